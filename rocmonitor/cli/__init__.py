@@ -77,8 +77,8 @@ def cli(context: click.Context, path: Path, verbose: bool, log_format: logs.Form
     """Watch binary classifiers in production.
 
     Scheduled jobs pull scored and labelled rows from a database, compute statistics of the ROC curve with
-    their uncertainty, and log them to MLflow. When the AUROC of a window falls outside the range that its
-    reference period predicts, you get an alert with the reason.
+    their uncertainty, and log them to MLflow. When the AUROC of a window leaves its normal range, you get an
+    alarm with the reason.
 
     Exit codes: 0 ok, 2 usage or configuration, 3 degraded, 4 insufficient data, 5 an outside system failed.
 

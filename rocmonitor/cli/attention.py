@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE = 200
 
-_by = click.option("--by", metavar="NAME", help="Who says so.  [default: the account that runs the command]")
+_by = click.option("--by", metavar="NAME", help="Your name.  [default: the account that runs the command]")
 _note = click.option("--note", default="", metavar="TEXT", help="Why; shown beside the status.")
 
 
 @click.command()
 @click.argument("monitor", shell_complete=monitor_names)
-@click.option("--for", "length", metavar="DURATION", help="So long from now, such as 12h or 2d.")
+@click.option("--for", "length", metavar="DURATION", help="For this long, such as 12h or 2d.")
 @click.option("--until", metavar="TIME", help="Until a time in the monitor's zone, or one with an offset.")
 @click.option("--end", is_flag=True, help="Send messages again from now on.")
 @_by
@@ -33,9 +33,9 @@ _note = click.option("--note", default="", metavar="TEXT", help="Why; shown besi
 def mute(
     path: Path, monitor: str, length: str | None, until: str | None, end: bool, by: str | None, note: str
 ) -> int:
-    """Send no messages about a monitor for a time; it is judged as ever.
+    """Pause the messages about a monitor; it is judged as usual.
 
-    A status that differs from the one that was sent last is sent with the first window after that.
+    If the status has changed meanwhile, a message follows with the first window after the pause.
     """
     from rocmonitor import store
     from rocmonitor.wording.format import instant
@@ -60,7 +60,7 @@ def mute(
 @_note
 @click.pass_obj
 def acknowledge(path: Path, monitor: str, by: str | None, note: str) -> int:
-    """Say that somebody takes care of a monitor's alarm, until its status changes."""
+    """Mark a monitor's alarm as taken care of, until its status changes."""
     from rocmonitor import store
     from rocmonitor.policy.status import is_alarm
     from rocmonitor.store import glance

@@ -15,14 +15,14 @@ from rocmonitor.errors import AlertError, ConfigError
 
 @click.group()
 def channel() -> None:
-    """Try the channels that alerts go to."""
+    """Test the channels that alarms go to."""
 
 
 @channel.command("test")
 @click.argument("name", shell_complete=channel_names)
 @click.pass_obj
 def channel_test(path: Path, name: str) -> int:
-    """Send a message marked as a test; a channel that takes longer than a delivery may has failed."""
+    """Send a test message; a channel that exceeds the time limit of a delivery has failed."""
     from rocmonitor import alerts
     from rocmonitor.service.delivery import CHANNEL_SECONDS
 

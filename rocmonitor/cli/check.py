@@ -15,15 +15,14 @@ _MARGIN = " " * 12  # of explanations, which stand beside their topic
 
 
 @click.command()
-@click.option("--explain", is_flag=True, help="Print all that the answers rest on.")
+@click.option("--explain", is_flag=True, help="Print everything that the answers rest on.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Draw the references as an HTML file.")
 @click.pass_obj
 def check(path: Path, explain: bool, output: Path | None) -> int:
-    """Connect, and say how each monitor will watch; change nothing.
+    """Check how each monitor will watch, without changing anything.
 
-    Three answers: which range will be normal and what it lets be seen, which windows can be judged, how many
-    alarms will be in vain. The exit code is 4 when a monitor would run and not watch well; a WARNING says
-    why.
+    Three answers: the normal range and the drops that it shows, the windows that can be judged, and the
+    false alarms a year. The exit code is 4 when a monitor would run but not watch well; a WARNING says why.
     """
     from rocmonitor.service.checking import check as look
 

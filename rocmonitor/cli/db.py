@@ -12,13 +12,13 @@ from rocmonitor.cli.terminal import EXTERNAL, OK, echo, shown_progress
 
 @click.group()
 def db() -> None:
-    """Look after the store, rocmonitor's own database."""
+    """Manage the store, rocmonitor's own database."""
 
 
 @db.command("upgrade")
 @click.pass_obj
 def db_upgrade(path: Path) -> int:
-    """Create the tables, or bring them to this version."""
+    """Create the tables, or upgrade them to this version."""
     from rocmonitor.store import migrate
 
     migrate.upgrade(load(path).store_url)
@@ -29,7 +29,7 @@ def db_upgrade(path: Path) -> int:
 @db.command("check")
 @click.pass_obj
 def db_check(path: Path) -> int:
-    """Check that the tables are at this version."""
+    """Check that the tables match this version."""
     from rocmonitor.store import migrate
 
     migrate.check(load(path).store_url)

@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("monitor", shell_complete=monitor_names)
-@click.option("--window", "start", metavar="START", help="Start of the window; default the newest judged.")
-@click.option("--column", "columns", multiple=True, help="A column of the query; default columns.explain.")
+@click.option(
+    "--window", "start", metavar="START", help="Start of the window. [default: the newest judged one]"
+)
+@click.option("--column", "columns", multiple=True, help="A column of the query. [default: columns.explain]")
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 @click.pass_obj
 def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...], as_json: bool) -> int:
-    """Say which groups of cases made the change of a window: its mix of cases, or the ranking of some.
+    """Name the groups of cases that changed a window's AUROC, by their share of rows or by their ranking.
 
-    Reads the rows of the window once more, with the columns of columns.explain, and those of the reference if
-    they are not counted yet; saves nothing. Before the labels it explains the AUROC that the scores lead to.
+    Reads the rows of the window again, and those of the reference if they are not counted yet; saves nothing.
+    Before the labels are in, it explains the outlook.
     """
     from rocmonitor import store
     from rocmonitor.report import text

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("monitor", shell_complete=monitor_names)
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="The newest N windows only.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, all revisions included.")
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the newest N windows.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, with all revisions.")
 @tables_option
 @click.pass_obj
 def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: bool) -> int:
-    """Show the evaluations and changes of status of a monitor."""
+    """Show a monitor's windows and changes of status."""
     from rocmonitor import store
     from rocmonitor.report import text
 

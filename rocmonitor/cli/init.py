@@ -20,10 +20,10 @@ SCHEMA = "rocmonitor.schema.json"
 )
 @click.option("--schema", is_flag=True, help="Write only the JSON Schema, for example after an upgrade.")
 @click.option("--url", help="Look at a table first: SQLAlchemy URL of its database, or path of its files.")
-@click.option("--table", help="The table there; not needed for files.")
-@click.option("--time", help="Its column with the time of scoring; like the next ones, else found by itself.")
-@click.option("--score", help="Its column with the score.")
-@click.option("--label", help="Its column with the label.")
+@click.option("--table", help="The table; not needed for files.")
+@click.option("--time", help="Column with the time of scoring; columns that are not named are guessed.")
+@click.option("--score", help="Column with the score.")
+@click.option("--label", help="Column with the label.")
 @click.pass_obj
 def init(
     path: Path,
@@ -35,10 +35,10 @@ def init(
     score: str | None,
     label: str | None,
 ) -> int:
-    """Write a commented rocmonitor.yaml, and beside it the JSON Schema with which editors check it.
+    """Write a commented rocmonitor.yaml, and a JSON Schema for editors beside it.
 
-    With --url the file is made for a table: its columns, windows that have enough rows, the time that labels
-    take, and a reference.
+    With --url the file fits a table: its columns, windows with enough rows, the time that labels take, and a
+    reference.
     """
     given = {"time": time, "score": score, "label": label}
     if schema and demo:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where to write it; default MONITOR.html.",
+    help="The file to write. [default: MONITOR.html]",
 )
 @click.pass_obj
 def report(
@@ -38,9 +38,8 @@ def report(
 ) -> int:
     """Write what happened to a monitor as one HTML file that works without network.
 
-    It shows the page of the monitor for a period: the AUROC inside its forecast with outlooks and numbered
-    changes, the last and the worst window with their ROC curve and what moved, and what all of it rests on.
-    It reads the store only: no row is pulled and nothing is judged.
+    The file is the monitor's page for a period. It is written from the store: no row is pulled and nothing is
+    judged.
     """
     from rocmonitor import store
     from rocmonitor.report.monitor import page, sentence

@@ -62,8 +62,8 @@ def run(
 ) -> int:
     """Judge all windows that are due, once, and deliver the results.
 
-    A terminal shows the progress, then a table of the windows. Elsewhere there is one line for each
-    monitor with new windows, and one for all others.
+    A terminal shows the progress, then a table of the windows. Elsewhere each monitor with new windows gets
+    one line, and all others share one.
     """
     from rocmonitor.service.once import run_once
 
@@ -148,12 +148,10 @@ def _report(runtime: Runtime) -> None:
 
 @click.command()
 @click.argument("monitor", shell_complete=monitor_names)
+@click.option("--from", "start", metavar="TIME", required=True, help="Start of the first window, or earlier.")
+@click.option("--to", "end", metavar="TIME", required=True, help="End of the last window, or later.")
 @click.option(
-    "--from", "start", metavar="TIME", required=True, help="Start of the first window, or before it."
-)
-@click.option("--to", "end", metavar="TIME", required=True, help="End of the last window, or after it.")
-@click.option(
-    "--again", is_flag=True, help="Also judge again windows whose rules or other rows have changed since."
+    "--again", is_flag=True, help="Judge windows again, too, whose rules or other rows have changed."
 )
 @click.option("--dry-run", is_flag=True, help="Compute everything, but save and send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the evaluations as JSON.")
@@ -164,7 +162,7 @@ def backfill(
 ) -> int:
     """Judge the windows of a period, and judge again those whose labels or scores have changed.
 
-    However old they are: `window.revise_for` limits the ticks only.
+    Their age does not matter: `window.revise_for` limits scheduled checks only.
     """
     from rocmonitor.service.once import run_once
     from rocmonitor.service.tick import run_monitor

@@ -15,7 +15,7 @@ from rocmonitor.cli.terminal import OK
 def serve(path: Path) -> int:
     """Judge windows on schedule and deliver the results, until SIGTERM.
 
-    SIGHUP reads the configuration again; a file that is wrong changes nothing.
+    SIGHUP rereads the configuration; a faulty file changes nothing.
     """
     from rocmonitor.service.scheduler import serve as work
 

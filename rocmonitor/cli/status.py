@@ -40,9 +40,9 @@ _CODES = {"degraded": DEGRADED, "insufficient": INSUFFICIENT, "error": EXTERNAL}
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 @click.pass_obj
 def status(path: Path, as_json: bool) -> int:
-    """Show every monitor at a glance, worst first, and what keeps the service from its work.
+    """Show every monitor at a glance, worst first, and what hinders the service.
 
-    Reads the store only. The exit code is that of the worst monitor, 5 when a tick is overdue or a delivery
+    Reads only the store. The exit code is that of the worst monitor, 5 when a check is overdue or a delivery
     does not arrive.
     """
     from rocmonitor import store

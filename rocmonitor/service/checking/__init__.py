@@ -22,7 +22,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.report.check import Watched
 from rocmonitor.rules import Rule
 from rocmonitor.service import references
-from rocmonitor.service.checking.answers import Answers, in_vain, judged, normal
+from rocmonitor.service.checking.answers import Answers, alarms, judged, normal
 from rocmonitor.service.checking.forecast_alarms import (
     Judged,
     Spending,
@@ -235,7 +235,7 @@ def _answers(monitor: Monitor, seen: _Seen) -> Answers:
     sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
     found.add("judged", judged(monitor, sizes, seen.last_counts))
     if seen.drawn is not None:
-        found.add("in vain", in_vain(monitor, drawn, seen.every, seen.early.values()))
+        found.add("alarms", alarms(monitor, drawn, seen.every, seen.early.values()))
     return found
 
 

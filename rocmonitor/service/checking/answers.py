@@ -1,4 +1,4 @@
-"""The three answers of a check: what is normal, what can be judged, how many alarms are in vain."""
+"""The three answers of a check: what is normal, what can be judged, how many alarms will be false."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rocmonitor.wording.format import count, listed
 STAYS = 0.05
 """The drop that stays whose time is told."""
 
-_MOST_IN_VAIN = 12.0  # a year: more than one a month
+_MOST_FALSE = 12.0  # a year: more than one a month
 _MOST_SMALL = 0.1  # share of windows that cannot be judged
 _MOST_POOLED = 12
 _COLLAPSE = 0.5  # of the way from the reference's AUROC to 0.5
@@ -149,32 +149,31 @@ def _pooled(reference: Sequence[tuple[int, int]], pieces: int) -> Iterator[tuple
         yield sum(pos for pos, _ in part), sum(neg for _, neg in part)
 
 
-def in_vain(
+def alarms(
     monitor: Monitor, drawn: Simulation | None, every: timedelta, early: Iterable[Early]
 ) -> tuple[str, list[Doubt]]:
-    """Return how often it calls in vain; `drawn` is None where no rule raises an alarm of a known rate."""
+    """Return how many alarms will be false; `drawn` is None without a rule whose rate is known."""
     warnings = [each.warnings_a_year for each in early]
     if drawn is None:
         doubt = Doubt(
-            "no rule raises an alarm after the labels whose rate is known: add forecast, which learns the "
-            "normal range"
+            "the false alarms of these rules cannot be counted: add forecast, which learns the normal range"
         )
-        said = f"about {_about(max(warnings))} warnings a year before the labels" if warnings else ""
+        said = f"about {_about(max(warnings))} false warnings a year, before the labels" if warnings else ""
         return said, [doubt]
     yearly = false_alarms(drawn, monitor.alarm.policy(), every)
     about = _about(yearly.expected)
     line = f"about {about} false alarm{'' if about == '1' else 's'} a year"
     if (low := _about(yearly.low)) != (high := _about(yearly.high)):
-        line += f" ({low} to {high} are possible)"
+        line += f" ({low} to {high})"
     if warnings:
-        line += f", and {_about(max(warnings))} warnings before the labels"
+        line += f", and {_about(max(warnings))} false warnings before the labels"
     if monitor.segments:
         line += f"; each value of {listed(monitor.segments)} adds as many"
-    if yearly.expected <= _MOST_IN_VAIN:
+    if yearly.expected <= _MOST_FALSE:
         return line, []
     return line, [
         Doubt(
-            "it calls in vain more than once a month: set alarm_budget, a higher confidence_level, or "
+            "more than one false alarm a month: set alarm_budget, a higher confidence_level, or "
             "alarm: {after: 2, of: 3}"
         )
     ]
