@@ -48,7 +48,7 @@ ROWS = {
     "positives": "positives",
     "prevalence": "prevalence",
     "labelled_share": "labelled",
-    "distance": "distance of the scores, nats",
+    "distance": "how far the scores have moved, nats",
 }
 """The names of the rows below the chart, by the name of their number."""
 

@@ -9,7 +9,7 @@ from rocmonitor.policy.stops import MOST, NOTICED, AtAge, Stop
 from rocmonitor.policy.windows import DAY
 from rocmonitor.wording.format import count, instant, percent, set_aside
 
-LABELS = "How many rows have a label, so many days after the end of their window."
+LABELS = "Rows with a label, by days after the end of their window."
 
 _UNKNOWN = "–"
 

@@ -182,7 +182,7 @@ def _challenger(found: Verdict) -> str:
         return "the challenger scored too few of these rows to be compared"
     assert found.low is not None
     assert found.high is not None
-    ahead = "no difference shown"
+    ahead = "no clear difference"
     if found.low > 0:
         ahead = "challenger ahead"
     elif found.high < 0:
@@ -217,9 +217,8 @@ def _scores(found: Verdict) -> str:
     assert found.limit[1] is not None
     moved = found.outcome is Status.AT_RISK
     return (
-        f"scores are {found.estimate:.4f} nats from those of the reference, "
-        f"{'more' if moved else 'not more'} than the {found.limit[1]:.4f} within which reference windows of "
-        f"this size stay{_at_level(found)}"
+        f"the scores have moved by {found.estimate:.4f} nats, {'more' if moved else 'no more'} than those of "
+        f"reference windows of this size ({found.limit[1]:.4f}{_at_level(found, ', ')})"
     )
 
 
@@ -230,21 +229,19 @@ def _outlook(found: Verdict) -> str:
     if found.details["against"] == "windows":
         place = "below" if found.outcome is Status.AT_RISK else "not below"
         return (
-            f"the scores lead to an AUROC of {area(found.estimate)}, {place} the lowest to which reference "
-            f"windows lead, {area(limit)}{_at_level(found)}"
+            f"outlook AUROC {area(found.estimate)} is {place} the lowest outlook of reference windows, "
+            f"{area(limit)}{_at_level(found)}"
         )
     assert found.low is not None
     assert found.high is not None
     floor = found.details["against"] == "floor"
-    what = f"floor {limit:g}" if floor else f"forecast that leaves the scores aside, {area(limit)} or more"
-    return (
-        f"the scores lead to an AUROC of {forecast_span(found.low, found.high)}{_at_level(found)}: all of it "
-        f"below the {what}"
-    )
+    what = f"floor {limit:g}" if floor else f"normal range, {area(limit)} or more"
+    return f"outlook AUROC {forecast_span(found.low, found.high)}{_at_level(found)} is all below the {what}"
 
 
-def _at_level(found: Verdict) -> str:
-    return "" if found.confidence_level is None else f" ({percent(found.confidence_level)})"
+def _at_level(found: Verdict, before: str = "") -> str:
+    level = found.confidence_level
+    return "" if level is None else f"{before}{percent(level)}" if before else f" ({percent(level)})"
 
 
 def _interval(found: Verdict, *, sign: bool = False) -> str:

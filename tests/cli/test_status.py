@@ -100,7 +100,7 @@ def test_a_tick_that_does_not_come_is_a_problem(here, rocmonitor):
         store.execute("UPDATE rocmonitor_tick SET next_due = '2026-05-26 06:00:00.000000'")
     store.close()
     done = rocmonitor("status", code=5)
-    assert "PROBLEM: credit: its tick was due at 2026-05-26T06:00:00Z and has not ended" in done.stderr
+    assert "PROBLEM: credit: its check was due at 2026-05-26T06:00:00Z and has not ended" in done.stderr
     assert re.match(r"The model has not been judged yet\. Checked just now\.", done.stdout)
     health = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]
     assert [problem["code"] for problem in health["problems"]] == ["tick-overdue"]

@@ -144,7 +144,7 @@ def test_a_window_that_waits_for_labels_is_hollow() -> None:
 def test_rows_below_are_those_that_have_a_value() -> None:
     counted = {"data/positives": 250.0, "data/prevalence": 0.2, "data/labelled_share": 0.9}
     rows = [replace(each, metrics={**each.metrics, **counted}) for each in SERIES]
-    names = ["positives", "prevalence", "labelled", "distance of the scores, nats"]
+    names = ["positives", "prevalence", "labelled", "how far the scores have moved, nats"]
 
     def shown(svg: str) -> list[str]:
         return [name for name in names if f">{name}<" in svg]

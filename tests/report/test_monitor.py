@@ -189,10 +189,10 @@ class TestWords:
             "2013-10-06 20:00 to 2013-10-13 20:00 at risk – – – 0.6900 (0.6700 to 0.7100) – – – –"
             in words(html)
         )
-        assert "distance of the scores, nats" in html
+        assert "how far the scores have moved, nats" in html
         without = page(history(), made=MADE)
         assert "from the scores" not in words(without)
-        assert "distance of the scores" not in without
+        assert "how far the scores have moved" not in without
 
     def test_what_the_scores_had_said_stands_beside_what_came_of_it(self) -> None:
         known = {"outlook/auc": 0.69, "outlook/low": 0.67, "outlook/high": 0.71}

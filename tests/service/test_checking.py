@@ -72,8 +72,8 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
         ),
         (
             {"reference": "{from: 2026-01-05, to: 2026-03-02}"},
-            "forecast: 8 past windows show levels up to 88.9 %; the interval's 95 % assumes that their true "
-            "values scatter normally, and is wider for what so few windows leave open; from 19 windows on",
+            "forecast: only 8 reference windows, which show levels up to 88.9 %. The range is wider to make "
+            "up: 95 %, if their true values scatter normally; from 19 windows on",
         ),
         (
             {"rules": "[{kind: drop, value: 0.02}, {kind: challenger}]"},
@@ -502,7 +502,7 @@ def test_a_budget_is_compared_with_what_is_expected(here):
     [forecast] = [line for line in lines if "forecast, method" in line]
     assert "confidence_level 0.99041" in forecast
     assert "level from alarm_budget" in forecast
-    assert any("20 past windows show levels up to 95.2 %" in line for line in lines)
+    assert any("only 20 reference windows, which show levels up to 95.2 %" in line for line in lines)
 
 
 def test_levels_that_are_written_and_use_more_than_the_budget_are_named(here):

@@ -97,7 +97,7 @@ def test_the_service_decides_what_is_sent(here: World, pings: Pings, known: Conf
         clock.now += OVERDUE + timedelta(seconds=1)
         report(known, service_health(service))
     assert pings.paths == [PATH, f"{PATH}/fail"]
-    assert "not healthy: credit: no tick has ended since the service started" in caplog.text
+    assert "not healthy: credit: no check has ended since the service started" in caplog.text
 
 
 def test_it_is_sent_again_and_again(here: World, pings: Pings) -> None:

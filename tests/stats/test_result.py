@@ -123,8 +123,8 @@ def test_no_sentence_lacks_an_example():
 
 def test_some_sentences():
     assert str(EXAMPLES[-1]) == (
-        "18 past windows cannot give the level 0.95: the widest observed distance is used, "
-        "whose level is 18/19 = 0.947; 19 windows are needed"
+        "only 18 past windows; the level 0.95 needs 19. The widest observed distance is used; "
+        "its level is 18/19 = 0.947"
     )
     assert str(Caveat("windows-set-aside", reason="one-class", numbers=[2, 4], n_windows=5)) == (
         "2 of 5 windows set aside, without rows of both classes: number 2, 4"

@@ -20,7 +20,7 @@ CAVEATS = [
         Caveat("moved-rate", count=2, total=2, at=[0.3] * 2, used=[0.25] * 2, rows=4),
         "are not multiples of 1/4",
     ),
-    (Caveat("thinned", count=2, total=2, at=[0.1, 0.2], kept=200), "approximated with 200 thresholds"),
+    (Caveat("thinned", count=2, total=2, at=[0.1, 0.2], kept=200), "approximate (200 thresholds)"),
     (Caveat("tied-threshold", count=1, total=2, at=[0.2], realised=[1.0]), "at 1 of 2 rates"),
     (
         Caveat("tied-threshold", count=2, total=2, at=[0.2, 0.3], realised=[0.9, 0.8], model="challenger"),

@@ -27,8 +27,7 @@ def rule(**values: Any) -> Verdict:
     [
         (
             rule(estimate=0.68, confidence_level=0.95, limit=(0.7, None), details={"against": "windows"}),
-            "the scores lead to an AUROC of 0.6800, below the lowest to which reference windows lead, "
-            "0.7000 (95 %)",
+            "outlook AUROC 0.6800 is below the lowest outlook of reference windows, 0.7000 (95 %)",
         ),
         (
             rule(
@@ -39,7 +38,7 @@ def rule(**values: Any) -> Verdict:
                 limit=(0.65, None),
                 details={"against": "floor"},
             ),
-            "the scores lead to an AUROC of 0.5500 to 0.6400 (95 %): all of it below the floor 0.65",
+            "outlook AUROC 0.5500 to 0.6400 (95 %) is all below the floor 0.65",
         ),
         (
             rule(
@@ -50,12 +49,12 @@ def rule(**values: Any) -> Verdict:
                 limit=(0.66, None),
                 details={"against": "forecast"},
             ),
-            "all of it below the forecast that leaves the scores aside, 0.6600 or more",
+            "is all below the normal range, 0.6600 or more",
         ),
         (
             rule(rule="scores", kind="scores", estimate=0.05, confidence_level=0.9, limit=(None, 0.02)),
-            "scores are 0.0500 nats from those of the reference, more than the 0.0200 within which reference "
-            "windows of this size stay (90 %)",
+            "the scores have moved by 0.0500 nats, more than those of reference windows of this size (0.0200, "
+            "90 %)",
         ),
     ],
 )

@@ -24,16 +24,16 @@ def _too_few(
     needed: int,
     batch: bool,
 ) -> str:
-    share, weighing, most = f"{n_windows}/{n_windows + 1}", "", f"{needed} windows are"
+    share, weighing, most = f"{n_windows}/{n_windows + 1}", "", f"{needed}"
     if weight is not None:
         share = f"{weight:.3g}/{weight + 1:.3g}"
-        weighing, most = f" with a total weight of {weight:.3g}", f"a weight of {needed} is"
-    used = "the widest observed distance is used"
+        weighing, most = f" with a total weight of {weight:.3g}", f"a weight of {needed}"
+    used = "The widest observed distance is used"
     if batch:
         used += " (no less than sampling alone takes)"
     return (
-        f"{n_windows} past windows{weighing} cannot give the level {confidence_level:g}: {used}, whose level "
-        f"is {share} = {_distinct(achieved_level, confidence_level)}; {most} needed"
+        f"only {n_windows} past windows{weighing}; the level {confidence_level:g} needs {most}. {used}; its "
+        f"level is {share} = {_distinct(achieved_level, confidence_level)}"
     )
 
 
@@ -52,25 +52,23 @@ def _alike(
     *, correlation: float, low: float, high: float, outside: float, achieved_level: float, n_windows: int
 ) -> str:
     return (
-        f"neighbouring windows of the {n_windows} in the reference are alike (serial correlation "
-        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}): about {outside:.0%} of the windows to "
-        f"come leave the interval although nothing lasts, where {1 - achieved_level:.0%} of independent ones "
-        "would, and they do so in series"
+        f"neighbours among the {n_windows} reference windows are alike (serial correlation "
+        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}): false alarms are near {outside:.0%} of "
+        f"windows, not {1 - achieved_level:.0%}, and come in runs"
     )
 
 
 def _by_model(*, n_windows: int, known: float, confidence_level: float) -> str:
     return (
-        f"{n_windows} past windows show levels up to {percent(known)}; the interval's "
-        f"{percent(confidence_level)} assumes that their true values scatter normally, and is wider for what "
-        "so few windows leave open"
+        f"only {n_windows} reference windows, which show levels up to {percent(known)}. The range is wider "
+        f"to make up: {percent(confidence_level)}, if their true values scatter normally"
     )
 
 
 def _beside(*, low: float, high: float, level: float, n_windows: int) -> str:
     return (
         f"if the true values of windows scatter normally, {low:.4f} to {high:.4f} has the level "
-        f"{percent(level)}: wider for what {n_windows} windows leave open"
+        f"{percent(level)}: it is wider, as there are only {n_windows} windows"
     )
 
 
@@ -85,10 +83,10 @@ def _allowed(
     n_windows: int,
 ) -> str:
     return (
-        f"neighbouring windows of the {n_windows} in the reference are alike (serial correlation "
-        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}): the interval is {widening:.2f} times as "
-        f"wide as independent windows would need, and still about {outside:.0%} of the windows to come leave "
-        f"it although nothing lasts, where {1 - achieved_level:.0%} were intended, and they do so in series"
+        f"neighbours among the {n_windows} reference windows are alike (serial correlation "
+        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}). The range is {widening:.2f} times as "
+        f"wide to make up: false alarms stay near {outside:.0%} of windows "
+        f"({1 - achieved_level:.0%} were meant), but come in runs"
     )
 
 

@@ -66,8 +66,8 @@ def _few(names: Sequence[str]) -> str:
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "store-unreachable": _store,
     "schema-differs": "the schema of the store is {found}, this program needs {needed}; {way_out}",
-    "tick-overdue": "{monitor}: its tick was due at {due} and has not ended; is a source or the store slow?",
-    "never-ticked": "{monitor}: no tick has ended since the service started at {since}",
+    "tick-overdue": "{monitor}: its check was due at {due} and has not ended; is a source or the store slow?",
+    "never-ticked": "{monitor}: no check has ended since the service started at {since}",
     "work-hung": _hung,
     "outbox-stuck": _outbox,
     "clock-differs": _clock,

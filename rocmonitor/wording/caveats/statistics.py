@@ -39,8 +39,8 @@ def _off_estimate(count: int, total: int, rate: str, **_: Any) -> str:
 
 def _conservative(count: int, total: int, rate: str, **_: Any) -> str:
     return (
-        f"{_counted(count, total, f'{rate} intervals')} conservative: so few rows are flagged, or are not, "
-        "that they cover more than their level"
+        f"{_counted(count, total, f'{rate} intervals')} conservative: too few rows are flagged, or left, to "
+        "keep to the level"
     )
 
 
@@ -50,7 +50,7 @@ def _moved_rate(count: int, total: int, rows: int, **_: Any) -> str:
 
 
 def _thinned(count: int, total: int, kept: int, **_: Any) -> str:
-    return f"{_counted(count, total, 'laws')} approximated with {kept:,} thresholds"
+    return f"{count} of {total} laws are approximate ({kept:,} thresholds)"
 
 
 def _tied_threshold(
