@@ -1,7 +1,8 @@
 """A whole job of one monitor, command by command: python tests/benchmarks job.
 
 87 weeks of 1,150 rows: 43 are the reference, 44 are judged by the rules that `rocmonitor init` writes, and
-delivered to MLflow in SQLite. Beside it the same weeks judged by a z rule in pandas, and by NannyML if installed.
+delivered to MLflow in SQLite. Beside it the same weeks judged by a z rule in pandas, and by NannyML if it is
+installed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import numpy as np
 import pandas as pd
 from timing import result, skipped, title
 
-FIRST, WEEK = datetime(2024, 1, 1), timedelta(weeks=1)
+FIRST, WEEK = datetime(2024, 1, 1, tzinfo=UTC), timedelta(weeks=1)
 REFERENCE, JUDGED, ROWS = 43, 44, 1150
 GOALS = {"check": 2.0, "run": 4.0, "history": 0.6, "status": 0.6}
 CONFIGURATION = """
@@ -105,10 +106,11 @@ def prepare(folder: Path, kind: str) -> None:
     week = np.repeat(np.arange(REFERENCE + JUDGED), ROWS)
     y = (rng.random(len(week)) < 0.3).astype(int)
     gap = np.where(week >= REFERENCE + JUDGED - 10, 0.9, 1.2)
+    times = np.arange(len(week)) * (WEEK / ROWS)
     rows = pd.DataFrame(
         {
             "id": np.arange(len(week)),
-            "scored_at": pd.Timestamp(FIRST) + pd.to_timedelta(np.arange(len(week)) * (WEEK / ROWS)),
+            "scored_at": pd.Timestamp(FIRST).tz_localize(None) + pd.to_timedelta(times),
             "p": np.round(rng.normal(gap * y), 4),
             "y": y,
         }
