@@ -140,11 +140,11 @@ def _unjudged(
     foreseen: Mapping[tuple[str, str], Sequence[Ahead]],
 ) -> str:
     """Return the rows of a monitor that are no window yet, where windows are joined."""
+    if monitor.joining is None:
+        return ""
     from rocmonitor.service.pieces import unjudged
     from rocmonitor.wording.window import unjudged_rows
 
-    if monitor.joining is None:
-        return ""
     known = [each.window for each in foreseen.get((monitor.name, ""), ())]
     known += [] if last is None else [last.window]
     rest = unjudged(opened, monitor, max((each.end for each in known), default=None))

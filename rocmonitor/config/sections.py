@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from annotated_types import Ge, Lt
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
@@ -23,13 +23,14 @@ from rocmonitor.config.values import (
     WindowLength,
     no_switch,
 )
+from rocmonitor.conventions import PER_UNIT, Correlation, Estimand
 from rocmonitor.errors import quoted
 from rocmonitor.policy.review.settings import Money
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Length, mean_length
-from rocmonitor.stats.dependence import Correlation
-from rocmonitor.stats.ends import PER_UNIT, Grid
-from rocmonitor.stats.sequence import Estimand
+
+if TYPE_CHECKING:
+    from rocmonitor.stats.ends import Grid
 
 
 class Model(Section):
@@ -187,6 +188,8 @@ class Condense(Section):
     @property
     def grid(self) -> Grid:
         """The same for every window of a monitor."""
+        from rocmonitor.stats.ends import Grid  # slow to import
+
         return Grid(self.scale, self.per_unit)
 
 

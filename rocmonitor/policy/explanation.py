@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import known
-from rocmonitor.policy.judge import Finding
 from rocmonitor.policy.record import Record, Row
-from rocmonitor.stats.column_changes import ranked
-from rocmonitor.stats.decomposition import GroupChanges
-from rocmonitor.stats.group_reference import PairChange
-from rocmonitor.stats.grouping import Label
+
+if TYPE_CHECKING:
+    from rocmonitor.policy.judge import Finding
+    from rocmonitor.stats.decomposition import GroupChanges
+    from rocmonitor.stats.group_reference import PairChange
+    from rocmonitor.stats.grouping import Label
+
 
 FALSE_DISCOVERIES = 0.05
 """The rate at which groups of all columns are named although they did nothing."""
@@ -201,6 +203,8 @@ def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
     """Return the groups of all columns, the clearest first: by `ranked`, of mix and ranking the clearer."""
     if not found:
         return []
+    from rocmonitor.stats.column_changes import ranked  # slow to import: what was stored is read without
+
     lines, rates = ranked(found), dict[tuple[str, Label], float]()
     of_lines = zip(lines.columns, lines.groups, strict=True)
     for line, rate in zip(of_lines, lines.adjusted_pvalue.tolist(), strict=True):

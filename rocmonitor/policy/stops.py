@@ -19,8 +19,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.record import plain
@@ -335,6 +333,8 @@ def stop(
 
 def _shares(labels: Mapping[str, Any] | None) -> tuple[list[timedelta], list[list[float]]]:
     """Ages, and the share of labelled rows of each reference window that was known for so long, at each."""
+    import numpy as np  # slow to import, and only a tick comes here
+
     if labels is None:
         return [], []
     ages, known_for = labels["ages"], labels["known_for"]

@@ -1,4 +1,8 @@
-"""The common part of every rule: name, settings, needs, and how often it may be wrong."""
+"""The common part of every rule: name, settings, needs, and how often it may be wrong.
+
+Rules import statistics where they apply them: the configuration imports all rules, and commands that read the
+store only must not wait for numpy and scipy.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,22 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from annotated_types import Interval
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.rules.calm import Calm, Limits
 from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
-from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, Sample, ScoreHistory
-from rocmonitor.stats.coming import Coming
-from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
-from rocmonitor.stats.forecast.projection import Scores
-from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS, HistoryLimit
 from rocmonitor.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, Sample, ScoreHistory
+    from rocmonitor.stats.coming import Coming
+    from rocmonitor.stats.forecast.projection import Scores
+    from rocmonitor.stats.forecast.score_history import HistoryLimit
+
 
 Level = Annotated[float, Interval(gt=0.5, lt=1)]
 STRICT: dict[str, str | bool] = {
@@ -256,4 +263,8 @@ def beyond(below: bool, above: bool) -> Status:
 
 def is_shown(name: str, reference: Reference, level: float, achieved: float) -> bool:
     """Return True if the windows of the reference show the level of a rule."""
+    from rocmonitor.stats.forecast.calibration import (
+        LEVEL_ROUNDING,
+    )  # statistics: slow to import, and the configuration imports rules
+
     return name not in reference.strict or achieved >= level - LEVEL_ROUNDING

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs
 from rocmonitor.rules.evidence import Evidence, Reference
-from rocmonitor.stats import Calibration as Found
 from rocmonitor.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import Calibration as Found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

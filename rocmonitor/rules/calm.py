@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
-
-import numpy as np
-from scipy.special import expit, logit
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rocmonitor.rules.evidence import Reference
-from rocmonitor.stats import AucResult
-from rocmonitor.stats.lasting.windows import scaled
-from rocmonitor.stats.rows import Floats
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import AucResult
+    from rocmonitor.stats.rows import Floats
+
 
 _DEEPEST, _STEP = 6.0, 0.25
 """The depth to which a limit is searched, in log odds from an AUROC of 0.8 to 0.01, and the step."""
@@ -31,6 +30,8 @@ class Limits(NamedTuple):
     @classmethod
     def of(cls, low: float, high: float = math.inf) -> Limits:
         """Return the same limits for every process."""
+        import numpy as np
+
         return cls(np.array([low]), np.array([high]))
 
 
@@ -54,7 +55,11 @@ class Calm(Protocol):
 
 def lowest_ok(excess: Callable[[AucResult], float], calm: Calm, *, below: float) -> float:
     """Return the highest value below which `excess` of a window is negative; at `below` it is not."""
-    from scipy.optimize import brentq  # takes a quarter of a second to import
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.special import expit, logit
+
+    from rocmonitor.stats.lasting.windows import scaled
 
     def of(log_odds: float) -> float:
         return excess(calm.window(float(expit(log_odds))))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from annotated_types import Interval
 
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
 from rocmonitor.rules.evidence import Evidence, Reference
-from rocmonitor.stats import Sample, cost_curve
-from rocmonitor.stats.condensed import of_any_order
-from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
 from rocmonitor.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import Sample
+    from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,8 @@ def cost_of(sample: Sample, w: float, threshold: float, confidence_level: float)
     """Return the normalised cost of a sample, by the method that may be trusted at any operating
     condition.
     """
+    from rocmonitor.stats import cost_curve
+    from rocmonitor.stats.condensed import of_any_order
 
     def found(of: Sample) -> list[dict[str, Any]]:
         curve = cost_curve(of, [w], [threshold], method="mover", confidence_level=confidence_level)
@@ -110,6 +113,8 @@ def _found(name: str, rule: Cost, found: Estimated, outcome: Status, stated: dic
 
 def _decided(errors: WrongDecisions, n_pos: int, n_neg: int) -> Sample:
     """Return the sample of decisions, 1 for flagged."""
+    from rocmonitor.stats import Sample
+
     return Sample.from_counts(
         [0.0, 1.0], [errors.missed, n_pos - errors.missed], [n_neg - errors.false_alarms, errors.false_alarms]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Interval
 
@@ -13,11 +13,10 @@ from rocmonitor.errors import DegenerateDataError
 from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
 from rocmonitor.rules.calm import Calm, Limits, lowest_ok
 from rocmonitor.rules.evidence import Evidence, Reference
-from rocmonitor.stats import compare_auc
-from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
-from rocmonitor.stats.coming import Coming
-from rocmonitor.stats.forecast.strict import coming_window
 from rocmonitor.verdict import Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats.coming import Coming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +39,8 @@ class Drop(TwoSided):
         return Limits.of(self._lowest(windows), math.pi - self._lowest(windows.mirrored()))
 
     def _lowest(self, windows: Calm) -> float:
+        from rocmonitor.stats import compare_auc
+
         past = windows.auc
         return lowest_ok(
             lambda window: compare_auc(window, past).ci(self.confidence_level).high + self.value,
@@ -80,6 +81,9 @@ def _scatter_reach(name: str, rule: Drop, reference: Reference, sizes: tuple[int
     0 where the level is not derived, and where fewer than two windows show it. Half of the misses are on each
     side.
     """
+    from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
+    from rocmonitor.stats.forecast.strict import coming_window
+
     past = [each.get("auc") for each in reference.windows]
     known = sum(auc is not None for auc in past)
     if name not in reference.strict or reference.cells is None or reference.auc is None or known < 2:

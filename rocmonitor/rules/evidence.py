@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.stats import (
-    AucDifference,
-    AucResult,
-    Calibration,
-    ForecastInterval,
-    LastingChart,
-    PartlyLabelledAuc,
-    Sample,
-    ScoreForecast,
-    ScoreHistory,
-    WindowAuc,
-    compare_auc,
-)
-from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
-from rocmonitor.stats.forecast.label_errors import LabelErrors
-from rocmonitor.stats.forecast.learning import JudgedOutlook
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import (
+        AucDifference,
+        AucResult,
+        Calibration,
+        ForecastInterval,
+        LastingChart,
+        PartlyLabelledAuc,
+        Sample,
+        ScoreForecast,
+        ScoreHistory,
+        WindowAuc,
+    )
+    from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
+    from rocmonitor.stats.forecast.label_errors import LabelErrors
+    from rocmonitor.stats.forecast.learning import JudgedOutlook
 
 
 class Law(Protocol):
@@ -66,6 +67,8 @@ class AllLabels:
 
     def change(self, reference: AucResult, confidence_level: float) -> tuple[float, float, float]:
         """Return the difference to the reference and its interval; DegenerateDataError without scatter."""
+        from rocmonitor.stats import compare_auc
+
         found = compare_auc(self.of, reference)
         low, high = found.ci(confidence_level)
         return found.difference, low, high

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Interval
 
 from rocmonitor.rules.base import STRICT, Level, TwoSided, beyond
 from rocmonitor.rules.calm import Calm, Limits, lowest_ok
 from rocmonitor.rules.evidence import Evidence, Reference
-from rocmonitor.stats.coming import Coming
 from rocmonitor.verdict import Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats.coming import Coming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,30 +6,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median_low
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import numpy as np
 from annotated_types import Ge, Gt
-from scipy.special import betaincinv, ndtri
 
+from rocmonitor.conventions import ENOUGH_WINDOWS, Correlation
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, beyond
 from rocmonitor.rules.calm import Calm, Limits
 from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
-from rocmonitor.stats import (
-    ForecastFit,
-    ForecastInterval,
-    Sample,
-    ScoreForecast,
-    ScoreHistory,
-    forecast_fit,
-)
-from rocmonitor.stats.coming import Coming
-from rocmonitor.stats.dependence import Correlation
-from rocmonitor.stats.forecast.projection import Scores
-from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
-from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.verdict import Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import ForecastFit, ForecastInterval, Sample, ScoreHistory
+    from rocmonitor.stats.coming import Coming
+    from rocmonitor.stats.forecast.projection import Scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +76,8 @@ class Forecast(AtLevel):
 
     def learn_range(self, past: ReferenceWindows, whole: Sample) -> ForecastFit:
         """Return the fit for a batch as large as the median window."""
+        from rocmonitor.stats import forecast_fit
+
         return forecast_fit(
             whole,
             windows=None if self.method == "fixed" else past.samples,
@@ -140,6 +133,10 @@ class Forecast(AtLevel):
         ----------
         .. [V12] Vovk (2012). Conditional validity of inductive conformal predictors. ACML, PMLR 25.
         """
+        from scipy.special import betaincinv, ndtri
+
+        from rocmonitor.stats.lasting.windows import scaled
+
         reference, two_sided = windows.reference, self.alternative == "two-sided"
         if self.given is None and name in reference.forecasts:
             interval = reference.forecasts[name]
@@ -150,7 +147,8 @@ class Forecast(AtLevel):
         achieved, n = level
         covered = betaincinv(achieved * (n + 1), (1 - achieved) * (n + 1), coming.luck)
         reach = -ndtri((1 - covered) / (2 if two_sided else 1)) * coming.deviation
-        return Limits(coming.mean - reach, coming.mean + reach if two_sided else np.array([math.inf]))
+        above = coming.mean + reach if two_sided else Limits.of(-math.inf).high
+        return Limits(coming.mean - reach, above)
 
     def _level(self, name: str, reference: Reference) -> tuple[float, float] | None:
         """Return the level of a calibrated interval, and how many windows it is worth; else None."""
@@ -175,6 +173,8 @@ class Forecast(AtLevel):
 
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the AUROC with the normal range of the window."""
+        from rocmonitor.stats import ScoreForecast
+
         assert evidence.now is not None
         interval, auc = evidence.forecasts[name], evidence.now.auc
         return Verdict(

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import numpy as np
 from annotated_types import Interval
 
+from rocmonitor.conventions import ENOUGH_WINDOWS, FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.rules.base import STRICT, Needs, Rule
 from rocmonitor.rules.evidence import Evidence, Past, Reference, ReferenceWindows
-from rocmonitor.stats import LastingChange, LastingChart, Sample, ScoreHistory, WindowAuc, lasting_chart
-from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
-from rocmonitor.stats.lasting.chart import FEWEST_WINDOWS
-from rocmonitor.stats.lasting.limit import ENDS
-from rocmonitor.stats.lasting.windows import expected_by_the_others, with_expected
 from rocmonitor.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import LastingChange, LastingChart, Sample, ScoreHistory, WindowAuc
+
 
 LEVEL = 0.95
 """The level of the interval of a change."""
@@ -72,6 +70,10 @@ class Lasting(Rule):
         DegenerateDataError
             Too few usable windows, or windows without any scatter.
         """
+        from rocmonitor.stats import WindowAuc, lasting_chart
+        from rocmonitor.stats.area.variances import moments
+        from rocmonitor.stats.lasting.windows import expected_by_the_others, with_expected
+
         if self.given is not None and history is None:
             return None
         given = history if self.given else None
@@ -83,7 +85,7 @@ class Lasting(Rule):
         ]
         if given is not None:
             numbers = with_expected(numbers, expected_by_the_others(given, past.samples))
-        numbers = [numbers[place] for place in np.argsort(past.days, kind="stable")]
+        numbers = [numbers[place] for place in sorted(range(len(numbers)), key=past.days.__getitem__)]
         if not any(numbers):
             raise DegenerateDataError("no reference window has rows of both classes")
         of = moments(whole)
@@ -114,6 +116,8 @@ def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Past |
 
     Without a course the window is taken to be the first one after the reference.
     """
+    from rocmonitor.stats.lasting.limit import ENDS
+
     if past is not None:
         now = now._replace(day=past.day)
     numbers = [*(past.numbers if past else ()), now]

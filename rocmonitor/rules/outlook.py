@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import ClassVar, Literal
-
-from scipy.special import expit, logit
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
 from rocmonitor.rules.evidence import Evidence, Reference
-from rocmonitor.stats import Sample, ScoreHistory
-from rocmonitor.stats.forecast.learning import JudgedOutlook, tracked_margin
-from rocmonitor.stats.forecast.score_history import HistoryLimit
-from rocmonitor.stats.forecast.strict import extreme_limit
 from rocmonitor.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import Sample, ScoreHistory
+    from rocmonitor.stats.forecast.learning import JudgedOutlook
+    from rocmonitor.stats.forecast.score_history import HistoryLimit
+
 
 _LEAST_ODDS = 1e-12
 _LEAST_STEP = 1e-4
@@ -107,6 +107,8 @@ class Outlook(BeforeLabels):
         since the reference no more than the level allows are warned of in the long run (`tracked_margin`). A
         worse window that was not warned of for it takes off a step.
         """
+        from rocmonitor.stats.forecast.learning import tracked_margin
+
         sampling = math.sqrt(history.score_variance / rows)
         step = max(stdev(history.window_expected), sampling, _LEAST_STEP)
         limits = {rows: self._lowest(name, reference, rows)[0] for rows in {each.rows for each in since}}
@@ -118,6 +120,10 @@ def _lowest_expected(
     name: str, reference: Reference, level: float, found: tuple[float, float]
 ) -> tuple[float, float]:
     """Limit of the expected AUROC and its level, from those that the windows show (`found`)."""
+    from scipy.special import expit, logit
+
+    from rocmonitor.stats.forecast.strict import extreme_limit
+
     history = reference.history
     if is_shown(name, reference, level, found[1]) or history is None:
         return found

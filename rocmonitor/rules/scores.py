@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
 from rocmonitor.rules.evidence import Evidence, Reference
-from rocmonitor.stats import Sample, ScoreHistory
-from rocmonitor.stats.forecast.score_history import HistoryLimit
-from rocmonitor.stats.forecast.strict import extreme_limit
-from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.unlabelled import ScoreCounts
 from rocmonitor.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import Sample, ScoreHistory
+    from rocmonitor.stats.forecast.score_history import HistoryLimit
+    from rocmonitor.stats.rows import Floats
+    from rocmonitor.stats.unlabelled import ScoreCounts
+
 
 _LEAST_ODDS = 1e-12
 _ALL = 10_000_000  # rows that stand for a law without sampling noise
@@ -69,6 +69,8 @@ def _largest_distance(
     name: str, reference: Reference, level: float, found: tuple[float, float]
 ) -> tuple[float, float]:
     """Limit of the distance of the scores and its level, likewise, on the log scale."""
+    from rocmonitor.stats.forecast.strict import extreme_limit
+
     history = reference.history
     if is_shown(name, reference, level, found[1]) or history is None:
         return found
@@ -88,6 +90,10 @@ def _loss(short: Callable[[float], float], auc: float) -> float | None:
 
 def _lost(cells: Sample, share: float) -> ScoreCounts:
     """Return the law of the scores when a share of the positives scores as negatives do."""
+    import numpy as np
+
+    from rocmonitor.stats.unlabelled import ScoreCounts
+
     positives, negatives = cells.pos / cells.n_pos, cells.neg / cells.n_neg
     prevalence = cells.n_pos / (cells.n_pos + cells.n_neg)
     law = prevalence * ((1 - share) * positives + share * negatives) + (1 - prevalence) * negatives
@@ -97,6 +103,8 @@ def _lost(cells: Sample, share: float) -> ScoreCounts:
 
 def _drift_variance(history: ScoreHistory, log_ratio: Floats) -> float:
     """Return the variance between reference windows of the mean log ratio of their rows, beyond sampling."""
+    import numpy as np
+
     if not history.window_rows:
         return 0.0
     counts = np.array(history.window_rows, dtype=float)
@@ -108,6 +116,8 @@ def _drift_variance(history: ScoreHistory, log_ratio: Floats) -> float:
 
 def _drift_distance(history: ScoreHistory) -> float:
     """Return the mean distance of the reference windows beyond what sampling explains."""
+    import numpy as np
+
     rows = np.array(history.window_n_pos) + np.array(history.window_n_neg)
     rest = history.n_pos + history.n_neg - (rows if history.inside else 0)
     sampling = (np.array(history.occupied) - 1) / 2 * (1 / rows + 1 / rest)
@@ -120,6 +130,8 @@ def _short(
     """Return how far the distance of a window's scores falls short of the limit, by the share that is
     lost.
     """
+    import numpy as np
+
     drift = _drift_distance(history)
 
     def of(share: float) -> float:

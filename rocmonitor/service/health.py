@@ -6,16 +6,19 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocmonitor import __version__, store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.outages import Outage
-from rocmonitor.service.runtime import Runtime
-from rocmonitor.service.workers import Work
 from rocmonitor.store import glance
+
+if TYPE_CHECKING:
+    from rocmonitor.service.runtime import Runtime
+    from rocmonitor.service.workers import Work
+
 
 OVERDUE = timedelta(minutes=15)
 """Time after it was due by which a tick must end, while no other is at work."""

@@ -28,17 +28,19 @@ _EVERY = 8
 """Windows after which the pictures of a series are drawn anew when nothing happens."""
 
 
-def publish_evaluation(runtime: Runtime, evaluation: Evaluation) -> str:
-    """Return the window's run, and with the last one that waits also the series run of its monitor and
-    segment.
+def publish_evaluation(runtime: Runtime, number: int) -> str:
+    """Publish an evaluation of the store, with its figures if it changed the status; return its run.
+
+    With the last one that waits, the series run of its monitor and segment is published too.
     """
+    evaluation = store.evaluation(runtime.store, number)
     instance = store.instance_id(runtime.store)
     newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
     every = runtime.config.mlflow.detail == "all"
     full = every or evaluation.outcome in _NOTABLE
-    link = runtime.tracking.publish_window(
-        instance, evaluation, newest=newest, artifacts=_figures(evaluation) if full else {}, full=full
-    )
+    drawn = every or (full and store.changed_status(runtime.store, number))
+    figures = _figures(evaluation) if drawn else {}
+    link = runtime.tracking.publish_window(instance, evaluation, newest=newest, artifacts=figures, full=full)
     if store.more_to_publish(runtime.store, evaluation):
         return link
     windows = story(runtime, evaluation.monitor, evaluation.segment)

@@ -8,7 +8,7 @@ likelihood of all windows so far, for a whole grid of (phi, between) at once, as
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -16,9 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.rows import Floats, window_numbers
-
-Correlation = Literal["none", "estimated"]
-"""The treatment of successive windows: independent, or with their estimated correlation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

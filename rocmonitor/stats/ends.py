@@ -9,13 +9,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.conventions import PER_UNIT
 from rocmonitor.errors import InputError
 from rocmonitor.stats.rows import Counts, Floats
 
 Scale = Literal["logit", "linear"]
-
-PER_UNIT = 1638.4
-"""Cells of a unit: of log-odds, or of the score. About 20,000 cells for scores from 0.001 to 0.999."""
 
 STRIP = 128
 """Cells of a strip, within which the cells of one model are paired with another's; a power of two, so that

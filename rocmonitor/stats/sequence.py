@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.correlated_sequence import correlated_sequence, typical_widening
-from rocmonitor.stats.dependence import Correlation
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
-
-Estimand = Literal["period", "future"]
-"""The average of the true differences over the windows so far, or their mean in the long run."""
 
 _TUNED_FOR = {"period": 8.0, "future": 12.0}
 LARGEST = 520  # windows, ten years of weeks: a plan beyond that is of no use

@@ -54,6 +54,7 @@ from rocmonitor.store.outlooks import (
 from rocmonitor.store.reading import (
     Evaluated,
     SavedTransition,
+    changed_status,
     evaluated,
     evaluation,
     evaluations,
@@ -105,6 +106,7 @@ __all__ = [
     "attention",
     "attentions",
     "backlog",
+    "changed_status",
     "clock_seen",
     "counts",
     "database_time",

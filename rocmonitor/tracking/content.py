@@ -98,7 +98,9 @@ def experiment_name(monitor: str) -> str:
     return f"rocmonitor/{monitor}"
 
 
-def window_tags(evaluation: Evaluation, *, full: bool = True, page: str | None = None) -> dict[str, str]:
+def window_tags(
+    evaluation: Evaluation, *, full: bool = True, drawn: bool = True, page: str | None = None
+) -> dict[str, str]:
     """Return what a window run is found by; MLflow shows the first of them first."""
     tags = {
         "outcome": str(evaluation.outcome),
@@ -111,7 +113,8 @@ def window_tags(evaluation: Evaluation, *, full: bool = True, page: str | None =
         **{f"rule.{verdict.rule}": str(verdict.outcome) for verdict in evaluation.verdicts},
     }
     tags = {f"rocmonitor.{name}": value for name, value in tags.items()}
-    return tags | origin("window") | {"mlflow.note.content": note.of_window(evaluation, full=full, page=page)}
+    told = note.of_window(evaluation, full=full, drawn=drawn, page=page)
+    return tags | origin("window") | {"mlflow.note.content": told}
 
 
 def series_tags(

@@ -36,10 +36,13 @@ _SHOWN = {
 }
 
 
-def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = None) -> str:
+def of_window(
+    evaluation: Evaluation, *, full: bool = True, drawn: bool = True, page: str | None = None
+) -> str:
     """Return the description of a window run: status, verdicts, what moved, AUROC, costs, rows, caveats.
 
-    `full` says whether the run has every figure and table; `page` is the address of rocmonitor's own.
+    `full` says whether the run has every table, `drawn` whether it has figures; `page` is the address of
+    rocmonitor's own.
     """
     parts = [" ".join(filter(None, [_headline(evaluation), _link(page, evaluation)]))]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
@@ -51,7 +54,7 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     if text := main_group(groups) or spread(groups):
         parts.append(f"**Where.** {line(text)} See `tables/groups.csv`.")
     if text := moved(evaluation):
-        parts.append(f"**What moved.** {line(text)} See `figures/shift.png`.")
+        parts.append(f"**What moved.** {line(text)}" + " See `figures/shift.png`." * drawn)
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
     if said := foreseen(evaluation.metrics):
@@ -60,9 +63,9 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
     parts += caveats(evaluation.caveats)
-    tables = "`tables/`, " if any(evaluation.tables.values()) else ""
+    others = ["`figures/roc.png`, "] * drawn + ["`tables/`, "] * any(evaluation.tables.values())
     parts.append(
-        f"Artifacts: `figures/roc.png`, {tables}and all of it in `result.json`."
+        f"Artifacts: {''.join(others)}and all of it in `result.json`."
         if full
         else "All other numbers are in `result.json`."
     )

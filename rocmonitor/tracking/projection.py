@@ -115,7 +115,8 @@ class Tracking:
             experiment = self._experiment(evaluation.monitor)
             key = content.quoted(f"{instance}|{evaluation.key}")
             revisions = finding.revisions(self.client, experiment, key.removesuffix(str(evaluation.revision)))
-            tags = content.window_tags(evaluation, full=full, page=self.own_page) | {KEY: key}
+            drawn = bool(artifacts)
+            tags = content.window_tags(evaluation, full=full, drawn=drawn, page=self.own_page) | {KEY: key}
             found = revisions.pop(evaluation.revision, [])
             files = {**content.files(evaluation, full=full), **(artifacts or {})}
             name, end = content.window_name(evaluation), evaluation.window.end

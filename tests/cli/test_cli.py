@@ -74,3 +74,21 @@ def test_importing_the_package_needs_neither_mlflow_nor_time():
     code = "import sys, rocmonitor; print(sorted({'mlflow', 'numpy', 'pandas'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", ["status", "history credit", "history credit --json"])
+def test_what_reads_the_store_needs_no_statistics(here, command, rocmonitor):
+    """Half of the time of such a command would be the import of numpy and scipy."""
+    rocmonitor("run")
+    program = (
+        f"import sys; sys.argv = ['rocmonitor', *{command.split()}]; from rocmonitor.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'pandas', 'mlflow', 'matplotlib', 'duckdb', 'alembic'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=here.folder, capture_output=True, text=True, check=True
+    )
+    assert "credit" in done.stdout
+    assert done.stderr.splitlines()[-1] == "[]"

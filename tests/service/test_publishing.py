@@ -178,3 +178,20 @@ def test_two_workers_connect_to_mlflow_once(here, monkeypatch):
             thread.join()
     assert met.broken
     assert found[0] is found[1]
+
+
+def test_only_the_window_that_changed_the_status_has_figures(here):
+    here.score(20)
+    for number in (21, 22):
+        here.score(number, shift=0.2)
+    with here.runtime(NOW) as runtime:
+        judge(runtime, 20, 23)
+        drain(runtime)
+    quiet, first, second = (set(files(run)) for run in runs(here, "window"))
+    drawn = {"figures/roc.png", "figures/shift.png"}
+    assert drawn <= first
+    assert not drawn & (quiet | second)
+    assert "tables/roc.csv" in second
+    told = runs(here, "window")[2].data.tags["mlflow.note.content"]
+    assert "**What moved.**" in told
+    assert "figures/" not in told

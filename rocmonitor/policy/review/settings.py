@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from annotated_types import Ge, Interval
 
+from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.policy.record import digest_of
 from rocmonitor.rules.base import Level
-from rocmonitor.stats.dependence import Correlation
-from rocmonitor.stats.sequence import Estimand
 
 if TYPE_CHECKING:
     from rocmonitor.stats import OperatingCondition

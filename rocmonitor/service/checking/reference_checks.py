@@ -8,6 +8,7 @@ from datetime import time
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
+from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.measure import shows_no_scatter
 from rocmonitor.policy.record import negated
@@ -19,7 +20,6 @@ from rocmonitor.service.checking.words import Doubt
 from rocmonitor.sources import Rows
 from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
-from rocmonitor.stats.forecast.score_history import ENOUGH_WINDOWS
 from rocmonitor.stats.forecast.windows import far_windows, sampling_errors
 from rocmonitor.stats.probabilities import require_probabilities
 from rocmonitor.wording.format import forecast_span

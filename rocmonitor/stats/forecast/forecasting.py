@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor.conventions import Correlation
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.condensed import aligned, condensed_error
-from rocmonitor.stats.dependence import Correlation
 from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
 from rocmonitor.stats.forecast.given_scores import ScoreForecast

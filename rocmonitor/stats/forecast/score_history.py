@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score_variance, view
@@ -37,9 +38,6 @@ from rocmonitor.stats.forecast.windows import Past, past_windows, valid_weights,
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample
-
-ENOUGH_WINDOWS = 8
-"""Past windows below which a strength of the projection cannot be learned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.score_history import score_history
@@ -50,7 +51,6 @@ from rocmonitor.stats.season import WHOLE_YEAR, days_covered
 
 Alternative = Literal["two-sided", "less"]
 
-FEWEST_WINDOWS = 3
 ENOUGH_WINDOWS = 8
 _ALIKE = 0.15  # serial correlation, on average of what is possible, that is worth a caveat
 _LONGEST = 1000  # windows of a horizon
