@@ -14,6 +14,10 @@ def _store(*, error: str) -> str:
     return f"the store does not answer: {one_line(error, _LONGEST)}"
 
 
+def _unwritable(*, error: str) -> str:
+    return f"the store cannot be written: {one_line(error, _LONGEST)}; nothing is judged until it can"
+
+
 def _clock(*, offset_seconds: float) -> str:
     which = "ahead of" if offset_seconds > 0 else "behind"
     return (
@@ -65,6 +69,7 @@ def _few(names: Sequence[str]) -> str:
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "store-unreachable": _store,
+    "store-unwritable": _unwritable,
     "schema-differs": "the schema of the store is {found}, this program needs {needed}; {way_out}",
     "tick-overdue": "{monitor}: its tick was due at {due} and has not ended; is a source or the store slow?",
     "never-ticked": "{monitor}: no tick has ended since the service started at {since}",
