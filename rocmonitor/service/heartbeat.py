@@ -62,7 +62,7 @@ def report(config: Config, health: Health) -> None:
 
 @contextmanager
 def beating(service: Service) -> Iterator[None]:
-    """Report every few minutes while the block runs, where the configuration says so, and each change at once.
+    """Report every few minutes, and each change at once, while the block runs, where so configured.
 
     The health decides, not the thread: that it is alive says nothing about the others.
     """
