@@ -154,7 +154,7 @@ def is_made_by_opening(url: str) -> bool:
 
 
 def read_by_everybody(url: str) -> Path | None:
-    """Return the SQLite file, if every user of this machine may read it: an old one, or one that was copied."""
+    """Return the SQLite file, if every user of this machine may read it, as an old or a copied one."""
     with connect(url) as store:
         file = sqlite_file(store.engine.url)
     return file if file is not None and file.exists() and file.stat().st_mode & stat.S_IROTH else None
