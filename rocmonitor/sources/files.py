@@ -145,24 +145,27 @@ def _frame(path: Path, wanted: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
 
 def _parquet(path: Path, wanted: Sequence[str]) -> pd.DataFrame:
     """Return the columns wanted; without rows where one is not there, or comes twice."""
-    import pyarrow as pa  # type: ignore[import-untyped]
-    from pyarrow import compute, parquet
+    from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        schema = file.schema_arrow
-        if any(schema.names.count(name) != 1 for name in wanted):
-            return pd.DataFrame(columns=schema.names)
-        texts = [
-            name
-            for name in wanted
-            if pa.types.is_large_string(schema.field(name).type)
-            or pa.types.is_string(schema.field(name).type)
-        ]
-        for part in file.iter_batches(_FEW_ROWS, columns=texts) if texts else ():
+        names = file.schema_arrow.names
+        if any(names.count(name) != 1 for name in wanted):
+            return pd.DataFrame(columns=names)
+        for part in file.iter_batches(_FEW_ROWS, columns=list(wanted)):
             for name, column in zip(part.schema.names, part.columns, strict=True):
-                if (compute.max(compute.utf8_length(column)).as_py() or 0) > LONGEST_TEXT:
+                if _longest(column) > LONGEST_TEXT:
                     raise InputError(f"{path}: {too_long(name)}")
     return pd.read_parquet(path, columns=list(wanted))
+
+
+def _longest(column: Any) -> int:
+    """Return the length of the longest text of an Arrow array; 0 where it has none."""
+    from pyarrow import ArrowNotImplementedError, compute  # type: ignore[import-untyped]
+
+    try:
+        return compute.max(compute.binary_length(getattr(column, "dictionary", column))).as_py() or 0
+    except ArrowNotImplementedError:  # numbers, lists
+        return 0
 
 
 def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:

@@ -245,8 +245,8 @@ def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:
 def too_long(column: str) -> ConfigError:
     """Return the error of a column with texts that are no ids, segments or labels."""
     return ConfigError(
-        f"{column} has a text of more than {LONGEST_TEXT:,} characters; name another column, or shorten or hash "
-        "it in the query"
+        f"{column} has a text of more than {LONGEST_TEXT:,} characters; name another column, or shorten "
+        "or hash it in the query"
     )
 
 
