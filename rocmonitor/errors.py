@@ -113,7 +113,14 @@ class ExternalError(RocmonitorError):
         What failed and what to do. Never a secret.
     transient : bool
         Whether trying again later may succeed without anybody changing anything.
+
+    Attributes
+    ----------
+    unconfirmed : bool
+        Whether it may have done what was asked all the same: it did not answer in time.
     """
+
+    unconfirmed = False
 
     def __init__(self, message: str, *, transient: bool = True) -> None:
         super().__init__(message)

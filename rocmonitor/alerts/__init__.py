@@ -6,6 +6,7 @@ from rocmonitor.alerts.message import (
     Message,
     compose,
     compose_review,
+    repeated,
     trial_message,
 )
 from rocmonitor.alerts.outage import MOST_NAMED, Concerned, compose_outage, compose_several, compose_stop
@@ -27,6 +28,7 @@ __all__ = [
     "compose_revised",
     "compose_several",
     "compose_stop",
+    "repeated",
     "send",
     "trial_message",
 ]

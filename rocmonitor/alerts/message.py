@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ from rocmonitor.policy.review.document import Review
 from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import status as words
 from rocmonitor.wording.certainty import how_sure
-from rocmonitor.wording.format import one_line, without_middle
+from rocmonitor.wording.format import count, one_line, without_middle
 from rocmonitor.wording.verdicts import reasons
 from rocmonitor.wording.window import moved_briefly
 
@@ -170,6 +170,24 @@ def trial_message(channel: str) -> Message:
         one_line(f"TEST of channel {channel}", LONGEST_TITLE),
         f"rocmonitor can reach channel {channel}.\nThis is a test: nothing happened, nothing is to be done.",
         "test",
+    )
+
+
+def repeated(message: Message, times: int) -> Message:
+    """Return a message that says below its first line that it may have arrived before.
+
+    Examples
+    --------
+    >>> print(repeated(trial_message("ops"), 2).body.splitlines()[1])
+    You may have this message already: it was sent 2 times without an answer.
+    """
+    text = f"You may have this message already: it was sent {count(times, 'time')} without an answer."
+    first, line, rest = message.body.partition("\n")
+    return replace(
+        message,
+        body=f"{first}\n{text}{line}{rest}",
+        html=message.html.replace("<!--chart-->", f'<p style="margin: 0 0 4px">{text}</p>\n<!--chart-->'),
+        pager=(text, *message.pager) if message.pager else (),
     )
 
 

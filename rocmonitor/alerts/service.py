@@ -24,6 +24,11 @@ CONNECT_SECONDS, ANSWER_SECONDS = 15.0, 40.0
 
 _PAGER, _MAIL = 1024, 20_000  # characters that a service carries, at most and at least
 
+# What the system says of a request that was sent and not answered; an address that was not reached has none.
+_NO_ANSWER = re.compile(
+    r"(?i)read timed out|reset by peer|connection aborted|unexpectedly closed|: timed out$", re.M
+)
+
 # Apprise 2 has a time limit of its own, for which it sends in a thread that the end of the process waits for.
 _IN_THIS_THREAD: dict[str, Any] = {"service_timeout": 0} if hasattr(AppriseAsset, "_service_timeout") else {}
 
@@ -93,7 +98,11 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
     if not taken:
         shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
         text = _without_url(_told(str(log)), url, keep=shown[1] if shown else "")
-        raise AlertError(f"{service.service_name} did not take the message: {text or 'no reason was given'}")
+        error = AlertError(
+            f"{service.service_name} did not take the message: {text or 'no reason was given'}"
+        )
+        error.unconfirmed = bool(_NO_ANSWER.search(str(log)))
+        raise error
 
 
 def check_url(url: str, *, folder: Path) -> None:

@@ -66,6 +66,7 @@ def run(
     one line, and all others share one.
     """
     from rocmonitor.service.once import run_once
+    from rocmonitor.service.outages import StoreWatch
 
     config = load(path)
     chosen = [
@@ -84,7 +85,7 @@ def run(
             }
             ticks, delivered = run_once(runtime, calls, deliver=not dry_run, progress=progress)
         if not dry_run:
-            _require_store(runtime, ticks)
+            StoreWatch(runtime).probe()  # ticks only log that they were not saved
             _report(runtime)
         return _conclude(runtime, ticks, delivered, as_json=as_json, tables=tables)
 
@@ -127,14 +128,6 @@ def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
         announce_store(config, error, datetime.now(UTC))
         raise
     announce_store(config, None, datetime.now(UTC))
-
-
-def _require_store(runtime: Runtime, ticks: list[Tick]) -> None:
-    """See that the store can be written after ticks that failed in it: they only say so."""
-    from rocmonitor.service.outages import StoreWatch
-
-    if any(isinstance(tick.error, StoreError) for tick in ticks):
-        StoreWatch(runtime).probe()
 
 
 def _report(runtime: Runtime) -> None:
@@ -230,7 +223,8 @@ def _conclude(
         echo("stopped: what was saved is kept, and the rest is done at the next call", err=True)
         return STOPPED
     undelivered = bool(waiting.errors) and delivered is not None
-    return worst([code_of_tick(tick) for tick in ticks]) or (EXTERNAL if undelivered else OK)
+    # People do not know yet: for a scheduler the call has failed, also where a model is degraded.
+    return worst([*map(code_of_tick, ticks), EXTERNAL if undelivered else OK])
 
 
 def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from rocmonitor.config.values import Section, Variable
+from rocmonitor.config.values import FileName, Section, Variable
 from rocmonitor.errors import ConfigError, quoted
 
 _MOST = 64
@@ -42,9 +42,9 @@ class Processes(Section):
 class Tls(Section):
     """Files in PEM: who may sign certificates, our certificate and its key."""
 
-    ca_file: str
-    cert_file: str
-    key_file: str
+    ca_file: FileName
+    cert_file: FileName
+    key_file: FileName
 
 
 class Dask(Section):

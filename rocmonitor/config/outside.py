@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from rocmonitor.config.values import (
     Address,
     Duration,
+    FileName,
     Section,
     Variable,
     WebAddress,
@@ -38,7 +39,7 @@ class Secret(Section):
 
     url: str | None = None
     url_env: Variable | None = None
-    url_file: str | None = None
+    url_file: FileName | None = None
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Secret:
@@ -164,7 +165,7 @@ class Mlflow(Section):
 
     tracking_uri: str | None = None
     tracking_uri_env: Variable | None = None
-    tracking_uri_file: str | None = None
+    tracking_uri_file: FileName | None = None
     page: WebAddress | None = None
     detail: Literal["degraded", "all"] = "degraded"
 
@@ -222,7 +223,7 @@ class Webhook(Section):
 
     listen: Address = "127.0.0.1:8790"
     secret_env: Variable | None = None
-    secret_file: str | None = None
+    secret_file: FileName | None = None
 
     @model_validator(mode="after")
     def _one_secret(self) -> Webhook:
@@ -246,7 +247,7 @@ class Heartbeat(Section):
     """The address that is called while the service is healthy, and how often."""
 
     url_env: Variable | None = None
-    url_file: str | None = None
+    url_file: FileName | None = None
     every: Duration = timedelta(minutes=5)
 
     @field_validator("every")

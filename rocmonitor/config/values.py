@@ -26,6 +26,7 @@ _LONGEST_MONTHS = 120
 _LONGEST = 36_500 * 86_400  # a window and its delays must end within the calendar
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_LONGEST_PATH = 4096
 _LONGEST_WORD = 15  # of a name that also has digits: keys are longer
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -149,6 +150,13 @@ def require_variable(name: str) -> str:
     return name
 
 
+def _file_name(name: str) -> str:
+    """Return the name of a file; refuse what it should hold, unquoted."""
+    if not name.strip() or "://" in name or not name.isprintable() or len(name) > _LONGEST_PATH:
+        raise ValueError("must be the name of a file such as secrets/store-url, not what it holds")
+    return name
+
+
 def _address(value: str) -> str:
     host, colon, port = value.rpartition(":")
     if not host or not colon or not port.isascii() or not port.isdigit() or not int(port) < 2**16:
@@ -174,6 +182,7 @@ Variable = Annotated[
     AfterValidator(require_variable),
     WithJsonSchema({"type": "string", "pattern": f"^{_VARIABLE.pattern}$"}),
 ]
+FileName = Annotated[str, AfterValidator(_file_name)]
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 WindowLength = Annotated[
     timedelta | Months,

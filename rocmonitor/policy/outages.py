@@ -13,7 +13,7 @@ from rocmonitor.errors import ExecutorError, ExternalError, SourceError, StoreEr
 
 Phase = Literal["began", "lasts", "ended"]
 
-TOLERANCE = timedelta(minutes=30)
+TOLERANCE = timedelta(minutes=5)
 REMIND_EVERY = timedelta(days=1)
 SETTLE = timedelta(minutes=2)
 """Time in which others may join an outage that does not pass by itself, before people are notified."""

@@ -32,7 +32,9 @@ from rocmonitor.store.outbox import LONGEST_PAUSE
 log = logging.getLogger(__name__)
 
 FIRST_RETRY = timedelta(seconds=10)
-LONGEST_RETRY = LONGEST_PAUSE
+LONGEST_RETRY = timedelta(minutes=10)
+"""The longest pause after a failure that may pass by itself; what is refused waits for `LONGEST_PAUSE`. Both
+end at once when something shows that the destination works: `store.retry_now`."""
 
 MLFLOW = "mlflow"
 MLFLOW_SECONDS, CHANNEL_SECONDS = 300.0, 60.0
@@ -113,17 +115,22 @@ class Patience:
 
 
 def drain(
-    runtime: Runtime, *, progress: Progress = lambda _: None, patience: Patience | None = None
+    runtime: Runtime,
+    *,
+    progress: Progress = lambda _: None,
+    patience: Patience | None = None,
+    tolerance: timedelta | None = None,
 ) -> Delivered:
     """Deliver what is due, in order for each destination, to all destinations at once.
 
-    First, people are notified of what fails. A destination that fails is left alone for the rest of the pass.
-    A row is marked after it was sent: a crash in between sends it again, with the same event id.
+    First, people are notified of what fails, after `tolerance` in place of ``errors.notify_after``. A
+    destination that fails is left alone for the rest of the pass. A row is marked after it was sent: a crash
+    in between sends it again, with the same event id.
     """
     deliveries = Deliveries(runtime, progress=progress, patience=patience)
     done, met = Delivered(), set[str]()
     while True:
-        notify(runtime, settled=True)
+        notify(runtime, settled=True, tolerance=tolerance)
         workers = deliveries.start(but=met)
         if not workers:
             return done
@@ -284,10 +291,14 @@ class Worker(threading.Thread):
             self._all.hanging[self.destination] = [*hanging, send]
             if not runtime.stop.is_set():
                 longest = f"it took longer than {patience.of(self.destination):g} seconds"
-                self._failed(row, _no_end(self.destination, longest))
+                error = _no_end(self.destination, longest)
+                error.unconfirmed = True
+                self._failed(row, error)
         elif send.error is None:
             self.done.sent += 1
             send.mark()
+            if self.done.sent == 1:  # it works: what it refused before may be taken now
+                store.retry_now(runtime.store, self.destination)
             return lease, rows
         elif isinstance(send.error, Exception):  # one undeliverable row never stops another
             self._failed(row, send.error)
@@ -316,9 +327,18 @@ class Worker(threading.Thread):
         # Refused for good, as far as the destination is concerned: but somebody may mend the configuration.
         refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
         (self.done.refused if refused else self.done.failed)[row.destination] = str(error)
-        pause = LONGEST_RETRY if refused else min(FIRST_RETRY * 2.0 ** min(row.attempts, 20), LONGEST_RETRY)
+        pause = LONGEST_PAUSE if refused else min(FIRST_RETRY * 2.0 ** min(row.attempts, 20), LONGEST_RETRY)
         now = self._runtime.clock()
-        store.mark_failed(self._runtime.store, row.id, now, str(error), now + pause, refused=refused)
+        unconfirmed = isinstance(error, ExternalError) and error.unconfirmed
+        store.mark_failed(
+            self._runtime.store,
+            row.id,
+            now,
+            str(error),
+            now + pause,
+            refused=refused,
+            payload=messages.with_unconfirmed(row.payload) if unconfirmed else None,
+        )
         note_delivery(self._runtime, row.destination, error)
 
 

@@ -12,7 +12,7 @@ from rocmonitor import __version__, store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.outages import Outage
+from rocmonitor.policy.outages import MLFLOW, STORE, Outage
 from rocmonitor.store import glance
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ OVERDUE_BUSY = timedelta(hours=6)
 """The same while the workers have others to do: after an outage all monitors are due at once."""
 
 STUCK = timedelta(hours=1)
-"""A delivery that waits for so long is a problem: perhaps nobody gets alarms."""
+"""A delivery that waits for so long is a problem: perhaps nobody gets alarms. One that failed to reach a
+channel is one after ``errors.notify_after``: there may be no other channel to say so."""
 
 CLOCKS_DIFFER = timedelta(minutes=1)
 
@@ -215,6 +216,8 @@ def service_health(service: Service, seen: Seen | None = None) -> Health:
         seen = None
         problems.append(Caveat("store-unreachable", error=str(error)))
     else:
+        if STORE in runtime.failing:  # full, locked or read-only, it can be read all the same
+            problems.append(Caveat("store-unwritable", error=runtime.failing[STORE]))
         now = runtime.clock()  # beside the database's: the look took its time
         problems += _problems(seen, runtime.config, now, service.started_at)
     return Health(
@@ -251,7 +254,8 @@ def _problems(seen: Seen, config: Config, now: datetime, started_at: datetime | 
         if name not in seen.at_work:
             problems += _overdue(name, seen.ticks.get(name), now, started_at, patience)
     for destination, left in seen.undelivered.items():
-        if now - left.oldest > STUCK:
+        failed = left.error is not None and destination != MLFLOW
+        if now - left.oldest > (min(STUCK, config.errors.notify_after) if failed else STUCK):
             problems.append(
                 Caveat(
                     "outbox-stuck",

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 SECONDS = 10.0
 """Seconds that a call may take; slower answers are given up."""
+LOOK_SECONDS = 30.0
+"""Seconds between two looks at the health: a change is reported at once, however rarely the rest is."""
 
 
 def send(config: Config, *, healthy: bool) -> None:
@@ -60,20 +62,27 @@ def report(config: Config, health: Health) -> None:
 
 @contextmanager
 def beating(service: Service) -> Iterator[None]:
-    """Report every few minutes while the block runs, where the configuration says so.
+    """Report every few minutes, and each change at once, while the block runs, where so configured.
 
     The health decides, not the thread: that it is alive says nothing about the others.
     """
     ended = threading.Event()
 
     def work() -> None:
+        since, was_healthy = 0.0, True
         while True:
             heartbeat = service.runtime.config.heartbeat  # a reload may change it
-            if ended.wait(60.0 if heartbeat is None else heartbeat.every.total_seconds()):
+            every = 60.0 if heartbeat is None else heartbeat.every.total_seconds()
+            pause = min(every, LOOK_SECONDS)
+            if ended.wait(pause):
                 return
+            since += pause
             if heartbeat is not None:
                 try:
-                    report(service.runtime.config, service_health(service))
+                    health = service_health(service)
+                    if since >= every or health.healthy != was_healthy:
+                        since, was_healthy = 0.0, health.healthy
+                        report(service.runtime.config, health)
                 except Exception:  # silence is noticed, but the next one may pass
                     log.exception("the heartbeat failed in a way that is not foreseen")
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Found = Evaluation | Outlook | Review | None
 
+_UNCONFIRMED = "unconfirmed"
+
 
 def together(config: Config, rows: Sequence[store.Delivery]) -> list[store.Delivery]:
     """Return the first of the rows, and the later ones that are one message with it.
@@ -89,7 +91,14 @@ def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
         message = _of_one(runtime, rows, found)
         if isinstance(found, Evaluation | Outlook) and change and not _stop(rows):
             picture = partial(_picture, runtime, rows[0].monitor, change["segment"], found.window)
+    if unconfirmed := max(row.payload.get(_UNCONFIRMED, 0) for row in rows):
+        message = alerts.repeated(message, unconfirmed)
     alerts.send(config.channel_url(name), message, folder=config.folder, picture=picture)
+
+
+def with_unconfirmed(payload: dict[str, Any]) -> dict[str, Any]:
+    """Return what is to be delivered, with one more send that was not answered in time."""
+    return payload | {_UNCONFIRMED: payload.get(_UNCONFIRMED, 0) + 1}
 
 
 def _picture(runtime: Runtime, monitor: str, segment: str, until: Window) -> bytes:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from types import FrameType
 from typing import Any
 
+from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ExternalError, SourceError
 from rocmonitor.service.delivery import Delivered, drain
@@ -51,6 +53,7 @@ def run_once(
     monitors = [runtime.config.monitors[name] for name in ticks]
     pools = {monitor.source: Workers(runtime.work, partial(at_once, runtime)) for monitor in monitors}
     done: dict[str, Tick] = {}
+    tolerance = _tolerance(runtime, ticks) if deliver else None
     with _stopped_by_signals(runtime):
         for monitor in monitors:
             pools[monitor.source].submit(
@@ -63,12 +66,24 @@ def run_once(
         found: list[Any] = []
         if deliver and not runtime.stop.is_set():
             outbox = Workers(runtime.work)
-            outbox.submit("outbox", partial(drain, runtime, progress=progress), found.append)
+            outbox.submit(
+                "outbox", partial(drain, runtime, progress=progress, tolerance=tolerance), found.append
+            )
             _wait(runtime, [outbox])
     if found and isinstance(found[0], Exception):
         raise found[0]
     delivered = found[0] if found else Delivered() if deliver else None
     return [done[name] for name in ticks if name in done], delivered
+
+
+def _tolerance(runtime: Runtime, monitors: Collection[str]) -> timedelta | None:
+    """Return how long a failure lasts before people are notified.
+
+    Where the call before was longer ago, the next may be, too: then this one says so.
+    """
+    ended = [each.ended_at for each in store.ticks(runtime.store).values() if each.monitor in monitors]
+    is_often = ended and runtime.clock() - max(ended) < runtime.config.errors.notify_after
+    return None if is_often else timedelta()
 
 
 def run_alone(runtime: Runtime, name: str, call: Callable[[], Any]) -> Any:

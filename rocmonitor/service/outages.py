@@ -85,7 +85,7 @@ def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -
         _add(runtime, error, destination, member, cause=destination)
 
 
-def notify(runtime: Runtime, *, settled: bool = False) -> int:
+def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | None = None) -> int:
     """Put the messages that are due into the outbox; how many outages they are about.
 
     Parameters
@@ -93,6 +93,8 @@ def notify(runtime: Runtime, *, settled: bool = False) -> int:
     runtime : Runtime
     settled : bool
         All monitors that are due have been judged: nothing else is about to join an outage.
+    tolerance : timedelta, optional
+        In place of ``errors.notify_after``.
 
     Raises
     ------
@@ -102,10 +104,11 @@ def notify(runtime: Runtime, *, settled: bool = False) -> int:
     if not outages:
         return 0
     config, now, notified = runtime.config, runtime.clock(), 0
+    tolerance = config.errors.notify_after if tolerance is None else tolerance
     said = store.attentions(runtime.store)
     muted = {name for name, each in said.items() if each.is_muted(now)}
     for outage in outages:
-        phase = phase_due(outage, now, tolerance=config.errors.notify_after, settled=settled)
+        phase = phase_due(outage, now, tolerance=tolerance, settled=settled)
         touched = [] if phase is None else _touched(config, outage)
         audience = [monitor for monitor in touched if monitor.name not in muted]
         if phase is None or not touched or (not audience and phase != "ended"):
@@ -145,7 +148,8 @@ class StoreWatch:
         store.acquire(runtime.store, "store", runtime.owner, runtime.clock(), timedelta())
 
     def failed(self, error: StoreError) -> list[threading.Thread]:
-        """Return the store has failed; the threads that send the message, if it is due."""
+        """Note that the store has failed; return the threads that send the message, if it is due."""
+        self.runtime.failing[STORE] = str(error)
         now = self.runtime.clock()
         known = self.outage
         since, notified_at = (now, None) if known is None else (known.since, known.notified_at)
@@ -153,7 +157,8 @@ class StoreWatch:
         return self._notify(now)
 
     def works(self) -> list[threading.Thread]:
-        """Return the store works; the threads that send the message, if people knew that it did not."""
+        """Note that the store works; return the threads that send the message, if people knew otherwise."""
+        self.runtime.failing.pop(STORE, None)
         if self.outage is None:
             return []
         now = self.runtime.clock()

@@ -63,6 +63,8 @@ class Runtime:
         What reads and judges windows.
     failures : Counter of str
         How often each job has failed since it last succeeded.
+    failing : dict of str to str
+        What fails now and cannot be kept in the store: its own error, as ``store``.
     connecting : Lock
         Held by the thread that connects to MLflow.
     """
@@ -77,6 +79,7 @@ class Runtime:
     work: AtWork = field(default_factory=AtWork)
     executor: Executor = field(default_factory=InProcess)
     failures: Counter[str] = field(default_factory=Counter)
+    failing: dict[str, str] = field(default_factory=dict)
     connecting: threading.Lock = field(default_factory=threading.Lock)
 
     @property

@@ -65,6 +65,7 @@ def serve(runtime: Runtime, path: Path) -> None:
     fell due while nothing ran is done at the start, and there is nothing to migrate, to pickle or to miss.
     """
     service, again = Service.of(runtime), threading.Event()
+    store.retry_now(runtime.store)  # what was refused may have been mended
 
     def stop(number: int, _: FrameType | None) -> None:
         log.info("%s: finishing the window at hand", signal.Signals(number).name)
@@ -112,6 +113,8 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
         log.error("the configuration was not read again, the one in use stays: %s", error)
         return
     service.runtime, service.loaded_at, service.refused = runtime, runtime.clock(), None
+    with suppress(StoreError):
+        store.retry_now(runtime.store)  # what was refused may have been mended
     for name in (*removed, *different):
         for job in (name, _review_of(name)):
             with suppress(JobLookupError):

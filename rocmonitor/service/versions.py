@@ -8,6 +8,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import TrackingError
+from rocmonitor.policy.outages import MLFLOW
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.tracking import require_made
 
@@ -50,6 +51,7 @@ def version(
         return seen, (doubt,)
     if keep:
         store.save_alias(runtime.store, model, alias, found, runtime.clock())
+        store.retry_now(runtime.store, MLFLOW)  # it answers: what waits for it need not
     return found, ()
 
 

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
-from rocmonitor.sources.values import DECIMAL_COMMA, WORDS, name_of, number_of
+from rocmonitor.sources.values import DECIMAL_COMMA, LONGEST_TEXT, WORDS, name_of, number_of, too_long
 from rocmonitor.wording.format import set_aside
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -37,6 +37,7 @@ _NOT_READ = (
 )
 """The errors of pandas for a file that is cut, of another kind, or of a compression not installed."""
 _MOST_SHOWN = 5
+_FEW_ROWS = 8192  # looked at together, before all are read
 _ODD_LINE = re.compile(r"Skipping (line \d+: expected \d+ fields, saw \d+)")
 
 
@@ -94,7 +95,7 @@ def read_scores(
     InputError
         An unknown kind of file, an unreadable one, a column that is missing or comes twice, or no usable row.
     """
-    frame, read_as = _frame(path)
+    frame, read_as = _frame(path, [label, *scores])
     if decimal is None:
         decimal = "," if any(_SEPARATORS[";"] in found for found in read_as) else "."
         anyway = decimal == ","
@@ -129,10 +130,10 @@ def read_scores(
     )
 
 
-def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
+def _frame(path: Path, wanted: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     try:
         if ".parquet" in path.suffixes:
-            return pd.read_parquet(path), []
+            return _parquet(path, wanted), []
         if {".csv", ".tsv", ".txt"} & set(path.suffixes):
             return _text(path)
     except Exception as error:
@@ -140,6 +141,31 @@ def _frame(path: Path) -> tuple[pd.DataFrame, list[str]]:
             raise
         raise InputError(f"{path}: cannot be read: {error or type(error).__name__}") from error
     raise InputError(f"{path}: must be a .csv, .tsv or .parquet file (a .gz of them is fine)")
+
+
+def _parquet(path: Path, wanted: Sequence[str]) -> pd.DataFrame:
+    """Return the columns wanted; without rows where one is not there, or comes twice."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        if any(names.count(name) != 1 for name in wanted):
+            return pd.DataFrame(columns=names)
+        for part in file.iter_batches(_FEW_ROWS, columns=list(wanted)):
+            for name, column in zip(part.schema.names, part.columns, strict=True):
+                if _longest(column) > LONGEST_TEXT:
+                    raise InputError(f"{path}: {too_long(name)}")
+    return pd.read_parquet(path, columns=list(wanted))
+
+
+def _longest(column: Any) -> int:
+    """Return the length of the longest text of an Arrow array; 0 where it has none."""
+    from pyarrow import ArrowNotImplementedError, compute  # type: ignore[import-untyped]
+
+    try:
+        return compute.max(compute.binary_length(getattr(column, "dictionary", column))).as_py() or 0
+    except ArrowNotImplementedError:  # numbers, lists
+        return 0
 
 
 def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:

@@ -48,7 +48,7 @@ from rocmonitor.sources.arrival import arrival
 from rocmonitor.sources.clock import Clock
 from rocmonitor.sources.condensing import cell, is_number, is_text
 from rocmonitor.sources.counting import checksum
-from rocmonitor.sources.values import FINITE, NUMBER
+from rocmonitor.sources.values import FINITE, LONGEST_TEXT, NUMBER
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
 _POSTGRES_FLOAT4 = 700
@@ -299,8 +299,8 @@ class Query:
         if self.backend in ("postgresql", "mariadb", "mysql") and self.types[name] == single:
             return cast(column(name), Double)
         if self.decimal == "," and self.is_text(name):  # a point between thousands makes it no number
-            return func.translate(column(name), ".,", " .")
-        return column(name)
+            return func.translate(self._cut(name), ".,", " .")
+        return self._cut(name)
 
     def is_text(self, name: str) -> bool:
         """Return True for a column of texts, where columns have types."""
@@ -336,6 +336,12 @@ class Query:
             return cast(column(name), Integer)
         if self.backend == "duckdb" and self.types[name] in _DUCKDB_WIDE:
             return cast(column(name), String)
+        return self._cut(name)
+
+    def _cut(self, name: str) -> ColumnElement[Any]:
+        """Return a column whose texts are cut one character after the longest: files are compressed."""
+        if self.backend in ("duckdb", "spark") and self.is_text(name):
+            return func.substr(column(name), literal_column("1"), literal_column(str(LONGEST_TEXT + 1)))
         return column(name)
 
     def exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:

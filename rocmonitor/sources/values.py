@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, quoted
 from rocmonitor.policy.record import negated
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from rocmonitor.sources.counting import RowCounter
 
 POSITIVE, NEGATIVE, BAD, UNLABELLED = 1, 0, -1, -2
+
+LONGEST_TEXT = 1000
+"""Characters of an id, a segment or a label: a small file may hold texts that no memory does."""
 
 FARTHEST = 1e300
 """The number that stands for infinity: farther than any score, and its sums are finite."""
@@ -85,14 +88,16 @@ class Encoder:
         if code == BAD:
             code = self._meant.get(_meaning(value), BAD)
         if code == BAD:
-            shown = value if isinstance(value, str) and number_of(value) is not None else repr(value)
+            shown = value if isinstance(value, str) and number_of(value) is not None else quoted(value)
             self.bad_labels = _first((*self.bad_labels, shown))
         return code
 
     def segment(self, column: int, value: object) -> int:
         """Return the code of a value of one of the monitor's segment columns."""
-        codes = self._segments[column]
-        code = codes.setdefault(name_of(value), len(codes))
+        codes, name = self._segments[column], name_of(value)
+        if len(name) > LONGEST_TEXT:
+            raise too_long(f"monitors.{self._monitor}.segments: {self._columns[column]}")
+        code = codes.setdefault(name, len(codes))
         if code >= _MOST_SEGMENTS:
             raise ConfigError(
                 f"monitors.{self._monitor}.segments: {self._columns[column]} has more than {_MOST_SEGMENTS} "
@@ -128,7 +133,7 @@ class Encoder:
         numbers = {kind for kind in kinds if issubclass(kind, int | float | Decimal | np.number)}
         if str in kinds:
             read = {value: number_of(value) for value in set(values) if isinstance(value, str)}
-            unread = (repr(text) for text, number in read.items() if number is None and text.strip())
+            unread = (quoted(text) for text, number in read.items() if number is None and text.strip())
             self.text_scores = _first((*self.text_scores, *unread))
             values = [read[value] if isinstance(value, str) else value for value in values]
             numbers.add(float)
@@ -229,10 +234,20 @@ def each_its_own(
 def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:
     """128 bits of each text: two of n different ones collide with a chance below n² / 2¹²⁹."""
     array = np.asarray(texts, dtype=object)
+    if len(array) and max(map(len, array)) > LONGEST_TEXT:
+        raise too_long("columns.id or columns.cluster")
     from pandas.util import hash_array  # slow to import, and needed for ids only
 
     words = [hash_array(array, hash_key=key, categorize=False) for key in _HASH_KEYS]
     return np.column_stack(words)
+
+
+def too_long(column: str) -> ConfigError:
+    """Return the error of a column with texts that are no ids, segments or labels."""
+    return ConfigError(
+        f"{column} has a text of more than {LONGEST_TEXT:,} characters; name another column, or shorten "
+        "or hash it in the query"
+    )
 
 
 def name_of(value: object) -> str:

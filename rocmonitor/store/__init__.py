@@ -42,6 +42,7 @@ from rocmonitor.store.outbox import (
     outbox_summary,
     pending,
     receipt_of,
+    retry_now,
 )
 from rocmonitor.store.outlooks import (
     outlook,
@@ -152,6 +153,7 @@ __all__ = [
     "release_all",
     "remember_labels",
     "renew",
+    "retry_now",
     "review",
     "review_with_key",
     "reviews",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -149,6 +150,8 @@ def store_errors(url: URL) -> Iterator[None]:
         what = " ".join(str(cause).split())
         if url.password:
             what = what.replace(str(url.password), "***")
+        if url.username:
+            what = re.sub(rf'\b(user|role) "{re.escape(url.username)}"', r"\1 of store.url", what)
         raise StoreError(
             f"store {shown(url)}: {what}{_way_out(url, error, what)}", transient=isinstance(error, _TRANSIENT)
         ) from error

@@ -9,6 +9,7 @@ opening a store reads the version without it.
 from __future__ import annotations
 
 import shutil
+import stat
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -150,6 +151,13 @@ def is_made_by_opening(url: str) -> bool:
     with connect(url) as store:
         file = sqlite_file(store.engine.url)
         return (file is not None and not file.exists()) or _is_empty(store)
+
+
+def read_by_everybody(url: str) -> Path | None:
+    """Return the SQLite file, if every user of this machine may read it, as an old or a copied one."""
+    with connect(url) as store:
+        file = sqlite_file(store.engine.url)
+    return file if file is not None and file.exists() and file.stat().st_mode & stat.S_IROTH else None
 
 
 def _upgrade(store: Store) -> None:

@@ -188,16 +188,42 @@ def mark_delivered(
 
 
 def mark_failed(
-    store: Store, id: int, now: datetime, error: str, retry_at: datetime, *, refused: bool = False
+    store: Store,
+    id: int,
+    now: datetime,
+    error: str,
+    retry_at: datetime,
+    *,
+    refused: bool = False,
+    payload: dict[str, Any] | None = None,
 ) -> None:
     """Mark a row as failed, to be tried again at `retry_at`; when refused, later ones do not wait for it.
+
+    `payload` takes the place of the row's.
 
     Raises
     ------
     StoreError
     """
     state = REFUSED if refused else PENDING
-    _attempted(store, (id,), now, state=state, next_attempt_at=retry_at, error=error)
+    more = {} if payload is None else {"payload": payload}
+    _attempted(store, (id,), now, state=state, next_attempt_at=retry_at, error=error, **more)
+
+
+def retry_now(store: Store, destination: str | None = None) -> None:
+    """End the pauses after failures, of one destination or of all, because something shows that it works.
+
+    Raises
+    ------
+    StoreError
+    """
+    there = [] if destination is None else [outbox.c.destination == destination]
+    failed = (_LEFT, outbox.c.error.is_not(None), outbox.c.next_attempt_at > outbox.c.attempted_at, *there)
+    with store.reading() as connection:
+        if connection.scalar(select(outbox.c.id).where(*failed).limit(1)) is None:
+            return
+    with store.writing() as connection:
+        connection.execute(update(outbox).where(*failed).values(next_attempt_at=outbox.c.attempted_at))
 
 
 def receipt_of(

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from flask import Flask, Response, redirect, request
 from werkzeug.exceptions import BadHost, HTTPException
 
+from rocmonitor.service.listener.hosts import host_of
 from rocmonitor.web.pages import blueprint, finish, problem, render, require_text
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
@@ -52,7 +53,7 @@ def create_app(site: Site, token: str | None = None) -> Flask:
 def _refused(token: str | None) -> Response | None:
     """Why this request gets no page; None when it does."""
     if token is None:
-        if _host() not in LOOPBACK:
+        if host_of(request) not in LOOPBACK:
             return Response(
                 "rocmonitor ui answers only to localhost; see --token-env\n", 403, mimetype="text/plain"
             )
@@ -114,11 +115,6 @@ def _cookie(token: str) -> str:
 
 def _same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
-
-
-def _host() -> str:
-    host = request.host
-    return host.partition("]")[0].strip("[") if host.startswith("[") else host.partition(":")[0]
 
 
 def _refusal(error: HTTPException) -> Response:

@@ -4,6 +4,7 @@ import time
 
 import pytest
 from gate import gated
+from scenario import until
 
 from rocmonitor.service import delivery
 
@@ -11,6 +12,18 @@ from rocmonitor.service import delivery
 def test_a_channel_can_be_tried(here, rocmonitor):
     rocmonitor("channel", "test", "log")
     assert here.alarms.startswith("TEST of channel log")
+
+
+def test_a_channel_that_took_a_test_gets_what_waited_for_it(here, http_sink, rocmonitor):
+    here.score(22, shift=0.2)
+    here.configure(channels=f"{{log: {{url: '{http_sink.url}'}}}}", window=until("2026-06-15"))
+    http_sink.status = 500
+    rocmonitor("run", code=5)
+    http_sink.status = 200
+    rocmonitor("run", code=5)  # not before its time
+    rocmonitor("channel", "test", "log")
+    rocmonitor("run", code=3)
+    assert [title.split()[0] for title in http_sink.titles] == ["DEGRADED", "TEST", "DEGRADED"]
 
 
 @pytest.mark.slow

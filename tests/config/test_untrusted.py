@@ -152,7 +152,7 @@ def keys_of(kind: object) -> Iterator[tuple[str, object]]:
 
 
 def with_secret(part: str, secret: str) -> str:
-    section = part.replace("SECRET", f"'{secret}'")
+    section = part.replace("SECRET", f'"{secret}"')
     return (
         TEXT.replace("sources: {", section[:-1] + ", ") if part.startswith("sources") else f"{section}{TEXT}"
     )
@@ -173,9 +173,9 @@ def test_a_secret_in_the_place_of_a_variable_is_refused_and_not_printed(
 def test_a_secret_in_the_place_of_a_file_is_not_printed(
     tmp_path: Path, part: str, secret: str, read: Callable[[config.Config, Path], object]
 ) -> None:
-    known = load(tmp_path, with_secret(part, secret))
-    with pytest.raises(ConfigError, match=r"_file: cannot read the file named there: No such file") as error:
-        read(known, tmp_path)
+    why = r"_file: (must be the name of a file|cannot read the file named there: No such file)"
+    with pytest.raises(ConfigError, match=why) as error:
+        read(load(tmp_path, with_secret(part, secret)), tmp_path)
     assert not any(piece in str(error.value) for piece in (secret, "hunter2"))
 
 
@@ -185,6 +185,17 @@ def test_every_key_that_names_a_variable_takes_names_alone() -> None:
     ]
     assert {key for key, _ in keys} == {re.search(r"\w+_env", part)[0] for part in BY_VARIABLE}
     assert all("^[A-Z_][A-Z0-9_]*$" in takes for _, takes in keys)
+
+
+@pytest.mark.parametrize("name", ["", " ", "https://host/ping", "a\\nb", "a" * 5000])
+def test_what_no_file_can_be_called_is_refused_when_the_configuration_is_read(
+    tmp_path: Path, name: str
+) -> None:
+    keys = {key for key, _ in keys_of(config.Config.model_json_schema()) if key.endswith("_file")}
+    assert keys == {key for part, _ in BY_FILE for key in re.findall(r"\w+_file", part)}
+    for part, _ in BY_FILE:
+        said = refused(tmp_path, with_secret(part, name))
+        assert said.count("must be the name of a file") == part.count("SECRET")
 
 
 @pytest.mark.parametrize("name", ["A", "WAREHOUSE_URL", "S3_KEY", "_X", "MISCLASSIFICATIONRATES_URL"])

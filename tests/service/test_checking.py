@@ -489,6 +489,18 @@ def test_check_says_of_the_store_what_a_run_will_do(here):
     assert f"store     PROBLEM: {refused.value}" in checked(here)
 
 
+def test_check_warns_of_a_store_that_everybody_may_read_and_of_dask_without_tls(here, monkeypatch):
+    monkeypatch.setenv("DASK", "tcp://scheduler:8786")
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(f"executor: {{kind: dask, address_env: DASK}}\n{here.configure() and path.read_text()}")
+    with store.open_store(f"sqlite:///{here.folder}/rocmonitor.db"):
+        assert "WARNING: every user" not in checked(here)
+        (here.folder / "rocmonitor.db").chmod(0o644)
+        found = checked(here)
+    assert "WARNING: every user of this machine may read " in found
+    assert "WARNING: the connection to Dask is neither encrypted nor authenticated" in found
+
+
 def test_a_budget_is_compared_with_what_is_expected(here):
     here.configure(window=until("2026-06-08"), rules="[{kind: forecast}, {kind: drop}]")
     assert "all monitors" not in checked(here)

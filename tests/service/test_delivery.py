@@ -27,6 +27,7 @@ from rocmonitor.service.delivery import (
 )
 from rocmonitor.service.runtime import Runtime, hold_lease
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.service.versions import version
 from rocmonitor.wording.window import moved, moved_briefly
 
 NOW = week(30)
@@ -230,6 +231,44 @@ def test_a_destination_is_not_asked_while_too_many_deliveries_hang(here, http_si
     assert len({request.content["message"].splitlines()[-1] for request in http_sink.requests}) == 1
 
 
+def test_a_repeat_of_what_was_not_answered_says_so_and_one_of_what_was_refused_does_not(here, http_sink):
+    clock = Clock(NOW)
+    parts = patient(http_sink) | {"channels": f"{{hook: {{url: '{http_sink.url}?rto=0.2'}}}}"}
+    with here.runtime(clock, **parts) as runtime:
+        judge(runtime)
+        http_sink.hang()
+        assert "timed out" in drain(runtime).failed["channel:hook"]
+        http_sink.resume()
+        for status in (500, 200):
+            http_sink.status = status
+            clock.now += LONGEST_RETRY
+            drain(runtime)
+    sent = [request.content for request in http_sink.requests]
+    first, *others = (each["message"] for each in sent if each["title"].startswith("DEGRADED"))
+    assert len(others) == 2
+    assert "already" not in first
+    for other in others:
+        lines = other.splitlines()
+        assert lines.pop(1) == "You may have this message already: it was sent 1 time without an answer."
+        assert lines == first.splitlines()
+
+
+def test_what_waits_for_mlflow_is_delivered_once_it_answers(here, mlflow_server, closed_port):
+    clock = Clock(NOW)
+    with here.runtime(clock, mlflow=f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}") as runtime:
+        judge(runtime)
+        assert list(drain(runtime).failed) == ["mlflow"]
+    client = MlflowClient(mlflow_server.uri, registry_uri=mlflow_server.uri)
+    client.create_registered_model("answers")
+    client.create_model_version("answers", "s3://nowhere/model")
+    client.set_registered_model_alias("answers", "champion", "1")
+    model = "{name: answers, champion: champion, challenger_version: 8}"
+    with here.runtime(clock, model=model, **outside(mlflow_server)) as runtime:
+        assert drain(runtime).sent == 0  # not before its time
+        assert version(runtime, runtime.config.monitors["credit"], "champion") == ("1", ())
+        assert drain(runtime).sent == 2
+
+
 def runs_wait(runtime: Runtime) -> int:
     return store.outbox_summary(runtime.store).waiting
 
@@ -276,9 +315,11 @@ def test_what_is_refused_is_seen_ends_the_pass_and_arrives_once_it_is_mended(her
         # Four windows, three changes of status, and that MLflow fails.
         assert (summary.waiting, summary.refused) == (8, 8)
         assert drain(runtime).refused == {}  # not before its time
+        clock.now += LONGEST_RETRY
+        assert drain(runtime).refused == {}
     monkeypatch.setenv("HOOK_URL", http_sink.url)
-    clock.now += LONGEST_RETRY
     with here.runtime(clock, **{**parts, "mlflow": "{}"}) as runtime:
+        store.retry_now(runtime.store)  # as a start of the service does
         assert drain(runtime).sent >= 8
         assert store.outbox_summary(runtime.store).waiting == 0
     about = [title.split()[0] for title in http_sink.titles if title.split()[1].startswith("credit")]

@@ -15,6 +15,7 @@ from sqlalchemy import insert, text
 from rocmonitor import store
 from rocmonitor.errors import StoreError
 from rocmonitor.service import health
+from rocmonitor.service.delivery import Deliveries
 from rocmonitor.service.health import (
     OVERDUE,
     OVERDUE_BUSY,
@@ -24,7 +25,9 @@ from rocmonitor.service.health import (
     service_health,
     store_health,
 )
+from rocmonitor.service.outages import StoreWatch
 from rocmonitor.service.runtime import Runtime
+from rocmonitor.service.scheduler import _deliver
 from rocmonitor.service.workers.threads import HUNG_AFTER, AtWork
 from rocmonitor.store import glance, migrate, tables
 
@@ -153,12 +156,17 @@ def test_work_without_a_step_hangs(here: World, clock: Clock) -> None:
             assert codes(service) == []
 
 
-def test_a_delivery_that_waits_is_a_problem_that_no_restart_mends(service: Service, clock: Clock) -> None:
+@pytest.mark.parametrize(
+    ("destination", "patience"), [("channel:log", timedelta(minutes=5)), ("mlflow", STUCK)]
+)
+def test_a_delivery_that_waits_is_a_problem_that_no_restart_mends(
+    service: Service, clock: Clock, destination: str, patience: timedelta
+) -> None:
     with service.runtime.store.writing() as connection:
         connection.execute(
             insert(tables.outbox).values(
                 monitor="credit",
-                destination="channel:log",
+                destination=destination,
                 payload={},
                 state="pending",
                 attempts=7,
@@ -168,15 +176,15 @@ def test_a_delivery_that_waits_is_a_problem_that_no_restart_mends(service: Servi
             )
         )
     ticked(service.runtime, due=24 * 60 * MINUTE)
-    clock.now = FIRST + STUCK
+    clock.now = FIRST + patience
     assert codes(service) == []
     clock.now += SECOND
     found = service_health(service)
     assert [str(problem) for problem in found.problems] == [
-        "channel:log: 1 delivery undelivered since 2026-01-05T00:00:00Z: no answer"
+        f"{destination}: 1 delivery undelivered since 2026-01-05T00:00:00Z: no answer"
     ]
     assert found.alive
-    assert found.to_dict()["outbox"]["channel:log"]["oldest_seconds"] == 3601
+    assert found.to_dict()["outbox"][destination]["oldest_seconds"] == patience.total_seconds() + 1
 
 
 def test_another_schema_is_a_problem(service: Service) -> None:
@@ -230,6 +238,28 @@ def test_a_store_that_fails_is_a_problem(service: Service) -> None:
     assert [problem.code for problem in found.problems] == ["store-unreachable"]
     assert found.alive
     assert found.to_dict()["monitors"] == {"credit": None}
+
+
+FULL = "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+
+
+def test_a_store_that_can_be_read_and_not_written_is_a_problem(service: Service) -> None:
+    """As on a full disk, or while another program holds a lock."""
+    kept = service.runtime.store
+    deliveries, watch = Deliveries(service.runtime), StoreWatch(service.runtime)
+    with kept.writing() as connection:
+        for kind in ("INSERT", "UPDATE"):
+            connection.execute(text(f"CREATE TRIGGER no_{kind} BEFORE {kind} ON rocmonitor_lease {FULL}"))
+    _deliver(deliveries, watch)
+    found = service_health(service)
+    assert [problem.code for problem in found.problems] == ["store-unwritable"]
+    assert "database or disk is full" in str(found.problems[0])
+    assert found.alive  # a restart would mend nothing
+    with kept.writing() as connection:
+        for kind in ("INSERT", "UPDATE"):
+            connection.execute(text(f"DROP TRIGGER no_{kind}"))
+    _deliver(deliveries, watch)
+    assert codes(service) == []
 
 
 def test_an_error_of_the_question_is_raised() -> None:

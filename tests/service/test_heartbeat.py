@@ -110,6 +110,19 @@ def test_it_is_sent_again_and_again(here: World, pings: Pings) -> None:
     assert set(pings.paths) == {PATH}
 
 
+def test_a_change_is_reported_before_the_next_call_is_due(here: World, pings: Pings, monkeypatch) -> None:
+    monkeypatch.setattr(heartbeat, "LOOK_SECONDS", 0.05)
+    with here.runtime(Clock(FIRST)) as runtime:
+        known = configured(here, "{url_env: HEARTBEAT_URL, every: 1h}")
+        service = Service.of(runtime_of(known, runtime.store, runtime.clock))
+        service.runtime.failing["store"] = "database or disk is full"
+        with beating(service):
+            assert pings.came.acquire(timeout=30)
+            service.runtime.failing.clear()
+            assert pings.came.acquire(timeout=30)
+    assert pings.paths == [f"{PATH}/fail", PATH]
+
+
 def test_without_a_section_nothing_is_sent(here: World, pings: Pings) -> None:
     send(here.configure(), healthy=True)
     assert pings.paths == []

@@ -101,6 +101,25 @@ def test_other_paths_and_methods_are_refused(port: int) -> None:
     refused.value.close()
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8790", 200),
+        ("[::1]:8790", 200),
+        ("10.0.0.7", 200),  # a probe calls by address
+        ("rocmonitor:8790", 200),  # and Prometheus by the name of a service
+        ("rocmonitor.monitoring.svc.cluster.local", 200),
+        (socket.getfqdn(), 200),
+        ("evil.example:8790", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost.evil.example", 403),
+    ],
+)
+def test_a_foreign_name_is_not_answered(port: int, host: str, status: int) -> None:
+    for path in ("/health", "/live", "/metrics"):
+        assert get(port, path, Host=host)[0] == status
+
+
 def test_metrics_are_those_of_the_store_and_the_process(here: World, clock: Clock) -> None:
     for number in (20, 21):
         here.score(number, shift=0.2 if number == 21 else 1.2)

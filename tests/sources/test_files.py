@@ -193,6 +193,15 @@ def test_binary_labels_of_parquet(tmp_path, labels, kind):
         read_scores(path, "y", ["score"])
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())])
+def test_texts_that_are_no_labels_are_refused(tmp_path, kind):
+    path = tmp_path / "a.parquet"
+    labels = pa.array(["a" * 1001, "b"]).cast(kind)
+    parquet.write_table(pa.table({"y": labels, "score": [0.9, 0.1], "notes": ["", "c" * 5000]}), path)
+    with pytest.raises(InputError, match="y has a text of more than 1,000 characters"):
+        read_scores(path, "y", ["score"])
+
+
 def test_a_missing_column_is_told_with_the_nearest(written):
     with pytest.raises(InputError, match=r"no column scores; there are y, score; did you mean score\?"):
         read_scores(written(text()), "y", ["scores"])

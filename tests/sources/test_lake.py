@@ -126,6 +126,38 @@ def test_endings_in_capitals(tmp_path: Path) -> None:
     assert counted(f"{url}/B.PARQUET").rows == 1
 
 
+@pytest.mark.parametrize("column", ["loan_id", "region"])
+def test_texts_that_a_small_file_makes_large_are_refused_before_they_fill_the_memory(
+    tmp_path: Path, column: str
+) -> None:
+    """2 GB of ids in a file of some kilobytes."""
+    rows = 50_000
+    columns = {name: pa.array([value]).take(pa.array([0] * rows)) for name, value in line(1, NOON).items()}
+    long = pa.array(["x" * 40_000]).dictionary_encode()
+    columns[column] = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), long.dictionary)
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet", compression="zstd")
+    assert (tmp_path / "a.parquet").stat().st_size < 500_000
+    before = pa.total_allocated_bytes()
+    with pytest.raises(ConfigError, match="has a text of more than 1,000 characters; name another column"):
+        counted(f"files://{tmp_path}")
+    assert pa.total_allocated_bytes() - before < 100e6
+
+
+@pytest.mark.parametrize("column", ["loan_id", "region", "defaulted"])
+@pytest.mark.parametrize(("length", "refused"), [(1000, False), (1001, True)])
+def test_the_longest_text(tmp_path: Path, column: str, length: int, refused: bool) -> None:
+    lines = [line(1) | {column: "x" * length}, line(2) | {column: "x" * (length - 1) + "y"}]
+    url = write(tmp_path / "a.parquet", lines)
+    if refused and column != "defaulted":
+        with pytest.raises(ConfigError, match="more than 1,000 characters"):
+            counted(url)
+        return
+    found = both(url, WEEK, {})
+    assert found.segments[""].counts.bad_label == (2 if column == "defaulted" else 0)
+    assert found.segments[""].counts.duplicates == 0
+    assert "x" * 100 not in str(found.segments[""].caveats)
+
+
 @pytest.mark.parametrize("pattern", ["", "/*/*.parquet", "/**/*.parquet", "/**", "/*/b.parquet"])
 def test_a_folder_that_may_not_be_read_is_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str

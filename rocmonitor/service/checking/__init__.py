@@ -10,6 +10,7 @@ from functools import partial
 from statistics import median_low
 
 from rocmonitor import alerts
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import DegenerateDataError, RocmonitorError
@@ -243,7 +244,9 @@ def _store(config: Config) -> list[str]:
     if migrate.is_made_by_opening(config.store_url):
         return ["a SQLite file that the first run creates"]
     migrate.check(config.store_url)
-    return ["reachable, at this version"]
+    file = migrate.read_by_everybody(config.store_url)
+    doubt = [] if file is None else [str(Caveat("store-read-by-everybody", file=str(file)))]
+    return ["reachable, at this version", *doubt]
 
 
 def _channel(config: Config, name: str) -> list[str]:

@@ -35,7 +35,8 @@ def _read(_secret: str, line: str) -> list[str]:
 
 def _dask(config: Config, dask: Dask) -> list[str]:
     dask.files(config.folder)
-    return [f"Dask at {dask.read()}; the first task connects to it"]
+    line = f"Dask at {dask.read()}; the first task connects to it"
+    return [line] if dask.tls is not None else [line, str(Caveat("executor-without-tls"))]
 
 
 def account_lines(config: Config, name: str) -> list[str]:

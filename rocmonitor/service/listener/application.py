@@ -8,7 +8,9 @@ import logging
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from rocmonitor.config.values import host_and_port
 from rocmonitor.service.health import Service, service_health
+from rocmonitor.service.listener.hosts import host_of, is_ours
 from rocmonitor.service.listener.webhook import Webhook
 
 log = logging.getLogger(__name__)
@@ -59,6 +61,18 @@ def _watch(app: Flask, service: Service) -> None:
         text, content_type = written(registry, request.headers.get("Accept", ""))
         return Response(text, content_type=content_type, headers={"Cache-Control": "no-store"})
 
+    def refused() -> Response | None:
+        listen = service.runtime.config.listen
+        if request.endpoint not in ("health", "live", "metrics"):
+            return None  # events are signed
+        if is_ours(host_of(request), None if listen is None else host_and_port(listen)[0]):
+            return None
+        text = (
+            "answers to addresses and to names of this machine only; call it by one, or listen on this name\n"
+        )
+        return Response(text, 403, mimetype="text/plain")
+
+    app.before_request(refused)
     for view in (health, live, metrics):
         app.add_url_rule(f"/{view.__name__}", view.__name__, view)
 

@@ -14,6 +14,10 @@ def _store(*, error: str) -> str:
     return f"the store does not answer: {one_line(error, _LONGEST)}"
 
 
+def _unwritable(*, error: str) -> str:
+    return f"the store cannot be written: {one_line(error, _LONGEST)}; nothing is judged until it can"
+
+
 def _clock(*, offset_seconds: float) -> str:
     which = "ahead of" if offset_seconds > 0 else "behind"
     return (
@@ -65,12 +69,17 @@ def _few(names: Sequence[str]) -> str:
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "store-unreachable": _store,
+    "store-unwritable": _unwritable,
     "schema-differs": "the schema of the store is {found}, this program needs {needed}; {way_out}",
     "tick-overdue": "{monitor}: its check was due at {due} and has not ended; is a source or the store slow?",
     "never-ticked": "{monitor}: no check has ended since the service started at {since}",
     "work-hung": _hung,
     "outbox-stuck": _outbox,
     "clock-differs": _clock,
+    "store-read-by-everybody": "WARNING: every user of this machine may read {file}; chmod 600 it and the "
+    "files beside it",
+    "executor-without-tls": "WARNING: the connection to Dask is neither encrypted nor authenticated: whoever "
+    "reaches it can run code here; set executor.tls, and use the same certificates on the cluster",
     "account-superuser": "WARNING: the account {account} is a superuser: a query could change anything; "
     f"use one that only reads: {_READER}",
     "account-may-write": _may_write,

@@ -1,0 +1,54 @@
+"""The hosts that a request may name: a foreign page must not reach us by pointing a name of its own here."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from werkzeug.wrappers import Request
+
+_OF_NOBODY = (".localhost", ".local", ".internal", ".svc", ".home.arpa")
+"""Ends of names that nobody can register, as those of services within a cluster."""
+
+
+def host_of(request: Request) -> str:
+    """Return the host that a request names, without its port."""
+    host = request.host
+    return host.partition("]")[0].strip("[") if host.startswith("[") else host.partition(":")[0]
+
+
+def is_ours(host: str, listen: str | None = None) -> bool:
+    """Return True for an address, a name that no stranger can register, and the names of this machine.
+
+    Parameters
+    ----------
+    host : str
+    listen : str, optional
+        The name that the configuration listens on.
+
+    Examples
+    --------
+    >>> [is_ours(host) for host in ("10.1.2.3", "rocmonitor", "rocmonitor.prod.svc", "evil.example")]
+    [True, True, True, False]
+    """
+    host = host.rstrip(".").lower()
+    if "." not in host or host == listen or host.endswith(_OF_NOBODY):
+        return bool(host)
+    return _is_address(host) or host in _names()
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Return the names of this machine; looked up once, for that may take seconds."""
+    return frozenset(name.lower() for name in (socket.gethostname(), socket.getfqdn()))
