@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.record import Record, plain
@@ -13,6 +13,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.verdict import Status, Verdict
 
 __all__ = [
+    "Brief",
     "Counts",
     "Evaluation",
     "Point",
@@ -229,3 +230,26 @@ class Transition:
 def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:
     """Return reasons from plain JSON types."""
     return tuple(Verdict.from_dict(each) if "rule" in each else Caveat.from_dict(each) for each in stored)
+
+
+class Brief(NamedTuple):
+    """The newest revision of one window, in brief; a tuple, for the overview reads thousands.
+
+    Attributes
+    ----------
+    outcome : str
+        Of `Status`.
+    auc, low, high : float or None
+        The champion's AUROC and its interval.
+    expected_low, expected_high : float or None
+        The forecast interval.
+    labelled_share : float or None
+    """
+
+    outcome: str
+    auc: float | None
+    low: float | None
+    high: float | None
+    expected_low: float | None
+    expected_high: float | None
+    labelled_share: float | None

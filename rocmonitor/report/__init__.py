@@ -1,1 +1,1 @@
-"""Figures, tables and pages for people; the only importer of matplotlib."""
+"""Pages, which are reports too; figures for MLflow and messages; tables for a terminal."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
 import threading
 import warnings
 from collections.abc import Sequence
-from html import escape
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from rocmonitor.errors import printable
@@ -37,10 +33,6 @@ BLUE, PURPLE, GREY, LIGHT = TOKENS["champion"], TOKENS["challenger"], TOKENS["so
 """The champion, the challenger, what explains, and what lies behind."""
 
 _DRAWING = threading.Lock()  # matplotlib's settings and Python's warnings are those of all threads
-
-_OF_A_PAGE = [*TOKENS.items(), ("ink", "#000000"), ("band", LIGHT.lower())]
-_BARE = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-_IDS = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def panels(
@@ -90,37 +82,3 @@ def png(figure: Figure) -> bytes:
         warnings.filterwarnings("ignore", "Glyph", UserWarning)
         figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()
-
-
-def svg(figure: Figure, name: str, label: str) -> str:
-    """Return the drawn figure as an element of a page, in the colours of the page's theme.
-
-    Parameters
-    ----------
-    figure : Figure
-    name : str
-        Begins every id within it: two figures of one page must not share any.
-    label : str
-        What a screen reader reads in its place.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` whose text is text. Equal figures give equal strings.
-    """
-    FigureCanvasSVG(figure)
-    buffer = io.StringIO()
-    with _DRAWING, warnings.catch_warnings(), rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        warnings.filterwarnings("ignore", "Glyph", UserWarning)
-        figure.savefig(buffer, format="svg", transparent=True, metadata=_BARE)
-    drawn = buffer.getvalue()
-    drawn = drawn[drawn.index("<svg") :]
-    # matplotlib leaves out what is black, as is the text.
-    opening = f'<svg role="img" aria-label="{escape(label, quote=True)}" fill="var(--ink)"'
-    drawn = re.sub(r'<svg\b(.*?) width="[^"]*"', rf"{opening}\1", drawn, count=1, flags=re.DOTALL)
-    drawn = re.sub(r' height="[^"]*pt"', "", drawn, count=1)
-    drawn = re.sub(r"<style.*?</style>", "", drawn, flags=re.DOTALL)  # it would hold for the whole page
-    drawn = _IDS.sub(rf"\g<1>{name}-", drawn)
-    for token, colour in _OF_A_PAGE:
-        drawn = drawn.replace(colour, f"var(--{token})")
-    return re.sub(r"font: (?:[\w.]+ )*?([\d.]+px) [^;\"]*", r"font-size: \1", drawn)

@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.errors import escape_controls
-from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window
-from rocmonitor.report.html import environment
+from rocmonitor.report.chart import monitor_chart
+from rocmonitor.report.html import render
 from rocmonitor.wording.format import instant
 
 
@@ -39,49 +38,46 @@ class Watched:
 
 
 def page(watched: Sequence[Watched], *, made: datetime) -> str:
-    """Return the page as one HTML file that needs no network and no script."""
+    """Return the page as one HTML file that needs no network."""
     shown = [
-        {
-            "name": each.monitor,
-            "answers": each.answers,
-            "doubts": each.doubts,
-            "charts": {size: _chart(each, narrow=size == "narrow") for size in ("wide", "narrow")},
-        }
+        {"name": each.monitor, "answers": each.answers, "doubts": each.doubts, **_chart(each)}
         for each in watched
     ]
-    template = environment().get_template("check.html.j2")
     zone = watched[0].zone if watched else ZoneInfo("UTC")
-    return escape_controls(template.render(monitors=shown, made=instant(made, zone), zone=str(zone)))
+    return render("check.html.j2", monitors=shown, made=instant(made, zone), zone=str(zone))
 
 
-def _chart(watched: Watched, *, narrow: bool) -> str:
-    """Return the reference windows inside the range; empty where there are none to be drawn."""
+def _chart(watched: Watched) -> dict[str, Any]:
+    """Return the chart of the reference windows inside the range, and its label; None without any."""
     reference = watched.reference
     rows = [] if reference is None else [row for row in reference.windows if row.get("auc") is not None]
     if reference is None or not rows:
-        return ""
+        return {"chart": None, "label": ""}
     interval = next(iter(reference.forecasts.values()), None)
-    range_ = {} if interval is None else {"forecast/low": interval.low, "forecast/high": interval.high}
-    points = [_point(row, range_) for row in rows]
-    from rocmonitor.report import chart  # brings matplotlib, and most checks draw nothing
-
-    return chart.drawing(
-        points,
-        label=f"AUROC of the {len(points)} reference windows of {watched.monitor}, inside the normal range",
-        narrow=narrow,
-        outcomes={each.window: Status.OK for each in points},
-        zone=watched.zone,
-    )
+    ends = (None, None) if interval is None else (interval.low, interval.high)
+    points = [_point(row, ends, watched.zone) for row in rows]
+    plain = dict.fromkeys(("reference", "chosen", "floor"))
+    view = {**plain, "zone": str(watched.zone), "points": points, "ahead": [], "changes": []}
+    label = f"AUROC of the {len(points)} reference windows of {watched.monitor}, inside the normal range"
+    return {"chart": monitor_chart(view), "label": label}
 
 
-def _point(row: Mapping[str, Any], range_: dict[str, float]) -> Point:
-    start, end = (datetime.fromisoformat(row[name]) for name in ("start", "end"))
-    rows = row["n_pos"] + row["n_neg"]
-    metrics = {
-        "champion/auc": row["auc"],
-        "champion/auc_low": row["auc_low"],
-        "champion/auc_high": row["auc_high"],
-        "data/positives": float(row["n_pos"]),
-        "data/prevalence": row["n_pos"] / rows,
+def _point(row: Mapping[str, Any], ends: tuple[float | None, float | None], zone: ZoneInfo) -> dict[str, Any]:
+    window = Window(*(datetime.fromisoformat(row[name]) for name in ("start", "end")))
+    return dict.fromkeys(("outlook_auc", "outlook_low", "outlook_high")) | {
+        "slug": "",
+        "name": window.in_zone(zone),
+        "start": row["start"],
+        "end": row["end"],
+        "revision": 0,
+        "version": "",
+        "outcome": "ok",
+        "complete": True,
+        "auc": row["auc"],
+        "low": row["auc_low"],
+        "high": row["auc_high"],
+        "expected_low": ends[0],
+        "expected_high": ends[1],
+        "positives": row["n_pos"],
+        "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
     }
-    return Point(window=Window(start, end), revision=0, at=end, metrics=metrics | range_)

@@ -1,45 +1,137 @@
-"""Templates of pages and reports: the style, and how cells and numbers are set."""
+"""Pages: the templates, how numbers and words are set in them, and the files that a page needs.
+
+A page is served, with links to its styles and scripts, or one file, with these written into it.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from rocmonitor import __version__
+from rocmonitor.errors import escape_controls
+from rocmonitor.wording import page as wording
+from rocmonitor.wording.format import percent as written
+
+NOTHING = "–"
+
+STATIC = {
+    "style.css": ("style.css", "text/css"),
+    "page.css": ("page.css", "text/css"),
+    "page.js": ("page.js", "text/javascript"),
+    "chart.js": ("chart.js", "text/javascript"),
+    "uplot.js": ("uplot/uPlot.iife.min.js", "text/javascript"),
+    "uplot.css": ("uplot/uPlot.min.css", "text/css"),
+}
+"""The files of a page by name: path below ``static``, type."""
 
 _LONG_WORD = 36
-
 _NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
-
+_TYPED = re.compile(r"`([^`]*)`")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+_FORMATS = {
+    "area": "{:.3f}",
+    "area4": "{:.4f}",
+    "signed": "{:+.4f}",
+    "count": "{:,.0f}",
+    "general": "{:.4g}",
+}
 
 
-def templates_of(package: str) -> Environment:
-    """Return the templates of a package: everything is escaped, and what is absent is an error."""
+def render(template: str, *, home: str | None = None, **values: Any) -> str:
+    """Return a page; everything is escaped but what `Markup` marks, and control characters are written out.
+
+    Parameters
+    ----------
+    template : str
+    home : str, optional
+        Address of the overview, where the page is served; without it the page is one file, which asks for
+        nothing and has no links to other pages.
+    """
+    return escape_controls(environment().get_template(template).render(home=home, **values))
+
+
+def static(name: str) -> bytes:
+    """Return one of the files of a page."""
+    return (files("rocmonitor.report") / "static" / STATIC[name][0]).read_bytes()
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates: everything is escaped, and what is absent is an error."""
     made = Environment(
-        loader=PackageLoader(package),
+        loader=PackageLoader("rocmonitor.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["zip"] = zip
+    made.globals |= {
+        "zip": zip,
+        "version": __version__,
+        "words": wording,
+        "inline": _inline,
+        "digest": _digest,
+    }
+    made.filters |= {
+        "number": number,
+        "percent": percent,
+        "share": written,
+        "code": code,
+        "data": data,
+        "typeset": typeset,
+        "kind": kind_of,
+        "word": wording.status_word,
+    }
     return made
 
 
 @cache
-def environment() -> Environment:
-    """Return the templates of reports, with the style that all pages share."""
-    made = templates_of("rocmonitor.report")
-    made.filters["typeset"] = typeset
-    styles = ("style.css", "report.css")
-    made.globals["style"] = "".join(
-        (files("rocmonitor.report") / name).read_text(encoding="utf-8") for name in styles
-    )
-    made.filters["kind"] = kind_of
-    return made
+def _inline(name: str) -> Markup:
+    """Return the text of a script or style, as it stands within its element."""
+    return Markup(static(name).decode())
+
+
+@cache
+def _digest(name: str) -> str:
+    """Return the source expression that lets a page's policy run one script and no other."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(static(name)).digest()).decode()}'"
+
+
+def number(value: float | None, form: str = "area") -> Markup:
+    """Return a number, with its full precision on hover."""
+    if value is None:
+        return Markup(NOTHING)
+    shown = _FORMATS[form].format(value).replace("-", "−")
+    return Markup(f'<span title="{value!r}">{escape(shown)}</span>')
+
+
+def percent(share: float | None, unit: str = "\u00a0%") -> Markup:
+    """Write a share as everywhere, with its full precision on hover."""
+    if share is None:
+        return Markup(NOTHING)
+    shown = written(share).removesuffix(" %")
+    return Markup(f'<span title="{share!r}">{escape(shown)}{escape(unit)}</span>')
+
+
+def data(value: Any) -> Markup:
+    """Return JSON for a ``<script type="application/json">``: nothing in it can end the element."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def code(words: str) -> Markup:
+    """Return a sentence of ours, in which what stands between backticks is to be typed."""
+    return Markup(_TYPED.sub(r"<code>\1</code>", str(escape(words))))
 
 
 def kind_of(cells: Sequence[str]) -> str:

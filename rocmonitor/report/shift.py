@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.policy.measure import LEVEL
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png, short, svg
+from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png, short
 from rocmonitor.stats.proportion import proportion_intervals
 from rocmonitor.wording.window import moved
 
@@ -40,7 +40,7 @@ def shift(evaluation: Evaluation) -> bytes:
     zone = evaluation.zone
     name = short(f"{evaluation.monitor}, {evaluation.segment or 'all rows'}", 64)
     window = f"{evaluation.window.in_zone(zone)} ({zone}), revision {evaluation.revision}"
-    figure, above = _figure(evaluation, 10, 10)
+    figure, above = _figure(evaluation)
     heading(
         above,
         f"{name}: {evaluation.outcome.upper()}, what moved",
@@ -49,28 +49,10 @@ def shift(evaluation: Evaluation) -> bytes:
     return png(figure)
 
 
-def drawing(evaluation: Evaluation, name: str) -> str:
-    """Return the same for a page, without the text that stands above it.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    name : str
-        Of the figure within its page.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` in the colours of the page.
-    """
-    figure, _ = _figure(evaluation, 6.4, 7.2)
-    return svg(figure, name, moved(evaluation))
-
-
-def _figure(evaluation: Evaluation, width: float, height: float) -> tuple[Figure, Axes]:
+def _figure(evaluation: Evaluation) -> tuple[Figure, Axes]:
     """Return the three panels, and the one that takes a heading."""
     rows = evaluation.tables["shift"]
-    figure, (above, middle, below) = panels(width, height, (1, 1, 1.1))
+    figure, (above, middle, below) = panels(10, 10, (1, 1, 1.1))
     _shares(above, rows, "pos", evaluation.counts.n_pos)
     _shares(middle, rows, "neg", evaluation.counts.n_neg)
     _contributions(below, rows)
@@ -81,8 +63,7 @@ def _figure(evaluation: Evaluation, width: float, height: float) -> tuple[Figure
     handles, labels = above.get_legend_handles_labels()
     handles.append(middle.get_legend_handles_labels()[0][-1])
     labels.append("negatives, likewise")
-    columns = 4 if width > 8 else 2
-    figure.legend(handles, labels, loc="outside lower left", ncols=columns, columnspacing=1.5, frameon=False)
+    figure.legend(handles, labels, loc="outside lower left", ncols=4, columnspacing=1.5, frameon=False)
     return figure, above
 
 

@@ -159,7 +159,7 @@ class Standing:
         From when the status holds; None where it never changed.
     zone : ZoneInfo
     window, version, auc, low, high, expected_low, expected_high, labelled_share
-        Of the newest window, as `rocmonitor.store.glance.Brief` has them; None where not known.
+        Of the newest window, as `rocmonitor.policy.evaluation.Brief` has them; None where not known.
     attention : str
         Who takes care of it and until when it is muted, in words.
     unjudged : str

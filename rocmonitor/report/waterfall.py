@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from rocmonitor.policy.explanation import Explanation
-from rocmonitor.report.html import environment
+from rocmonitor.report.html import render
 from rocmonitor.wording import explanation as words
 from rocmonitor.wording.format import percent
 
@@ -76,4 +76,4 @@ def waterfall(of: Explanation | None) -> Markup:
         return Markup()
     values: dict[str, Any] = {"steps": lines, "wide": WIDE, "caption": words.caption(of)}
     # All of it is escaped by the template.
-    return Markup(environment().get_template("waterfall.html.j2").render(**values))
+    return Markup(render("waterfall.html.j2", **values))

@@ -83,12 +83,11 @@ def publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
 
 def publish_review(runtime: Runtime, review: Review) -> str:
     """Return the review's run, with the report and its figures, and the verdict on both versions."""
-    from rocmonitor.report import review as reviewed
+    from rocmonitor.report.review import figures, page
 
     zone = zone_of(runtime, review.monitor)
-    figures = reviewed.drawn(review, zone)
-    report = {"report.html": reviewed.page(review, zone=zone, figures=figures)}
-    drawn = {f"figures/{name}.png": figure for name, figure in reviewed.files(figures).items()}
+    report = {"report.html": page(review, zone=zone)}
+    drawn = {f"figures/{name}.png": figure for name, figure in figures.drawn(review, zone).items()}
     return runtime.tracking.publish_review(
         store.instance_id(runtime.store), review, artifacts={**report, **drawn}
     )

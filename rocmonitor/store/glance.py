@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     CTE,
@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Brief, Status
 from rocmonitor.policy.status import Attention, is_alarm
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
@@ -36,29 +36,6 @@ from rocmonitor.store.migrate import NEWEST, OPTIONS
 from rocmonitor.store.outages import SavedStop, open_stops
 
 _evaluation, _transition = tables.evaluation.c, tables.transition.c
-
-
-class Brief(NamedTuple):
-    """The newest revision of one window, in brief; a tuple, for the overview reads thousands.
-
-    Attributes
-    ----------
-    outcome : str
-        Of `Status`.
-    auc, low, high : float or None
-        The champion's AUROC and its interval.
-    expected_low, expected_high : float or None
-        The forecast interval.
-    labelled_share : float or None
-    """
-
-    outcome: str
-    auc: float | None
-    low: float | None
-    high: float | None
-    expected_low: float | None
-    expected_high: float | None
-    labelled_share: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

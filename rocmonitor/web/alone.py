@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 from flask import Flask, Response, redirect, request
 from werkzeug.exceptions import BadHost, HTTPException
 
+from rocmonitor.report.html import render
 from rocmonitor.service.listener.hosts import host_of
-from rocmonitor.web.pages import blueprint, finish, problem, render, require_text
+from rocmonitor.web.pages import blueprint, finish, problem, require_text
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
 

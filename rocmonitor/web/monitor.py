@@ -32,6 +32,8 @@ from rocmonitor.wording.window import unjudged_rows
 
 CHANGES = 50
 """The number of changes of status that are listed."""
+MOST_IN_FILE = 52
+"""Windows that a file has in full beside the newest."""
 
 METRICS = {
     "auc": "champion/auc",
@@ -53,7 +55,7 @@ METRICS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The choice that the address asks for.
+    """The choice that the address, or the command line, asks for.
 
     Attributes
     ----------
@@ -62,11 +64,20 @@ class Choice:
         Its start as from `window_slug`; empty for the newest.
     revision : int or None
         None for the newest.
+    start, end : datetime or None
+        Only windows that begin at or after `start` and end at or before `end`.
     """
 
     segment: str = ""
     window: str = ""
     revision: int | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+    def has(self, window: Window) -> bool:
+        """Return True if the window lies in the period."""
+        begins = self.start is None or window.start >= self.start
+        return begins and (self.end is None or window.end <= self.end)
 
 
 def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
@@ -78,18 +89,25 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
     ConfigError, StoreError
     """
     monitor = site.config().monitors.get(name)
-    if monitor is None:
-        return None
-    kept = site.store()
-    names = segments(kept, name)
+    return None if monitor is None else view_of(site.store(), monitor, choice, site.clock())
+
+
+def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
+    """Return the same for a configured monitor; None when it has no such segment, window or revision.
+
+    Raises
+    ------
+    StoreError
+    """
+    names = segments(kept, monitor.name)
     if choice.segment and choice.segment not in names:
         return None
-    windows = history(kept, name, choice.segment)
+    windows = [each for each in history(kept, monitor.name, choice.segment) if choice.has(each[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
         return None
-    view = _over_time(kept, monitor, choice.segment, windows, site.clock())
-    view |= {"segments": names, "chosen": None, "reference": None}
+    view = _over_time(kept, monitor, choice, windows, now)
+    view |= {"segments": names, "chosen": None, "reference": None, "others": []}
     if chosen is not None:
         view |= chosen_window(kept, monitor, *chosen)
         view["chosen"]["place"] = next(
@@ -98,15 +116,48 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
     return view
 
 
+def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
+    """Return the view of a file: it has the other windows in full too, the worst first, for it asks nobody.
+
+    Raises
+    ------
+    StoreError
+    """
+    view = view_of(kept, monitor, choice, now)
+    if view is None or not view["points"]:
+        return None
+    windows = history(kept, monitor.name, choice.segment)
+    revisions = {window_slug(each[0].window, monitor.timezone): each for each in windows}
+    others = [each for each in view["points"] if each["slug"] != view["chosen"]["slug"]]
+    worst = min(others, key=_badness, default=None)
+    shown = [each for each in reversed(others) if each is not worst][: MOST_IN_FILE - 1]
+    for each in filter(None, [worst, *shown]):
+        found = revisions[each["slug"]]
+        view["others"].append(chosen_window(kept, monitor, found, found[-1])["chosen"])
+    return view
+
+
+def _badness(point: dict[str, Any]) -> float:
+    """Return how far the AUROC lies inside its normal range: the least is the worst."""
+    auc, low = point["auc"], point["expected_low"]
+    return 1.0 if auc is None else float(auc if low is None else auc - low)
+
+
 def _over_time(
-    kept: store.Store, monitor: Monitor, segment: str, windows: Sequence[list[Kept]], now: datetime
+    kept: store.Store, monitor: Monitor, choice: Choice, windows: Sequence[list[Kept]], now: datetime
 ) -> dict[str, Any]:
     """Return all of the view but the chosen window."""
-    zone = monitor.timezone
-    changes = store.transitions(kept, monitor.name, segment)
+    zone, segment = monitor.timezone, choice.segment
+    changes = [
+        each
+        for each in store.transitions(kept, monitor.name, segment)
+        if choice.end is None or each.since < choice.end
+    ]
     points = [_point(revisions, monitor, now) for revisions in windows]
     status, since = _status(points, changes, zone)
-    outlooks = ahead(kept, monitor.name).get((monitor.name, segment), ())
+    outlooks = [
+        each for each in ahead(kept, monitor.name).get((monitor.name, segment), ()) if choice.has(each.window)
+    ]
     return {
         "name": monitor.name,
         "segment": segment,
@@ -116,9 +167,11 @@ def _over_time(
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
+        "period": {"start": _day(choice.start, zone), "end": _day(choice.end, zone)},
         "status": status,
         "since": since,
         "sentence": _sentence(windows, monitor, status, since),
+        "why": reasons(changes[-1].reasons) if changes and status != "ok" else [],
         "advice": wording.advice(status),
         "floor": highest_floor(monitor.rules),
         "points": points,
@@ -129,6 +182,10 @@ def _over_time(
         "next_due": _next_due(monitor, points, now) if monitor.joining is None else None,
         "unjudged": "" if segment else _unjudged(kept, monitor, points, outlooks),
     }
+
+
+def _day(moment: datetime | None, zone: ZoneInfo) -> str:
+    return "" if moment is None else instant(moment, zone)
 
 
 def _stops(kept: store.Store, name: str) -> list[Stop]:
@@ -233,22 +290,6 @@ def _next_due(monitor: Monitor, points: Sequence[dict[str, Any]], now: datetime)
         return None
     due = monitor.labels.due_at(window)
     return instant(due, monitor.timezone) if due > now - timedelta() else None
-
-
-SECTIONS = (
-    ("curve", "Where on the curve?", ("fprs", "regions")),
-    ("thresholds", "At which thresholds?", ("thresholds", "outcomes")),
-    ("costs", "What does it save?", ("costs", "money")),
-    ("segments", "In which segments?", ("segments",)),
-    ("windows", "In which windows?", ("auc", "windows")),
-    ("next", "What comes next?", ("next", "forecast")),
-    ("rows", "On which rows?", ("counts",)),
-)
-"""Anchor, title and tables of the evidence, in the order of the page."""
-
-
-HEADLINE = ("AUROC difference, challenger minus champion", "Mean difference of the windows", "Windows")
-"""The names of the three numbers beside the verdict begin like these."""
 
 
 def review_of(site: Site, name: str, id: int) -> Review | None:

@@ -3,111 +3,21 @@
 from __future__ import annotations
 
 import gzip
-import json
 import logging
-import re
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, request, url_for
-from jinja2 import Environment
-from markupsafe import Markup, escape
 from werkzeug.exceptions import BadRequest
 
-from rocmonitor import __version__
-from rocmonitor.errors import RocmonitorError, escape_controls
-from rocmonitor.report.html import templates_of
-from rocmonitor.report.review import notes
-from rocmonitor.report.review.tables import shown
-from rocmonitor.web import chart, drawing, figures
-from rocmonitor.web.monitor import HEADLINE, SECTIONS, Choice, monitor_view, review_of
+from rocmonitor.errors import RocmonitorError
+from rocmonitor.report import drawing, monitor, review, shapes
+from rocmonitor.report.html import STATIC, render, static
+from rocmonitor.web.monitor import Choice, monitor_view, review_of
 from rocmonitor.web.overview import Filters, as_json, overview, segments_view
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
-from rocmonitor.wording import review as review_wording
-from rocmonitor.wording.format import percent as written
 from rocmonitor.wording.marks import WORST_FIRST
-
-NOTHING = "–"
-
-_SHORT = 32
-
-_NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
-_TYPED = re.compile(r"`([^`]*)`")
-_MINUS = re.compile(r"(?<![\w-])-(?=\d)")
-
-_FORMATS = {
-    "area": "{:.3f}",
-    "area4": "{:.4f}",
-    "signed": "{:+.4f}",
-    "count": "{:,.0f}",
-    "general": "{:.4g}",
-}
-
-
-def render(template: str, **values: Any) -> str:
-    """One page. Everything is escaped but what `Markup` marks; control characters are written out."""
-    page = environment().get_template(template).render(version=__version__, words=wording, **values)
-    return escape_controls(page)
-
-
-@cache
-def environment() -> Environment:
-    """Our own, for the server that we are a guest of may not escape."""
-    made = templates_of("rocmonitor.web")
-    made.filters |= {
-        "number": number,
-        "percent": percent,
-        "share": written,
-        "code": code,
-        "data": data,
-        "typeset": typeset,
-        "kind": kind,
-        "word": wording.status_word,
-    }
-    return made
-
-
-def number(value: float | None, form: str = "area") -> Markup:
-    """Return a number, with its full precision on hover."""
-    if value is None:
-        return Markup(NOTHING)
-    shown = _FORMATS[form].format(value).replace("-", "−")
-    return Markup(f'<span title="{value!r}">{escape(shown)}</span>')
-
-
-def percent(share: float | None, unit: str = "\u00a0%") -> Markup:
-    """Write a share as everywhere, with its full precision on hover."""
-    if share is None:
-        return Markup(NOTHING)
-    shown = written(share).removesuffix(" %")
-    return Markup(f'<span title="{share!r}">{escape(shown)}{escape(unit)}</span>')
-
-
-def data(value: Any) -> Markup:
-    """JSON within a ``<script type="application/json">``: nothing in it can end the element."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-def code(words: str) -> Markup:
-    """Return a sentence of ours, in which what stands between backticks is to be typed."""
-    return Markup(_TYPED.sub(r"<code>\1</code>", str(escape(words))))
-
-
-def typeset(words: str) -> str:
-    """Cells of a review's tables, with true minus signs."""
-    return _MINUS.sub("−", words)
-
-
-def kind(cells: Sequence[str]) -> str:
-    """Return the layout of a column of a review's tables: numbers to the right, short texts on one line."""
-    if all(_NUMERIC.fullmatch(cell) for cell in cells):
-        return "number"
-    return "short" if max(map(len, cells), default=0) <= _SHORT else "text"
-
 
 log = logging.getLogger(__name__)
 
@@ -124,16 +34,6 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 """The headers of every answer: only own scripts and styles, no frames, no guessed types, no referrer."""
-
-STATIC = {
-    "style.css": ("rocmonitor.report", "style.css", "text/css"),
-    "page.css": ("rocmonitor.web", "static/page.css", "text/css"),
-    "page.js": ("rocmonitor.web", "static/page.js", "text/javascript"),
-    "chart.js": ("rocmonitor.web", "static/chart.js", "text/javascript"),
-    "uplot.js": ("rocmonitor.web", "static/uplot/uPlot.iife.min.js", "text/javascript"),
-    "uplot.css": ("rocmonitor.web", "static/uplot/uPlot.min.css", "text/css"),
-}
-"""Files by name: package, path in it, type."""
 
 _COMPRESSED_FROM = 2000  # bytes
 _ASKED = ("open", "revision", "segment", "status", "text", "window")
@@ -249,18 +149,7 @@ def _monitor(site: Site, name: str) -> Any:
     view = monitor_view(site, name, choice)
     if view is None or _wants_json():
         return None if view is None else _json(view)
-    return render(
-        "monitor.html.j2",
-        view=view,
-        chart=chart.monitor_chart(view),
-        still=figures.still(view["points"]),
-        roc=figures.roc,
-        shares=figures.shares,
-        waterfall=figures.groups,
-        bar=figures.bar,
-        home=_home(),
-        json_address=_json_address("monitor_json", name=name),
-    )
+    return monitor.page(view, home=_home(), json_address=_json_address("monitor_json", name=name))
 
 
 def _segments(site: Site, name: str) -> Any:
@@ -270,7 +159,7 @@ def _segments(site: Site, name: str) -> Any:
     return render(
         "segments.html.j2",
         view=view,
-        forest=figures.forest(view["segments"]),
+        forest=shapes.forest(view["segments"]),
         home=_home(),
         json_address=_json_address("segments_json", name=name),
     )
@@ -280,35 +169,14 @@ def _review(site: Site, name: str, id: int) -> Any:
     found = review_of(site, name, id)
     if found is None or _wants_json():
         return None if found is None else _json(found.to_dict())
-    numbers = notes.key_numbers(found)
-    return render(
-        "review.html.j2",
-        review=found,
-        name=name,
-        kind=found.decision.name.lower(),
-        summary=review_wording.summary(found),
-        advice=review_wording.advice(found),
-        rule=review_wording.rule(found),
-        single=review_wording.one_check(found),
-        headline=[cell for cell in numbers if cell[0].startswith(HEADLINE)],
-        numbers=[cell for cell in numbers if not cell[0].startswith(HEADLINE)],
-        captions=notes.figures(found),
-        left_out=notes.LEFT_OUT,
-        sections=SECTIONS,
-        tables=shown(found, found.zone),
-        chart=chart.review_chart(found),
-        roc=figures.roc,
-        zone=str(found.zone),
-        home=_home(),
-        json_address=_json_address("review_json", name=name, id=id),
-    )
+    address = _json_address("review_json", name=name, id=id)
+    return review.page(found, zone=found.zone, home=_home(), json_address=address)
 
 
 def _static(file: str) -> Any:
     if file not in STATIC:
         return problem("Not found", wording.NOT_FOUND, 404)
-    package, path, kind = STATIC[file]
-    response = Response((files(package) / path).read_bytes(), mimetype=kind)
+    response = Response(static(file), mimetype=STATIC[file][1])
     # Its address has the version in it.
     response.headers["Cache-Control"] = "public, max-age=86400"
     return response

@@ -5,14 +5,12 @@ The report of a monitor is the same as a file and says the same, in the words of
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import known
-from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import are, count
 from rocmonitor.wording.status import WORDS
@@ -239,24 +237,6 @@ def forest_caption(low: float | None, high: float | None) -> str:
         f"Drawn from {low:.3f} to {high:.3f}: AUROC with its interval, its normal range behind it, and a "
         "line where all rows are. Intervals hold for one segment each."
     )
-
-
-def review_lead(review: Review) -> str:
-    """Versions and period of a review."""
-    period = review.period.in_zone(review.zone)
-    versions = f"Champion {review.champion_version} against challenger {review.challenger_version}"
-    return f"{versions}, {period} ({review.zone})."
-
-
-def review_command(review: Review) -> str:
-    """Return the command that writes the review as a file."""
-    ends = [
-        f"{end.astimezone(review.zone):%Y-%m-%dT%H:%M}" for end in (review.period.start, review.period.end)
-    ]
-    ends = [end.removesuffix("T00:00") for end in ends]
-    parts = ["rocmonitor", "review", review.monitor, "--from", ends[0], "--to", ends[1]]
-    parts += ["--segment", review.segment] if review.segment else []
-    return shlex.join([*parts, "--output", "review.html"])
 
 
 def is_link(receipt: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from html import unescape
@@ -12,9 +13,8 @@ from commands import Rocmonitor
 from scenario import World, until, week
 
 from rocmonitor.cli.terminal import write
-from rocmonitor.report.html import typeset
+from rocmonitor.report.chart import monitor_chart
 from rocmonitor.service.tick import run_monitor
-from rocmonitor.web.chart import monitor_chart
 from rocmonitor.web.monitor import Choice, monitor_view
 from rocmonitor.web.site import Site
 
@@ -38,9 +38,8 @@ def test_it_writes_one_file_and_says_how_the_monitor_stands(judged: World) -> No
         done.stdout,
     )
     assert "wrote credit.html" in done.stderr
-    assert html.count("<svg") == 4  # the chart in two sizes, the curve, and what moved
-    assert '<span class="key before"></span> reference' in html
-    assert "Left of the dashed line lies the reference." in html
+    assert '<span class="key before">reference</span>' in html
+    assert "the same again: <code>rocmonitor report credit --output credit.html</code>" in html
 
 
 def test_the_page_says_the_same_in_the_same_words(judged: World) -> None:
@@ -50,10 +49,11 @@ def test_the_page_says_the_same_in_the_same_words(judged: World) -> None:
     view = monitor_view(Site(path=path), "credit", Choice())
     assert view is not None
     assert done.stdout == view["sentence"] + "\n"
-    assert f'<p class="verdict degraded">{typeset(view["sentence"])}</p>' in html
+    assert f'<p class="sentence">{view["sentence"]}</p>' in html
     shown = [mark["text"] for mark in monitor_chart(view)["verticals"]]
     assert shown
-    assert all(f"<title>{text}</title>" in html for text in shown)
+    data = json.loads(html.partition('id="chart-data">')[2].partition("</script>")[0])
+    assert [mark["text"] for mark in data["verticals"]] == shown
 
 
 def test_a_new_file_is_its_owners_alone_and_another_keeps_its_mode(tmp_path: Path) -> None:
@@ -71,8 +71,10 @@ def test_a_new_file_is_its_owners_alone_and_another_keeps_its_mode(tmp_path: Pat
 def test_a_period_and_another_file(judged: World) -> None:
     Rocmonitor(judged.folder)("report", "credit", "--to", "2026-06-08", "-o", "may.html")
     html = (judged.folder / "may.html").read_text(encoding="utf-8")
-    assert "2026-05-25 to 2026-06-08 (UTC)" in html
-    assert "2026-06-15" not in html
+    shown = html[html.index("<main") : html.index("</main>")]
+    assert "2026-05-25 to 2026-06-01" in shown
+    assert "2026-06-08 to 2026-06-15" not in shown
+    assert "--to 2026-06-08 --output may.html</code>" in html
 
 
 @pytest.mark.parametrize(

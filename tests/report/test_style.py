@@ -9,7 +9,7 @@ import pytest
 
 from rocmonitor.policy.evaluation import Status
 
-CSS = (files("rocmonitor.report") / "style.css").read_text(encoding="utf-8")
+CSS = (files("rocmonitor.report") / "static" / "style.css").read_text(encoding="utf-8")
 THEMES = [
     dict(re.findall(r"--([\w-]+): (#\w+)", block))
     for block in re.findall(r":root[^{]*\{([^}]*)\}", CSS)

@@ -106,7 +106,7 @@ class TestSmall:
 
 
 def test_the_colours_of_figures_are_the_light_theme() -> None:
-    css = (files("rocmonitor.report") / "style.css").read_text(encoding="utf-8")
+    css = (files("rocmonitor.report") / "static" / "style.css").read_text(encoding="utf-8")
     light = css[: css.index("@media")]
     for name, colour in TOKENS.items():
         assert f"--{name}: {colour};" in light

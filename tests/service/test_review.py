@@ -490,7 +490,7 @@ def test_an_alias_that_moves_meanwhile_is_noticed(here, registry):
 def test_what_the_page_says_repeats_it_although_an_alias_has_moved(here, registry):
     found = reviewed(here, model=BY_ALIAS)
     registry.set_registered_model_alias("credit", "champion", "3")
-    [model] = re.findall(r"<pre>model: (.*)</pre>", page(found, zone=ZoneInfo("UTC"), figures={}))
+    [model] = re.findall(r"<pre>model: (.*)</pre>", page(found, zone=ZoneInfo("UTC")))
     again = reviewed(here, model=unescape(model), start=found.period.start, end=found.period.end)
     assert (again.metrics, again.tables) == (found.metrics, found.tables)
     assert again.provenance == found.provenance

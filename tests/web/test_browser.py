@@ -83,7 +83,8 @@ def test_a_desk_needs_no_scrolling_for_the_answer(browser: Browser, address: str
     bottom = "document.querySelector('{}').getBoundingClientRect().bottom"
     browser.visit(f"{address}/monitors/credit", width=1280, height=800)
     assert browser.measure(bottom.format(".sentence")) < 200
-    assert browser.measure(bottom.format(".plot")) < 800
+    assert browser.measure(bottom.format(".first")) < 500
+    assert browser.measure(bottom.format(".plot canvas")) < 800
     browser.visit(f"{address}/monitors/credit/reviews/1", width=1280, height=800)
     assert browser.measure(bottom.format(".plot")) < 800
     browser.visit(f"{address}/", width=1280, height=800)
@@ -110,10 +111,11 @@ def test_a_click_chooses_a_window(browser: Browser, address: str) -> None:
     browser.visit(f"{address}/monitors/credit", width=1280)
     x, y = browser.measure(
         "(() => { const box = document.querySelector('.u-over').getBoundingClientRect();"
-        " return [box.right - 60, box.top + 20] })()"
+        " return [box.right - 200, box.top + 20] })()"
     )
     browser.click(x, y)
     browser.until("location.href.includes('window=')")
+    browser.until("document.getElementById('window').getBoundingClientRect().top < 100")
     assert browser.problems == []
 
 

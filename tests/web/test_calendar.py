@@ -107,7 +107,7 @@ def named(starts: list[datetime]) -> list[str]:
 
 def text(browser: Browser, of: str) -> str:
     found: str = browser.measure(f"document.querySelector('{of}').textContent")
-    return found
+    return found.replace("\u00a0", " ")
 
 
 def fits(browser: Browser) -> bool:

@@ -267,7 +267,12 @@ class TestSegments:
 class TestReview:
     def test_verdict_then_chart_then_three_numbers_then_evidence(self, client: FlaskClient) -> None:
         page = client.get("/monitors/credit/reviews/1").text
-        parts = ["credit: trade-off</h1>", 'class="plot"', '<dl class="numbers">', "Where on the curve?"]
+        parts = [
+            '<p class="verdict trade_off">',
+            'class="plot"',
+            '<dl class="numbers">',
+            "Where on the curve?",
+        ]
         parts += ["At which thresholds?", "What does it save?", "In which segments?", "The rule"]
         places = [page.index(part) for part in parts]
         assert places == sorted(places)

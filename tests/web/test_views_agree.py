@@ -110,17 +110,17 @@ def test_the_tables_of_the_terminal_and_of_the_report_have_the_stored_numbers(
     stored = newest(site, monitor)
     rocmonitor("report", monitor, "--output", "agree.html")
     page = (site.path.parent / "agree.html").read_text(encoding="utf-8")
-    lines = {row["window"].partition(" r")[0]: row for row in rows(page, "All windows of the period")}
+    lines = {row["Window"].partition(" r")[0]: row for row in rows(page, "the newest window first")}
     terminal = rocmonitor("history", monitor).stdout
     for name, evaluation in stored.items():
         metrics, counts, row = evaluation.metrics, evaluation.counts, lines[name]
         auc = [metrics.get("champion/auc")]
         same(numbers(row["AUROC"]), auc, (name, "AUROC"))
         same(numbers(row["95 % interval"]), ends(metrics, "champion/auc_"), (name, "interval"))
-        same(numbers(row["normal range"]), ends(metrics, "forecast/"), (name, "normal range"))
-        same(numbers(row["positives"]), [counts.n_pos], (name, "positives"))
-        same(numbers(row["negatives"]), [counts.n_neg], (name, "negatives"))
-        same(numbers(row["labelled"]), [100 * counts.labelled_share], (name, "labelled"))
+        same(numbers(row["Normal range"]), ends(metrics, "forecast/"), (name, "normal range"))
+        same(numbers(row["Positives"]), [counts.n_pos], (name, "positives"))
+        same(numbers(row["Negatives"]), [counts.n_neg], (name, "negatives"))
+        same(numbers(row["Labelled"]), [100 * counts.labelled_share], (name, "labelled"))
         line = next(each for each in terminal.splitlines() if each.startswith(name))
         told = re.search(r"(?<= )(\d[\d,]*) +(\d[\d,]*)  .*", line.removeprefix(name).replace("all rows", ""))
         assert told, line

@@ -37,8 +37,8 @@ _OUTCOMES = {
 }
 
 
-def drawn(review: Review, zone: ZoneInfo) -> dict[str, Figure]:
-    """Return every figure for which the review has a table, by name: file names without their ending.
+def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
+    """Return every figure for which the review has a table, by name: PNG files 1080 pixels across.
 
     Parameters
     ----------
@@ -48,9 +48,8 @@ def drawn(review: Review, zone: ZoneInfo) -> dict[str, Figure]:
 
     Returns
     -------
-    dict of str to Figure
-        ``windows``, ``roc``, ``band``, ``dominance``, ``costs``, in this order; as PNG (`files`) 1080 pixels
-        across.
+    dict of str to bytes
+        ``windows``, ``roc``, ``band``, ``dominance``, ``costs``, in this order.
     """
     makers: dict[str, Callable[[Review, ZoneInfo], Figure]] = {
         "windows": _windows,
@@ -59,12 +58,7 @@ def drawn(review: Review, zone: ZoneInfo) -> dict[str, Figure]:
         "dominance": lambda review, _: _dominance(review),
         "costs": lambda review, _: _costs(review),
     }
-    return {name: make(review, zone) for name, make in makers.items() if has(review, name)}
-
-
-def files(figures: Mapping[str, Figure]) -> dict[str, bytes]:
-    """Return the figures as PNG files, by name."""
-    return {name: png(figure) for name, figure in figures.items()}
+    return {name: png(make(review, zone)) for name, make in makers.items() if has(review, name)}
 
 
 def has(review: Review, name: str) -> bool:

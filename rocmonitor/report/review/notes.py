@@ -123,14 +123,13 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
             f"the mean difference lies within {span(low, high)}.",
         ),
         "roc": (
-            f"ROC curves over the whole period, with {own} intervals at each false positive rate on its own. "
-            "Markers: the rates of the rule.",
+            f"ROC curves over the whole period, with {own} intervals at each false positive rate on its own.",
             f"ROC curves of champion {review.champion_version} and challenger {review.challenger_version}: "
             f"AUROC {champion} and {challenger}.",
         ),
         "band": (
             f"Difference of the two curves, with a simultaneous {own} band, valid for a single check. Shaded "
-            "where it excludes 0; hatched where the champion is better.",
+            "in the colour of the model that is better where it excludes 0.",
             f"Difference of the ROC curves. {_regions(tables.get('regions', ()))}",
         ),
         "dominance": (

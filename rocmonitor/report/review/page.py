@@ -11,14 +11,10 @@ from datetime import datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from matplotlib.figure import Figure
-
-from rocmonitor.errors import escape_controls
 from rocmonitor.policy.review.document import Review
-from rocmonitor.report.canvas import svg
-from rocmonitor.report.html import environment
+from rocmonitor.report.html import render
 from rocmonitor.report.review import notes
-from rocmonitor.report.review.figures import drawn
+from rocmonitor.report.review.shapes import drawn, review_chart, still
 from rocmonitor.report.review.tables import (
     PULLED,
     Shown,
@@ -68,62 +64,51 @@ _SECTIONS = (
 )
 
 
-def page(review: Review, *, zone: ZoneInfo, figures: Mapping[str, Figure] | None = None) -> str:
-    """Return the review as one HTML file that needs no network and no script.
+def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
+    """Return the review as a page: one HTML file, or with ``home`` and ``json_address`` one that is served.
 
     Parameters
     ----------
     review : Review
     zone : ZoneInfo
         The monitor's: of all dates.
-    figures : dict of str to Figure, optional
-        Those of `drawn`, where they have been drawn already.
-
-    Returns
-    -------
-    str
-        UTF-8 is declared. Equal reviews give equal text. Figures are drawings within it, in the
-        colours of its theme; it reads on a telephone, on a screen, in the dark, and printed on A4.
 
     Notes
     -----
-    All text of the review is escaped. A sentence gives the reason where a table is missing or empty. A few
-    seconds, almost all of them for the figures.
+    All text of the review is escaped. Equal reviews give equal text. A sentence gives the reason where a
+    table is missing or empty.
     """
-    figures = drawn(review, zone) if figures is None else figures
-    about = notes.figures(review)
-    images = {name: svg(figure, name, about[name][1]) for name, figure in figures.items()}
-    numbers = notes.key_numbers(review)
-    tables = shown(review, zone)
-    return escape_controls(
-        environment()
-        .get_template("review.html.j2")
-        .render(
-            review=review,
-            zone=str(zone),
-            period=review.period.in_zone(zone),
-            decided=None if review.decided_at is None else instant(review.decided_at, zone),
-            reviewed=instant(review.reviewed_at, zone),
-            kind=review.decision.name.lower(),
-            summary=wording.summary(review),
-            advice=wording.advice(review),
-            rule=wording.rule(review),
-            chosen=wording.chosen(review),
-            one_check=wording.one_check(review),
-            numbers=numbers[:3],
-            more_numbers=numbers[3:],
-            sections=_SECTIONS,
-            images=images,
-            tables=tables,
-            figures=about,
-            left_out=notes.LEFT_OUT,
-            methods=notes.methods(review),
-            level=wording.level(review.rule),
-            model=_model(review),
-            command=_command(review, zone),
-            facts=list(_facts(review.provenance, zone)),
-            query=str(review.provenance.get("query") or ""),
-        )
+    rows = review.tables.get("windows", [])
+    has_difference = any(row["difference"] is not None for row in rows)
+    chart = review_chart(review) if has_difference else {"starts": []}
+    return render(
+        "review.html.j2",
+        review=review,
+        zone=str(zone),
+        period=review.period.in_zone(zone),
+        decided=None if review.decided_at is None else instant(review.decided_at, zone),
+        reviewed=instant(review.reviewed_at, zone),
+        kind=review.decision.name.lower(),
+        summary=wording.summary(review),
+        advice=wording.advice(review),
+        rule=wording.rule(review),
+        chosen=wording.chosen(review),
+        one_check=wording.one_check(review),
+        numbers=notes.key_numbers(review),
+        sections=_SECTIONS,
+        chart=chart,
+        still=still(rows),
+        figures=drawn(review),
+        tables=shown(review, zone),
+        captions=notes.figures(review),
+        left_out=notes.LEFT_OUT,
+        methods=notes.methods(review),
+        level=wording.level(review.rule),
+        model=_model(review),
+        command=_command(review, zone),
+        facts=_facts(review, zone),
+        query=str(review.provenance.get("query") or ""),
+        **more,
     )
 
 
@@ -270,11 +255,14 @@ def _command(review: Review, zone: ZoneInfo) -> str:
     return shlex.join([*parts, "--output", "review.html"])
 
 
-def _facts(provenance: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, str]]:
-    """Yield the provenance by name, without the query and the windows, which are shown elsewhere."""
-    for name, value in provenance.items():
-        if name not in ("query", *PULLED) and value not in (None, "", [], {}):
-            yield name.replace("_", " "), _words(value, zone)
+def _facts(review: Review, zone: ZoneInfo) -> list[tuple[str, str]]:
+    """Return the provenance by name, without the query and the windows, which are shown elsewhere."""
+    found = review.provenance | {"rule_digest": review.rule.get("digest")}
+    return [
+        (name.replace("_", " "), _words(value, zone))
+        for name, value in found.items()
+        if name not in ("query", *PULLED) and value not in (None, "", [], {})
+    ]
 
 
 def _words(value: Any, zone: ZoneInfo) -> str:

@@ -6,7 +6,6 @@ import io
 from dataclasses import replace
 from functools import cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -15,17 +14,10 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 from reviews import ZONE, review
 
-from rocmonitor.policy.review.document import Review
 from rocmonitor.report.canvas import BLUE, PURPLE
-from rocmonitor.report.review import figures
-from rocmonitor.report.review.figures import files, has
+from rocmonitor.report.review.figures import drawn, has
 
 NAMES = ["windows", "roc", "band", "dominance", "costs"]
-
-
-def drawn(review: Review, zone: ZoneInfo) -> dict[str, bytes]:
-    """The figures as files."""
-    return files(figures.drawn(review, zone))
 
 
 @cache
@@ -170,9 +162,7 @@ def test_any_number_of_windows(windows: int) -> None:
 def test_any_names_fit(name: str) -> None:
     tables = {table: rows_of(table)[:3] for table in ("windows", "roc", "costs")}
     tables["costs"] = [row | {"unit": name} for row in rows_of("costs")]
-    shown: Review = replace(
-        review(), monitor=name, champion_version=name, challenger_version=name, tables=tables
-    )
+    shown = replace(review(), monitor=name, champion_version=name, challenger_version=name, tables=tables)
     for png in drawn(shown, ZONE).values():
         assert pixels(png).shape[1] == 1080
         assert np.all(pixels(png)[:, -2:] == 1)

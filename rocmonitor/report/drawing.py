@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rocmonitor.store.glance import Brief
+from rocmonitor.policy.evaluation import Brief
 
 STEP, HEIGHT = 8, 48
 """Width of a window and height of the small chart, in its own units: half a pixel."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from rocmonitor.policy.evaluation import Brief
 from rocmonitor.policy.explanation import from_tables
+from rocmonitor.report.drawing import Spark, area, polyline, scale, spark
 from rocmonitor.report.waterfall import waterfall
-from rocmonitor.store.glance import Brief
-from rocmonitor.web.drawing import Spark, area, polyline, scale, spark
 
 Row = Mapping[str, Any]
 
@@ -20,6 +20,7 @@ BIN, TALL = 60, 120
 """Width of a bin of scores, and the height that the largest share has."""
 WIDE = 240
 """Length of the axis of an interval."""
+_APART = 44
 
 
 def still(points: Sequence[Row]) -> Spark:
@@ -66,23 +67,41 @@ def groups(rows: Sequence[Row], metrics: Mapping[str, float]) -> Markup:
 
 
 def bar(row: Row) -> dict[str, Any] | None:
-    """Return a verdict on an axis: interval, estimate, limits. None where nothing was estimated."""
+    """Return a verdict on an axis: interval, estimate, limits, and 0 where differences are compared; None
+    where nothing was estimated.
+    """
     values = {name: row[name] for name in ("estimate", "low", "high", "limit_low", "limit_high")}
     known = [value for value in values.values() if value is not None]
     if values["estimate"] is None or len(known) < 2:
         return None
+    is_difference = min(known) < 0 < max(known) or max(known) <= 0
+    known += [0.0] if is_difference else []
     low, high = min(known), max(known)
     room = 0.08 * (high - low) or 0.01
     x = scale(low - room, high + room, 0, WIDE)
     ends = None if values["low"] is None or values["high"] is None else (x(values["low"]), x(values["high"]))
     left = 0 if values["limit_low"] is None else x(values["limit_low"])
     right = WIDE if values["limit_high"] is None else x(values["limit_high"])
+    limits = [values[name] for name in ("limit_low", "limit_high") if values[name] is not None]
     return {
         "at": x(values["estimate"]),
         "ends": ends,
         "allowed": (left, right - left),
-        "limits": [x(values[name]) for name in ("limit_low", "limit_high") if values[name] is not None],
+        "limits": [x(value) for value in limits],
+        "zero": x(0.0) if is_difference else None,
+        "ticks": _ticks([*limits, *([0.0] if is_difference else [low, high])], x),
     }
+
+
+def _ticks(values: Sequence[float], x: Any) -> list[tuple[int, str, str]]:
+    """Return place, text and anchor of the numbers below an axis; none that would lie on another."""
+    shown: list[tuple[int, str, str]] = []
+    for value in values:
+        at = x(value)
+        if all(abs(at - other) >= _APART for other, _, _ in shown):
+            anchor = "start" if at < _APART / 2 else "end" if at > WIDE - _APART / 2 else "middle"
+            shown.append((at, f"{value:.3g}" if value else "0", anchor))
+    return shown
 
 
 def forest(rows: Sequence[Row]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from rocmonitor.store.glance import Brief
-from rocmonitor.web.drawing import HEIGHT, STEP, area, polyline, scale, spark
-from rocmonitor.web.figures import SQUARE, bar, forest, roc, shares
+from rocmonitor.policy.evaluation import Brief
+from rocmonitor.report.drawing import HEIGHT, STEP, area, polyline, scale, spark
+from rocmonitor.report.shapes import SQUARE, bar, forest, roc, shares
 
 
 def brief(auc: float | None, outcome: str = "ok", low: float | None = 0.7, high: float | None = 0.8) -> Brief:

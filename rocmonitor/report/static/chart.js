@@ -1,9 +1,8 @@
 // Draws the panels that a page describes in JSON, one below the other on one time axis, with uPlot.
 "use strict";
-(() => {
-  const figure = document.querySelector("figure.chart");
-  const source = document.getElementById("chart-data");
-  if (!figure || !source || typeof uPlot === "undefined") return;
+document.querySelectorAll("figure.chart").forEach((figure, number) => {
+  const source = document.getElementById(figure.dataset.chart);
+  if (!source || typeof uPlot === "undefined") return;
   const spec = JSON.parse(source.textContent);
   if (!spec.starts.length) return;
   const plot = figure.querySelector(".plot");
@@ -210,8 +209,8 @@
     return [5, 2, 1].find(each => each * power <= high) * power;
   }
 
-  function options(panel, number, width) {
-    const main = number === 0, last = number === spec.panels.length - 1;
+  function options(panel, place, width) {
+    const main = place === 0, last = place === spec.panels.length - 1;
     const axis = { stroke: colour("soft"), font: `12px ${colour("sans")}`, grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid") } };
     const line = { stroke: colour("champion"), width: 1.5, points: { show: false } };
     const series = [{}];
@@ -222,7 +221,7 @@
       width, height: main ? (width < 560 ? widths.narrow : widths.main) + (last ? 0 : -24) : widths.thin + (last ? 26 : 0),
       tzDate: zoned, padding: [main ? 22 : 18, right, last ? 0 : 4, 0],
       legend: { show: false },
-      cursor: { y: false, sync: { key: "rocmonitor", setSeries: false }, points: { show: false }, drag: { x: true, y: false, dist: 6 } },
+      cursor: { y: false, sync: { key: `rocmonitor-${number}`, setSeries: false }, points: { show: false }, drag: { x: true, y: false, dist: 6 } },
       select: { show: true },
       scales: { x: { time: true, range: () => range || [spec.reference ? Math.min(spec.starts[0], spec.reference.start) : spec.starts[0], spec.ends[spec.ends.length - 1]] }, y: { range: () => extent(panel) } },
       axes: [
@@ -289,11 +288,22 @@
   function open(at) {
     const slug = spec.slugs[at];
     if (!slug) return;
+    const within = document.getElementById(slug === spec.chosen ? "window" : `window-${slug}`);
+    if (within || location.protocol === "file:") return reveal(within, at);
     const address = new URL(location.href);
     address.searchParams.set("window", slug);
     address.searchParams.delete("revision");
     address.hash = "window";
     replace(address);
+  }
+
+  // A window that the page has in full.
+  function reveal(section, at) {
+    marked = at;
+    show(at);
+    if (!section) return;
+    if (section.tagName === "DETAILS") section.open = true;
+    section.scrollIntoView({ block: "start", behavior: "smooth" });
   }
 
   // The lower half of the page for another window; without that, the whole page.
@@ -308,7 +318,7 @@
       spec.chosen = address.searchParams.get("window");
       marked = spec.slugs.indexOf(spec.chosen);
       charts.forEach(chart => chart.redraw(false, false));
-      show(marked);
+      reveal(document.getElementById("window"), marked);
     } catch { location.assign(address); }
   }
 
@@ -316,10 +326,10 @@
     charts.forEach(chart => chart.destroy());
     plot.replaceChildren();
     const width = plot.clientWidth;
-    charts = spec.panels.map((panel, number) => {
+    charts = spec.panels.map((panel, place) => {
       const data = [middle, panel.y];
       if (panel.middle) data.push(panel.middle);
-      const chart = new uPlot(options(panel, number, width), data, plot);
+      const chart = new uPlot(options(panel, place, width), data, plot);
       chart.over.addEventListener("dblclick", () => { range = null; charts.forEach(each => each.redraw(true, true)); charts.forEach(each => each.setScale("x", { min: null, max: null })); });
       let pressed = 0;
       chart.over.addEventListener("mousedown", event => { pressed = event.clientX; });
@@ -369,4 +379,4 @@
   document.addEventListener("theme", build);
   let width = plot.clientWidth;
   new ResizeObserver(() => { if (plot.clientWidth !== width) { width = plot.clientWidth; build(); } }).observe(plot);
-})();
+});
