@@ -71,7 +71,7 @@ def _publish(runtime: Runtime, row: store.Delivery) -> str:
     if row.review_id is not None:
         return publish_review(runtime, store.review(runtime.store, row.review_id))
     assert row.evaluation_id is not None
-    return publish_evaluation(runtime, row.evaluation_id)
+    return publish_evaluation(runtime, row.id, row.evaluation_id)
 
 
 @dataclass(kw_only=True)

@@ -28,19 +28,27 @@ _EVERY = 8
 """Windows after which the pictures of a series are drawn anew when nothing happens."""
 
 
-def publish_evaluation(runtime: Runtime, number: int) -> str:
-    """Publish an evaluation of the store, with its figures if it changed the status; return its run.
+def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str:
+    """Publish an evaluation with its figures if it changed the status; return its run.
 
-    With the last one that waits, the series run of its monitor and segment is published too.
+    `number` is that of its delivery. With the last one that waits, the series run of its monitor and segment
+    is published too.
     """
-    evaluation = store.evaluation(runtime.store, number)
+    evaluation = store.evaluation(runtime.store, evaluation_id)
     instance = store.instance_id(runtime.store)
     newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
     every = runtime.config.mlflow.detail == "all"
     full = every or evaluation.outcome in _NOTABLE
-    drawn = every or (full and store.changed_status(runtime.store, number))
+    drawn = every or (full and store.changed_status(runtime.store, evaluation_id))
     figures = _figures(evaluation) if drawn else {}
-    link = runtime.tracking.publish_window(instance, evaluation, newest=newest, artifacts=figures, full=full)
+    link = runtime.tracking.publish_window(
+        instance,
+        evaluation,
+        newest=newest,
+        artifacts=figures,
+        full=full,
+        number=(number, store.last_number(runtime.store)),
+    )
     if store.more_to_publish(runtime.store, evaluation):
         return link
     windows = story(runtime, evaluation.monitor, evaluation.segment)

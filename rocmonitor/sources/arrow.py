@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sqlalchemy import Select
@@ -20,6 +19,9 @@ from rocmonitor.sources.condensing import ordered
 from rocmonitor.sources.connect import guarded
 from rocmonitor.sources.query import Bound, Query
 from rocmonitor.sources.values import Encoder, encoded, hashed, identities
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class ArrowSession(ABC):

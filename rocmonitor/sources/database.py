@@ -7,9 +7,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from sqlalchemy import Connection, Engine, Select, inspect
 
 from rocmonitor.caveat import Caveat
@@ -24,6 +23,10 @@ from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.lines import to_chunk
 from rocmonitor.sources.query import Bound, Query, without_rows
 from rocmonitor.sources.values import Encoder, number_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _NUMBERED = re.compile(r":\d+$")
 _FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
@@ -120,6 +123,8 @@ class DatabaseSession:
 
     def rows(self, statement: Select[Any]) -> pd.DataFrame:
         """Do as `Session.rows` says."""
+        import pandas as pd  # slow to import, and few commands ask for a frame
+
         result = self.connection.execute(statement)
         return pd.DataFrame(result.fetchall(), columns=list(result.keys()))
 

@@ -41,7 +41,11 @@ def is_remote(path: str) -> bool:
     return bool(_REMOTE.match(path))
 
 
-def state_of(names: Sequence[str]) -> tuple[tuple[str | int, ...], ...] | None:
+State = tuple[tuple[str | int, ...], ...]
+"""What changes when some files do."""
+
+
+def state_of(names: Sequence[str]) -> State | None:
     """Return what changes when a local file does; None where one is remote, or has just gone."""
     try:
         found = [(name, os.stat(name)) for name in names]

@@ -1,14 +1,16 @@
 """Lakes: Parquet and CSV files, Delta tables and DuckDB databases, read by DuckDB within this process.
 
-Each session is a DuckDB of its own that may open the files it found, and nothing else: it writes no file,
-reaches no address, and nothing can loosen that. A query finds the files as the table ``scored``.
+Each session has a DuckDB that may open the files it found, and nothing else: it writes no file, reaches no
+address, and nothing can loosen that. A query finds the files as the table ``scored``. While local Parquet
+files stay the same, a session takes the DuckDB of one that has ended: making one takes longer than most
+queries.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -26,7 +28,7 @@ from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.arrow import ArrowSession
 from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
-from rocmonitor.sources.folder import Found, find, is_remote, state_of
+from rocmonitor.sources.folder import Found, State, find, is_remote, state_of
 from rocmonitor.sources.query import Bound, DuckDB, name_in_sql, text_in_sql, text_of, without_rows
 from rocmonitor.sources.texts import TextTable, Usage, refuse_clocks, text_table, usage_of
 
@@ -47,6 +49,7 @@ class Lake:
     def __init__(self, spec: Files, folder: Path) -> None:
         self._spec, self._folder = spec, folder
         self._texts: tuple[Any, TextTable] | None = None  # as they were at the last session
+        self._idle: list[_Connection] = []
 
     @contextmanager
     def open(self, origin: Origin, monitor: Monitor | None = None) -> Iterator[LakeSession]:
@@ -57,19 +60,37 @@ class Lake:
             silence=spec.timeout.total_seconds(),
             whole=spec.deadline.total_seconds(),
         )
-        with (
-            TemporaryDirectory(prefix="rocmonitor-") as scratch,
-            Guard(partial(_Connection, scratch), limits) as guard,
-        ):
-            connection = guard.connection.driver_connection
-            if is_remote(spec.path):
-                connection.load_extension("azure" if spec.path.startswith("a") else "httpfs")
-            found = find(spec.path, self._folder, origin.where_key, partial(_listed, connection))
-            caveats = self._show(connection, found, origin, monitor)
+        seek = partial(find, spec.path, self._folder, origin.where_key)
+        local = None if is_remote(spec.path) else seek(lambda _: ())
+        state = state_of(local.names) if local is not None and local.kind == "parquet" else None
+        with Guard(partial(self._connect, state), limits) as guard:
+            opened: _Connection = guard.connection
+            connection = opened.driver_connection
+            caveats: tuple[Caveat, ...] = ()
+            if state is None or opened.state != state:
+                if local is None:
+                    connection.load_extension("azure" if spec.path.startswith("a") else "httpfs")
+                found = local or seek(partial(_listed, connection))
+                caveats = self._show(connection, found, origin, monitor)
+            opened.state = None  # what fails is not used again
             yield LakeSession(guard, connection, origin, caveats)
+            opened.state = state
 
     def close(self) -> None:
-        """Nothing is open between sessions."""
+        """End what is open between sessions."""
+        with suppress(IndexError):  # none is left
+            while True:
+                self._idle.pop().end()
+
+    def _connect(self, state: State | None) -> _Connection:
+        """Return an idle connection that shows these files as they are, or a new one."""
+        for idle in self._idle[:]:
+            if state is not None and idle.state == state:
+                with suppress(ValueError):  # another thread was faster
+                    self._idle.remove(idle)
+                    return idle
+        self.close()
+        return _Connection(self._idle)
 
     def _show(
         self, connection: duckdb.DuckDBPyConnection, found: Found, origin: Origin, monitor: Monitor | None
@@ -115,12 +136,20 @@ class Lake:
 
 
 class _Connection:
-    """A DuckDB as `Guard` takes connections."""
+    """A DuckDB as `Guard` takes connections; one that may be used again is put among the `idle` ones.
 
-    def __init__(self, scratch: str) -> None:
+    Attributes
+    ----------
+    state : tuple or None
+        Of the files that it shows; None while these are not known, or in use.
+    """
+
+    def __init__(self, idle: list[_Connection]) -> None:
+        self.state: State | None = None
+        self._idle, self._scratch = idle, TemporaryDirectory(prefix="rocmonitor-")
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": _MEMORY,
-            "temp_directory": scratch,
+            "temp_directory": self._scratch.name,
             "python_enable_replacements": False,  # no variable of this program is a table
             "autoinstall_known_extensions": False,
             "enable_object_cache": True,
@@ -133,10 +162,17 @@ class _Connection:
         return self
 
     def invalidate(self) -> None:
-        pass
+        self.state = None
 
     def close(self) -> None:
+        if self.state is None:
+            self.end()
+        else:
+            self._idle.append(self)
+
+    def end(self) -> None:
         self.driver_connection.close()
+        self._scratch.cleanup()
 
 
 class LakeSession(ArrowSession):

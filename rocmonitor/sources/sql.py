@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 from sqlalchemy import Select, column, literal_column, select
 from sqlalchemy import table as sql_table
 
@@ -33,6 +32,10 @@ from rocmonitor.sources.pairing import read_pairs
 from rocmonitor.sources.preparing import prepared, type_name
 from rocmonitor.sources.query import Query
 from rocmonitor.sources.values import DECIMAL_COMMA, NEGATIVE, POSITIVE, UNLABELLED, Encoder, encoded, name_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _MOST_NAMED = 20
 

@@ -283,6 +283,17 @@ def more_to_publish(store: Store, evaluation: Evaluation) -> bool:
         return connection.scalar(query) is not None
 
 
+def last_number(store: Store) -> int:
+    """Return the highest number of a delivery, 0 without any.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        return connection.scalar(select(func.max(outbox.c.id))) or 0
+
+
 def outbox_summary(store: Store) -> OutboxSummary:
     """Return what waits, since when it fails, and why.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,13 +14,13 @@ from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
-from rocmonitor.tracking import access, content, finding, note, review_run
+from rocmonitor.tracking import access, begun, content, finding, note, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 from rocmonitor.wording.format import page_address
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Run
+    from mlflow.entities import DatasetInput, Experiment, Run
 
 Files = Mapping[str, bytes | str]
 
@@ -49,6 +49,8 @@ class Tracking:
         Where people open MLflow, for links.
     own_page : str or None
         Where people open rocmonitor's page, for links.
+    turns : dict of str to Turn
+        The deliveries that this process has begun, by experiment.
     """
 
     client: MlflowClient
@@ -56,6 +58,7 @@ class Tracking:
     files: Path | None
     page: str | None
     own_page: str | None = None
+    turns: dict[str, begun.Turn] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         return f"Tracking({access.without_secrets(self.uri)!r})"
@@ -87,6 +90,7 @@ class Tracking:
         newest: bool,
         artifacts: Files | None = None,
         full: bool = True,
+        number: tuple[int, int] | None = None,
     ) -> str:
         """Write one evaluation as a window run.
 
@@ -101,6 +105,9 @@ class Tracking:
             Files by path in the run, beside the tables and ``result.json``.
         full : bool
             With every metric and table; otherwise 12 metrics, and the rest in ``result.json``.
+        number : tuple of int, optional
+            Of the delivery in the store, and the highest there. Of a first revision that was never begun no
+            run is looked for. Default: a run is looked for.
 
         Returns
         -------
@@ -112,9 +119,12 @@ class Tracking:
         TrackingError
         """
         with access.translate_errors(self.uri, f"publishing {evaluation.key}"):
-            experiment = self._experiment(evaluation.monitor)
-            key = content.quoted(f"{instance}|{evaluation.key}")
-            revisions = finding.revisions(self.client, experiment, key.removesuffix(str(evaluation.revision)))
+            whole = self._experiment(evaluation.monitor)
+            experiment, key = str(whole.experiment_id), content.quoted(f"{instance}|{evaluation.key}")
+            new = number is not None and begun.is_new(self.client, self.turns, whole, instance, *number)
+            stem = key.removesuffix(str(evaluation.revision))
+            alone = new and not evaluation.revision
+            revisions = {} if alone else finding.revisions(self.client, experiment, stem)
             drawn = bool(artifacts)
             tags = content.window_tags(evaluation, full=full, drawn=drawn, page=self.own_page) | {KEY: key}
             found = revisions.pop(evaluation.revision, [])
@@ -191,7 +201,7 @@ class Tracking:
         with access.translate_errors(
             self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"
         ):
-            experiment = self._experiment(monitor)
+            experiment = str(self._experiment(monitor).experiment_id)
             key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
             tags = content.series_tags(monitor, segment, points, zone, kind)
             name = content.series_name(segment, kind)
@@ -252,7 +262,7 @@ class Tracking:
         TrackingError
         """
         with access.translate_errors(self.uri, f"publishing {review.key}"):
-            experiment = self._experiment(review.monitor)
+            experiment = str(self._experiment(review.monitor).experiment_id)
             key = content.quoted(f"{instance}|{review.key}")
             versions = review_run.version_tags(self.client, review)
             tags = review_run.tags(review) | {KEY: key}
@@ -288,8 +298,8 @@ class Tracking:
             number = None if experiment is None else experiment.experiment_id
             return finding.delete_doubles(self.client, number, content.quoted(instance)) if number else 0
 
-    def _experiment(self, monitor: str) -> str:
-        """ID of the monitor's experiment, made when it is not there."""
+    def _experiment(self, monitor: str) -> Experiment:
+        """Return the monitor's experiment, made when it is not there."""
         name = content.experiment_name(monitor)
         found = self.client.get_experiment_by_name(name)
         if found is None:
@@ -309,7 +319,7 @@ class Tracking:
             )
         if note.NOTE not in found.tags:
             self._describe(found.experiment_id, note.of_experiment(found.experiment_id))
-        return str(found.experiment_id)
+        return found
 
     def _describe(self, experiment: str, text: str) -> None:
         """Write the description of an experiment; somebody else's words are left as they are."""

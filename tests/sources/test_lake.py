@@ -71,6 +71,27 @@ def test_files_that_come_later_are_read_at_the_next_call(tmp_path: Path) -> None
         assert source.pull(monitor(), WEEK).segments[""].counts.rows == 2
 
 
+def test_one_duckdb_serves_until_a_file_changes_or_a_query_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    real = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda **settings: made.append(0) or real(**settings))
+    url = write(tmp_path / "a.parquet", [line(1)])
+    with opened(url) as source:
+        for _ in range(3):
+            assert source.label_counts(monitor(), WEEK).rows == 1
+        assert len(made) == 1
+        write(tmp_path / "a.parquet", [line(1), line(2)])
+        for _ in range(2):
+            assert source.label_counts(monitor(), WEEK).rows == 2
+        assert len(made) == 2
+        with pytest.raises(ConfigError):
+            source.label_counts(monitor(query="SELECT nosuch FROM scored WHERE :start < :end"), WEEK)
+        assert source.label_counts(monitor(), WEEK).rows == 2
+        assert len(made) == 3
+
+
 def test_what_spark_leaves_behind_is_not_read(tmp_path: Path) -> None:
     url = write(tmp_path / "part-0.parquet", [line(1)])
     for name in ("_temporary/0/part-1.parquet", ".part-2.parquet", "_part-3.parquet"):
