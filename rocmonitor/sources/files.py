@@ -136,6 +136,8 @@ def _frame(path: Path, wanted: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
             return _parquet(path, wanted), []
         if {".csv", ".tsv", ".txt"} & set(path.suffixes):
             return _text(path)
+    except InputError:
+        raise
     except Exception as error:
         if not isinstance(error, _NOT_READ) and type(error).__name__ != "ZstdError":  # of an optional package
             raise
@@ -145,7 +147,7 @@ def _frame(path: Path, wanted: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
 
 def _parquet(path: Path, wanted: Sequence[str]) -> pd.DataFrame:
     """Return the columns wanted; without rows where one is not there, or comes twice."""
-    from pyarrow import parquet
+    from pyarrow import parquet  # type: ignore[import-untyped]
 
     with parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
@@ -160,7 +162,7 @@ def _parquet(path: Path, wanted: Sequence[str]) -> pd.DataFrame:
 
 def _longest(column: Any) -> int:
     """Return the length of the longest text of an Arrow array; 0 where it has none."""
-    from pyarrow import ArrowNotImplementedError, compute  # type: ignore[import-untyped]
+    from pyarrow import ArrowNotImplementedError, compute
 
     try:
         return compute.max(compute.binary_length(getattr(column, "dictionary", column))).as_py() or 0
