@@ -8,12 +8,12 @@ LOWEST := .venv-lowest
 LINTERS := .venv-linters
 WAREHOUSES := .warehouses
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-SERVED := tests/cli tests/sources tests/store tests/service tests/web tests/tracking tests/report tests/test_site.py tests/test_deploy.py
+SERVED := tests/cli tests/sources tests/store tests/service tests/web tests/tracking tests/report tests/test_site.py tests/test_deploy.py tests/test_prometheus.py
 EXTRAS := [postgres,mysql,dask,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean
-.PHONY: format lock picture test-served test-lowest test-warehouses audit torture fuzz
+.PHONY: format lock picture test-served test-lowest test-warehouses audit torture fuzz release
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ audit: $(LINTERS)/.ready ## Ask for known holes in the tested versions; lint the
 	$(LINTERS)/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(LINTERS)/bin/kubernetes-validate --strict --quiet \
 	  $(filter-out %/kustomization.yaml %/rocmonitor.yaml,$(wildcard deploy/kubernetes/*.yaml))
+
+release: $(READY) $(LINTERS)/.ready ## Build wheel and sdist into dist, and try each as its users get it; with an SBOM (half an hour)
+	.ci/release $(BIN) $(LINTERS)/bin $(TESTS)
 
 test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" -k "not spark" \

@@ -36,7 +36,7 @@ def _write_without_waiting(connection: object, _: object) -> None:
             connection.execute("PRAGMA synchronous = OFF")
 
 
-_SERVERS = ("postgres", "mariadb", "any_database", "spark", "browser")
+_SERVERS = ("postgres", "mariadb", "any_database", "spark", "browser", "prometheus")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups

@@ -40,6 +40,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from sqlalchemy import make_url
 
+from rocmonitor import __version__
 from rocmonitor.config import load
 
 ROOT = Path(__file__).parents[1]
@@ -308,6 +309,15 @@ def test_the_image_sees_what_it_copies_and_nothing_else() -> None:
         r"^!(.*)$", (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert set(allowed) == {origin for origin, _ in copied()}
+
+
+def test_the_version_is_the_same_everywhere(installed: Installed) -> None:
+    assert installed.wheel.name.startswith(f"rocmonitor-{__version__}-")
+    named = [re.findall(r"rocmonitor:(\d[\w.]*)", text) for text in (ENVIRONMENT, yaml.safe_dump(COMPOSE))]
+    kustomization = (DEPLOY / "kubernetes" / "kustomization.yaml").read_text(encoding="utf-8")
+    named.append(re.findall(r"newTag: (.*)", kustomization))
+    assert all(set(each) == {__version__} for each in named)
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_services_start_in_an_order_that_works_and_start_again() -> None:
@@ -587,7 +597,8 @@ def unit() -> RawConfigParser:
 
 def test_the_unit_is_valid(installed: Installed, tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("needs systemd-analyze")
+        why = "needs systemd-analyze: apt-get install systemd"
+        pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
     text = (DEPLOY / "rocmonitor.service").read_text(encoding="utf-8")
     copy = tmp_path / "rocmonitor.service"
     copy.write_text(text.replace("/opt/rocmonitor", str(installed.folder)), encoding="utf-8")
@@ -653,7 +664,7 @@ def test_kustomize_puts_the_parts_together() -> None:
     assert set(made) == {"ConfigMap", "Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"}
     pod = made["Deployment"]["spec"]["template"]["spec"]
     for container in (*pod["initContainers"], *pod["containers"]):
-        assert container["image"] == "registry.example/rocmonitor:0.1.0"
+        assert container["image"] == f"registry.example/rocmonitor:{__version__}"
         assert container["securityContext"]["readOnlyRootFilesystem"]
         for mount in container["volumeMounts"]:
             assert mount["name"] in {volume["name"] for volume in pod["volumes"]}

@@ -136,6 +136,8 @@ def _frame(path: Path, wanted: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
             return _parquet(path, wanted), []
         if {".csv", ".tsv", ".txt"} & set(path.suffixes):
             return _text(path)
+    except InputError:
+        raise
     except Exception as error:
         if not isinstance(error, _NOT_READ) and type(error).__name__ != "ZstdError":  # of an optional package
             raise
