@@ -93,7 +93,7 @@ class RocmonitorError(Exception):
 
 
 class InputError(RocmonitorError, ValueError):
-    """An argument or the data is not usable as it is."""
+    """An argument or the data cannot be used."""
 
 
 class DegenerateDataError(InputError):

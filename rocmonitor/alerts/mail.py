@@ -69,7 +69,7 @@ def _line(line: Line) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return a value as it is shown."""
+    """Return a value in words."""
     cut = len(text) - LONGEST_TEXT
     return printable(text) if cut <= 0 else f"{printable(text[:LONGEST_TEXT])}… ({cut:,} characters more)"
 

@@ -168,7 +168,7 @@ def trial_message(channel: str) -> Message:
     """Return a marked message that shows whether a channel works."""
     return Message(
         one_line(f"TEST of channel {channel}", LONGEST_TITLE),
-        f"rocmonitor can reach channel {channel}.\nThis is a test: nothing happened, nothing is to be done.",
+        f"rocmonitor can reach channel {channel}.\nThis is a test: nothing happened, there is nothing to do.",
         "test",
     )
 

@@ -40,7 +40,7 @@ def channel_test(path: Path, name: str) -> int:
 
 
 def _within(seconds: float, call: Callable[[], None], name: str) -> None:
-    """Wait so long for a call: a service that drips its answer keeps each time limit of its own."""
+    """Wait for a call, but not longer: a service that drips its answer keeps each time limit of its own."""
     failed: list[BaseException] = []
 
     def work() -> None:

@@ -60,7 +60,7 @@ def init(
         echo("next: `rocmonitor check` explains what is watched, `rocmonitor run` judges it", err=True)
     else:
         if path.exists():
-            raise ConfigError(f"{path} exists already and is left as it is; name another with --config")
+            raise ConfigError(f"{path} exists already and is left alone; name another with --config")
         from rocmonitor.cli.proposed import (
             proposed,
         )  # it reads the configuration

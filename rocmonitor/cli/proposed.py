@@ -26,7 +26,7 @@ _REMOTE = ("s3://", "gs://", "gcs://", "r2://", "az://", "abfss://", "https://")
 
 
 def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) -> tuple[str, str]:
-    """Return a configuration for a table, and what is to be done before it is checked.
+    """Return a configuration for a table, and what to do before `check`.
 
     Parameters
     ----------

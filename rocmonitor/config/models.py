@@ -40,7 +40,7 @@ class Config(Section):
         Parameters
         ----------
         windows_per_year : mapping of str to float
-            Of monitors that join windows, as far as it is known; else each piece counts as one.
+            For monitors that join windows, if known; else each piece counts as one.
         """
         if self.alarm_budget is None:
             return ()

@@ -345,7 +345,7 @@ class Monitor(Section):
         return self.calendar.within(self.start if start is None else start, end)
 
     def judges(self, window: Window) -> bool:
-        """Return True if a window is one of those that are judged, by the calendar as it is now."""
+        """Return True if the present calendar has this window."""
         if self.joining is not None:  # what was foreseen stays a window, wherever it ends
             end = self.window.end
             return self.start <= window.start and (end is None or window.end <= self._instant(end))

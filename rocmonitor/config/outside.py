@@ -188,7 +188,7 @@ class Mlflow(Section):
         return self
 
     def read(self, folder: Path) -> str:
-        """Return the tracking URI; never to be printed as it is."""
+        """Return the tracking URI, which may hold a secret."""
         if self.tracking_uri_env is None and self.tracking_uri_file is None:
             return beside(self.tracking_uri or "sqlite:///mlflow.db", folder)
         value = _read("mlflow.tracking_uri", self.tracking_uri_env, self.tracking_uri_file, folder)

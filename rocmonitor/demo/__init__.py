@@ -42,7 +42,7 @@ CREATE TABLE scored (
 def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataFrame | None = None) -> None:
     """Make everything that the demo watches: configuration, registered models, database of scored flights.
 
-    What is there already is kept as it is, and said: a second call changes nothing.
+    What is there already is kept, and said: a second call changes nothing.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataF
     trained = models.train(known, on_progress)
     for role in models.ROLES:
         if role in registered:
-            on_progress(f"Kept as it is: {MONITOR}@{role} in MLflow")
+            on_progress(f"Kept: {MONITOR}@{role} in MLflow")
         else:
             on_progress(f"Registering {MONITOR}@{role} in MLflow")
             models.register(tracking, MONITOR, role, trained[role])
     if database.exists():
-        on_progress(f"Kept as it is: {DATABASE}")
+        on_progress(f"Kept: {DATABASE}")
     else:
         scored = models.score(known, trained, on_progress)
         on_progress(f"Writing {len(scored):,} scored flights to {DATABASE}")
@@ -102,7 +102,7 @@ def _configuration(folder: Path, on_progress: Callable[[str], None]) -> Config:
                 f"{path}: is not the demo's configuration: it has no monitor {MONITOR}; "
                 "run the demo in a folder of its own"
             )
-        on_progress(f"Kept as it is: {CONFIGURATION}")
+        on_progress(f"Kept: {CONFIGURATION}")
         return config
     on_progress(f"Writing {CONFIGURATION}")
     path.write_text((files(__name__) / CONFIGURATION).read_text(encoding="utf-8"), encoding="utf-8")

@@ -31,7 +31,7 @@ class RocmonitorWindowSource(DatasetSource):
         self._logged = dict(logged)
 
     def load(self, config: str | Path | None = None) -> pd.DataFrame:
-        """Read the rows again, from the database as it is now.
+        """Read the rows again, from the present database.
 
         Parameters
         ----------

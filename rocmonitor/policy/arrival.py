@@ -152,7 +152,7 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
     Returns
     -------
     Estimate, Caveat or None
-        None when no more labels are to be expected, or nothing is known of when they come; a caveat that
+        None when no more labels will come, or nothing is known of when they come; a caveat that
         says why nothing can be estimated.
     """
     if reference.labels is None or not awaiting.unlabelled.rows:

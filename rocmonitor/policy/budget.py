@@ -101,7 +101,7 @@ class Levels:
     budgeted: bool = False
 
     def for_outlook(self, segments: int) -> Levels:
-        """For one of so many segments of an outlook, which share the chance of a false warning."""
+        """Return the tail of one of several segments, which share the chance of a false warning."""
         if not self.budgeted or segments < 2:
             return self
         rules = {
@@ -194,7 +194,7 @@ def allotments(budget: AlarmBudget, loads: Sequence[Load]) -> list[Allotment]:
 
 
 def _shared(amount: float, free: Sequence[tuple[float, float]]) -> float:
-    """Return the chance t at which verdicts with so many families and a largest chance each use the
+    """Return the chance t at which verdicts, with their families and a largest chance each, use the
     amount.
     """
     if sum(families * most for families, most in free) <= amount:

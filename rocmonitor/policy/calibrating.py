@@ -27,7 +27,7 @@ class Beyond(NamedTuple):
     Attributes
     ----------
     shares : sequence of float
-        Shares of all rows: the precision when so many are flagged is reported.
+        Shares of rows to flag, for each of which the precision is reported.
     probability : bool
         Whether the champion's scores are probabilities, whose calibration is measured.
     """

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 TOLERANCE = timedelta(minutes=5)
 """Clocks that differ by less agree."""
 CONFIRM_AFTER = timedelta(hours=1)
-"""A clock that was set forward is believed when it has gone on like that for so long."""
+"""Time after which a clock that was set forward is believed."""
 _LONGEST_PAUSE = timedelta(days=3653)
 """A machine that was started anew may have been away for as long as that."""
 
@@ -42,7 +42,7 @@ class Seen:
 
 
 def believe(clock: datetime, boot: str, elapsed: float, seen: Seen | None) -> tuple[datetime, Seen]:
-    """Return the time that can be believed, never after `clock`, and what is to be remembered.
+    """Return the time that can be believed, never after `clock`, and what to remember.
 
     Back, a clock is believed at once: nothing is judged too early by it.
 

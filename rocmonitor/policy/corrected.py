@@ -43,7 +43,7 @@ def outdated(points: Sequence[Point], rule: str, chart: LastingChart, *, after: 
     points : sequence of Point
         Windows judged so far (newest revisions), oldest first.
     rule : str
-        Its name. A window judged by another chart (its limit differs) is left as it is.
+        Its name. A window judged by another chart (its limit differs) is left alone.
     chart : LastingChart
     after : datetime
         End of the reference period.

@@ -31,7 +31,7 @@ def allow_for_segments(
     Parameters
     ----------
     findings : dict of str to Finding
-        By segment. All rows (``""``) are one test by themselves and stay as they are.
+        By segment. All rows (``""``) are a test of their own and are unchanged.
     rules : dict of str to Rule
         As applied, by name.
     outcome : callable

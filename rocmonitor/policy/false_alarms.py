@@ -99,7 +99,7 @@ class Simulation:
         """Return what each rule finds of each window after a drop of all true AUROCs, which moves nothing
         else.
 
-        With `last` only so many windows are drawn, and only the last of these has dropped.
+        With `last` only this many windows are drawn, and only the last of these has dropped.
         """
         shift = np.full((self.windows if last is None else last, 1), _shift(self.scenario.auc.auc, drop))
         if last is not None:
@@ -376,7 +376,7 @@ def early(
 
     Notes
     -----
-    The share of windows that warn in vain varies over references like a Beta variable (`HistoryLimit`).
+    The share of windows with a false warning varies over references like a Beta variable (`HistoryLimit`).
     """
     from scipy.stats import beta
 

@@ -20,9 +20,9 @@ class Joining:
     Parameters
     ----------
     rows : int or None
-        Enough are so many rows, labelled or not.
+        Rows that are enough, labelled or not.
     min_per_class : int
-        Enough are so many labelled rows of each class.
+        Labelled rows of each class that are enough.
     most : int or None
         So many pieces are enough, whatever they hold.
 

@@ -229,7 +229,7 @@ def rule_metrics(
     dict of str to float
         ``RULE/margin`` of each verdict that has one. Of each forecast rule ``RULE/low`` and ``RULE/high``,
         the interval for a batch of the window's size, and within it ``RULE/sampling_low`` and
-        ``RULE/sampling_high``, as wide as sampling of so many rows alone makes it. ``RULE/distance`` is the
+        ``RULE/sampling_high``, as wide as sampling alone makes it. ``RULE/distance`` is the
         Kullback-Leibler distance that the interval allows, in nats, which is the sum of
         ``RULE/sampling_distance`` (what that sampling takes) and ``RULE/drift_distance`` (what past
         windows have moved beyond that).

@@ -44,7 +44,7 @@ def allow_for_missing(
     Returns
     -------
     Finding
-        Unchanged for a window that is too small, or has all labels that are to be expected. With a history
+        Unchanged for a window that is too small, or has all labels that will come. With a history
         of the reference's labels the rules are applied to the estimate of all rows, and the
         explanation of a change, which compares labelled rows only, is left out. Without one the finding
         stands, with a caveat where the reference has other shares of labelled rows; with too few labels the

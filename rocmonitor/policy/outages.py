@@ -201,7 +201,7 @@ def cause_of(error: Exception, place: str, monitor: str = "") -> str:
 def phase_due(
     outage: Outage, now: datetime, *, tolerance: timedelta = TOLERANCE, settled: bool = False
 ) -> Phase | None:
-    """Return what people are to be notified of now, if anything.
+    """Return what to notify people of now, if anything.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ LONGEST_PAUSE = timedelta(minutes=10)
 
 
 def retry_pause(failures: int, *, transient: bool = True) -> timedelta:
-    """Return how long to wait after the last of so many failures in a row.
+    """Return how long to wait after a number of failures in a row.
 
     A failure that may pass by itself is tried again after 5 seconds, and after twice as long each time. One
     that somebody must mend waits for 10 minutes, which is also the longest pause.

@@ -250,7 +250,7 @@ def large_enough(
 ) -> tuple[list[tuple[Window, Sample]], tuple[Caveat, ...]]:
     """Return the windows with those that are too small pooled with their neighbours, and a caveat if any is.
 
-    A window without rows stays as it is. So do all where only one would be left.
+    A window without rows is unchanged, and so are all where only one would be left.
     """
     filled = sorted((each for each in windows if each[1].n_pos + each[1].n_neg), key=lambda each: each[0])
     small = sum(min(sample.n_pos, sample.n_neg) < min_per_class for _, sample in filled)
@@ -462,7 +462,7 @@ def range_of(
     day: float | None = None,
     **more: float,
 ) -> ForecastInterval:
-    """Return the normal range of a rule for a window, as it is judged by.
+    """Return the normal range by which a rule judges a window.
 
     Parameters
     ----------

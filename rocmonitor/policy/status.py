@@ -27,7 +27,7 @@ class Alarm:
     recover_after : int
         Ok again after this many sufficient windows in a row that were not.
     cool_down : timedelta
-        For so long after an alarm no recovery is sent; one that still holds is sent with the next window.
+        Time after an alarm in which no recovery is sent; one that still holds is sent with the next window.
     """
 
     after: int = 1
@@ -202,7 +202,7 @@ class SegmentState:
         return self._patience is None or self._insufficient(len(self._outcomes)) <= self._patience
 
     def tells(self, revised: Revised) -> bool:
-        """Return True if people are told of a revision that leaves the status as it is.
+        """Return True if people are told of a revision that does not change the status.
 
         Not while muted, and in the cool-down after an alarm not that a window is no longer degraded.
         """

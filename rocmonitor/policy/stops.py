@@ -332,7 +332,7 @@ def stop(
 
 
 def _shares(labels: Mapping[str, Any] | None) -> tuple[list[timedelta], list[list[float]]]:
-    """Ages, and the share of labelled rows of each reference window that was known for so long, at each."""
+    """Ages, and the share of labelled rows at each, of reference windows that were known that long."""
     import numpy as np  # slow to import, and only a tick comes here
 
     if labels is None:

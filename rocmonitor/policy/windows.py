@@ -17,7 +17,7 @@ AGES = 32
 """Steps in which the age of labels is kept, besides `label_delay`."""
 
 WINDOWS_REVISED = 4
-"""For so many lengths of a window of the calendar it is looked at again at least, without `revise_for`."""
+"""Window lengths for which a window is rechecked at least, without `revise_for`."""
 
 TIMES_AWAITED = 4
 """Factor by which `insufficient` windows are rechecked longer."""

@@ -159,7 +159,7 @@ class Rule(ABC):
     def early(
         self, history: ScoreHistory, cells: Sample, *, rows: int, z: float
     ) -> tuple[HistoryLimit, float | None]:
-        """Return the limit for so many scores, and the loss found at `z`; of rules without labels."""
+        """Return the limit for a number of scores, and the loss found at `z`; of rules without labels."""
         raise NotImplementedError(f"{self.kind} needs labels")
 
     @abstractmethod

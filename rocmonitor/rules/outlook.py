@@ -87,7 +87,7 @@ class Outlook(BeforeLabels):
         )
 
     def _lowest(self, name: str, reference: Reference, rows: int) -> tuple[float, float]:
-        """Return the limit of the expected AUROC of so many scores, and its level."""
+        """Return the limit of the expected AUROC of a number of scores, and its level."""
         assert reference.history is not None
         shown = reference.history.expected_limit(rows, confidence_level=self.confidence_level)
         found = shown.limit, shown.achieved_level

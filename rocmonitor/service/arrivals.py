@@ -55,7 +55,7 @@ class Arrivals:
             self._counted.append(found)
 
     def note_empty(self, windows: Collection[Window]) -> None:
-        """Note windows that had no rows when they were judged: rows may have stopped so long ago."""
+        """Note windows that had no rows when they were judged: rows may have stopped with them."""
         self._empty |= set(windows)
 
     def add_read(

@@ -27,7 +27,7 @@ OVERDUE_BUSY = timedelta(hours=6)
 """The same while the workers have others to do: after an outage all monitors are due at once."""
 
 STUCK = timedelta(hours=1)
-"""A delivery that waits for so long is a problem: perhaps nobody gets alarms. One that failed to reach a
+"""Time after which a waiting delivery is a problem: perhaps nobody gets alarms. One that failed to reach a
 channel is one after ``errors.notify_after``: there may be no other channel to say so."""
 
 CLOCKS_DIFFER = timedelta(minutes=1)

@@ -203,7 +203,7 @@ class WindowRequest:
         When labels must have been known.
     now : datetime
     judges : bool
-        Whether it is to be judged; else only its outlook is wanted.
+        Whether to judge it; else only its outlook is wanted.
     labels : LabelCounts or None
         What the source says of the labels of a window that is judged, where it was asked before.
     references : dict of str to Reference

@@ -126,7 +126,7 @@ def reference_joining(monitor: Monitor) -> Joining | None:
 
 
 def usual_length(monitor: Monitor, windows: Sequence[Window], rows: int) -> timedelta:
-    """Return how long a window lasts on average: of joined ones, as the reference with so many rows shows."""
+    """Return how long a window lasts on average; of joined ones, as the reference shows."""
     if reference_joining(monitor) is not None and windows:
         return (windows[-1].end - windows[0].start) / len(windows)
     if monitor.window.rows is not None and rows:  # the reference is cut into equal parts
@@ -140,7 +140,7 @@ def reference_windows(
 ) -> tuple[list[Window], Pieces]:
     """Return the windows of the reference, and the pieces they were joined from, where they were.
 
-    Pieces at the end that are not enough belong to the window before, where that may be so long. `beat` is
+    Pieces at the end that are not enough belong to the window before, if it may be that long. `beat` is
     called after each count.
     """
     joining, pieces = reference_joining(monitor), monitor.reference_windows

@@ -247,7 +247,7 @@ def _usage(connection: duckdb.DuckDBPyConnection, monitor: Monitor) -> Usage:
 
 
 def _delta(folder: str, origin: Origin) -> Any:
-    """Return the rows of a Delta table as it is now."""
+    """Return the present rows of a Delta table."""
     try:
         from deltalake import DeltaTable  # an extra
         from deltalake.exceptions import DeltaError

@@ -32,7 +32,7 @@ SERIES = 10_400
 _SEED = 14
 
 _FEWEST_ALIKE = 0.1
-"""Share of correlated processes from which on they count by themselves."""
+"""Share from which correlated processes are counted apart."""
 
 
 class Processes(NamedTuple):

@@ -112,7 +112,7 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
 
 
 _MANY, _SELDOM = 10, 0.1
-"""A column of so many values of which at most this share comes again does not group rows."""
+"""Share of values that come again, below which a column of many values does not group rows."""
 
 OTHERS = "others"
 """The label of the values that have too few rows each."""

@@ -39,7 +39,7 @@ _LINE = 60  # characters that such a width holds
 
 
 def new_axes(*, flat: bool = False) -> Axes:
-    """Axes in a figure of pyplot, which notebooks show by themselves; low ones for a few rows."""
+    """Return axes in a figure of pyplot, which notebooks show; low ones for a few rows."""
     from matplotlib import pyplot
 
     figure = pyplot.figure(figsize=(_WIDTH, _ROW if flat else _HEIGHT), layout="constrained")

@@ -94,7 +94,7 @@ def wave_pvalue(values: Floats, days: Floats) -> float:
 
     The F test of cosine and sine beside a level and a trend: a steady loss is no season. The statistic is
     divided by (1 + r) / (1 - r), r the correlation of neighbouring residuals, corrected for the terms fitted:
-    windows that follow one another swing by themselves. 1 with fewer than seven values, or equal ones.
+    windows that follow one another swing by chance. 1 with fewer than seven values, or equal ones.
 
     Cost: O(n).
     """

@@ -38,7 +38,7 @@ _ONE_IN_TWENTY = 1.645
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConfidenceSequence(Table):
-    """The difference as it is known after each window. The arrays have shape (k,).
+    """The difference after each window. The arrays have shape (k,).
 
     Attributes
     ----------
@@ -328,7 +328,7 @@ def windows_to_decide(
 
 
 def half_width(sequence: ConfidenceSequence, more: Floats) -> Floats:
-    """Return half of the interval's length after so many more windows like those so far, shape (k,)."""
+    """Return half of the interval's length after more windows like those so far, shape (k,)."""
     number = len(sequence.estimate) + more
     growth, level = number / len(sequence.estimate), 1 - sequence.confidence_level
     age = _age(sequence.elapsed[-1] * growth, level, sequence.tuned_for)

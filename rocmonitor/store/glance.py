@@ -243,7 +243,7 @@ class AllStates:
 
 
 def all_states(store: Store, windows: int = 26) -> AllStates:
-    """Return the state of all monitors, with so many of the newest windows of each.
+    """Return the state of all monitors, with the newest windows of each.
 
     Raises
     ------

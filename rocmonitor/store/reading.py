@@ -111,7 +111,7 @@ def outcomes(store: Store, monitor: str, segment: str) -> list[tuple[Window, Sta
 
 
 def series(store: Store, monitor: str, segment: str, *, newest: int | None = None) -> list[Point]:
-    """Return the metrics of each window (its newest revision), oldest first; of so many of the newest.
+    """Return the metrics of each window (its newest revision), or of the newest ones, oldest first.
 
     Raises
     ------

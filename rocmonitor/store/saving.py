@@ -348,7 +348,7 @@ def save_reference(
     *,
     counts: Sequence[KeptCounts] = (),
 ) -> None:
-    """Freeze a reference; one that is frozen already stays as it is. The counts that it rests on are kept.
+    """Freeze a reference; one that is frozen already is unchanged. The counts that it rests on are kept.
 
     Raises
     ------

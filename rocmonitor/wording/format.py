@@ -51,7 +51,7 @@ def count(number: float, what: str, plural: str = "") -> str:
 
 
 def are(number: int) -> str:
-    """Return the verb for so many of something."""
+    """Return the verb for a number of things."""
     return "is" if number == 1 else "are"
 
 

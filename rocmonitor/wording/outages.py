@@ -40,7 +40,7 @@ def subject(notice: Notice) -> str:
 
 
 def effect(notice: Notice, *, named: bool = False) -> str:
-    """Return what does not happen meanwhile, to so many monitors or to the first of them by name."""
+    """Return what does not happen meanwhile, and to which monitors."""
     kind = notice.place.partition(":")[0]
 
     def many(monitors: Sequence[str]) -> str:

@@ -330,7 +330,7 @@ def _why_not(row: Row, code: str, needed: int | None) -> str:
 
 
 def _duration(review: Review, windows: int) -> str:
-    """Return how long so many windows take."""
+    """Return how long a number of windows takes."""
     lengths = [
         datetime.fromisoformat(row["end"]) - datetime.fromisoformat(row["start"])
         for row in review.tables.get("windows", ())

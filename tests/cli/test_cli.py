@@ -27,7 +27,7 @@ def test_help_tells_every_command_and_exit_code(rocmonitor):
         (("nosuch",), "No such command 'nosuch'"),
         (("--config", "none.yaml", "run"), "none.yaml: cannot be read"),
         (("auc", "rocmonitor.yaml", "--label", "y", "--score", "s"), "must be a .csv, .tsv or .parquet file"),
-        (("init",), "exists already and is left as it is"),
+        (("init",), "exists already and is left alone"),
     ],
 )
 def test_wrong_use_is_exit_code_2_and_says_what_to_do(here, arguments, says, rocmonitor):

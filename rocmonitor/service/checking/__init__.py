@@ -425,7 +425,7 @@ def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
 
 
 def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
-    """Return the reference as far as it is known from counts."""
+    """Return what counts show of the reference."""
     pos, neg = (
         [counted.by_label.get(name_of(label), 0) for _, counted in counts]
         for label in (monitor.positive.label, monitor.positive.negative)

@@ -42,7 +42,7 @@ DROPS = (0.02, 0.05, 0.1)
 """Drops of the AUROC whose detection is told."""
 
 MOST_JUDGED = 100
-"""At most so many of the latest reference windows are judged by the rules."""
+"""Latest reference windows that the rules judge, at most."""
 
 _MOST_NAMED = 3
 _BY_CHANCE = 0.01
@@ -93,7 +93,7 @@ def counts_alarms(drawn: Simulation) -> bool:
 
 
 def _windows(drawn: Simulation) -> str:
-    """Return what a window to come is like."""
+    """Return what a coming window is like."""
     scenario, scale = drawn.scenario, math.sqrt(drawn.scenario.auc.auc * (1 - drawn.scenario.auc.auc))
     text = (
         f"expected windows: {scenario.n_pos:,.0f} positives and {scenario.n_neg:,.0f} negatives, with an "
@@ -228,7 +228,7 @@ def on_reference(
     reference: Reference,
     rules: Mapping[str, Rule],
 ) -> Judged | None:
-    """Return what the rules say of the reference windows, each judged as a window to come would be.
+    """Return what the rules say of the reference windows, each judged like a coming one.
 
     None where no rule can judge them, or there are fewer than two.
     """

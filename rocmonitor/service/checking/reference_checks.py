@@ -33,7 +33,7 @@ def unfit(
     Parameters
     ----------
     reference : Reference
-        Frozen for `rules`, or without cells: as far as it is known from counts.
+        Frozen for `rules`, or without cells: what counts show of it.
     rules : dict of str to Rule
     low_is_positive : bool
         Whether lower scores were configured to be more positive.

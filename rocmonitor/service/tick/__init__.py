@@ -166,7 +166,7 @@ class _Work:
         new = [window for window in windows if ("", window) not in state.judged]
         self._each(windows)
         if state.backfill and not state.dry_run and state.monitor.replays_labels:
-            # These were judged by the labels of then; those that came late since make a revision.
+            # These were judged by the labels known at the time; later ones make a revision.
             state.forget_judged()
             self._each(new)
         if state.runtime.stop.is_set():

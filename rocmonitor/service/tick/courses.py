@@ -128,7 +128,7 @@ class Courses:
         return judged_again(old, rule, chart, now, past, finding=finding, corrected=later)
 
     def _before(self, segment: str, most: int, place_in: Callable[[list[Window]], int]) -> list[Point]:
-        """Return so many windows before a place in their order, at most; oldest first."""
+        """Return at most `most` windows before a place in their order, oldest first."""
         points = self._of(segment)
         place = place_in(self._windows[segment])
         if place < most and segment in self._cut:

@@ -28,7 +28,7 @@ from rocmonitor.sources import LabelCounts, SqlSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A window, and what is to be done with it; where nothing is, `labels` shows why it waits or stays.
+    """A window, and what to do with it; if nothing, `labels` shows why it waits or stays.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Job:
 
 
 class Plan:
-    """The windows of a tick, and what is to be done with each; nothing is written.
+    """The windows of a tick, and what to do with each; nothing is written.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Plan:
         return float(n_pos / (n_pos + n_neg)) if n_pos + n_neg else None
 
     def job(self, window: Window) -> Job | None:
-        """Return what is to be done with a window now; None where it is not even counted."""
+        """Return what to do with a window now; None where it is not even counted."""
         state, before = self._state, self._state.newest(window)
         age, as_of = self._monitor.labels.age(window, state.now), self._as_of(window, before)
         labels, judges = None, False

@@ -177,7 +177,7 @@ class TickState:
 
     def versions(self, before: store.Evaluated | None) -> tuple[str | None, str | None, tuple[Caveat, ...]]:
         """Champion and challenger, and what is doubtful about them; a revision keeps the first ones."""
-        if before is not None:  # its rows were scored by the versions of then
+        if before is not None:  # its rows were scored by earlier versions
             return before.champion_version, before.challenger_version, ()
         (champion, doubt), (challenger, other) = self.version("champion"), self.version("challenger")
         return champion, challenger, (*doubt, *other)

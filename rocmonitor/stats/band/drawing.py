@@ -186,7 +186,7 @@ def smoothed_curve(sample: Sample, bandwidth: tuple[float, float], *, shrunk: bo
     With `shrunk` the noisy scores are drawn towards the mean of their class until its deviation is what it
     was (Silverman and Young 1987). Rows within 1/8 of a bandwidth are taken at their mean, and the curve is a
     line through its points at thresholds as far apart. Cost: O(k), then at most 2^24 values of the normal
-    law; where the scores spread over so many bandwidths that this is too few, the cells are wider.
+    law; where this is too few for the spread of the scores, the cells are wider.
     """
     pos, neg, unit = class_scores(sample)
     h_pos, h_neg = (max(h / unit, FINEST) for h in bandwidth)

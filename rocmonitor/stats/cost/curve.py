@@ -337,7 +337,7 @@ def expected_cost(
     *,
     decisions: int = 1000,
 ) -> ExpectedCost:
-    """Normalised costs as money: the expected cost of so many decisions, with its interval.
+    """Normalised costs as money: the expected cost of a number of decisions, with its interval.
 
     Parameters
     ----------

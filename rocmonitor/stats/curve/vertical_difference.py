@@ -103,8 +103,8 @@ def vertical_difference(
         1 flags, 1/2 that only model 2 flags and 1 on which they agree; ``wald``: the same, nothing added;
         ``exact``: quantiles of the exact bootstrap law; ``empirical``: percentiles over drawn resamples.
     max_thresholds : int
-        The law is exact at each rate where at most so many thresholds of either model carry mass: about
-        15 sqrt(r (1 - r / m_neg)). Where more do, they are thinned to so many: the joint law at these
+        The law is exact at each rate where at most this many thresholds of either model carry mass: about
+        15 sqrt(r (1 - r / m_neg)). Where more do, they are thinned to this number: the joint law at these
         stays exact, and a threshold between two of them counts as the middle one.
 
     Returns

@@ -26,7 +26,7 @@ from rocmonitor.stats.sample import Sample
 
 PIECE = 1 / 32  # of the axis x = sqrt(2 D)
 _DEGREE = 9
-_PATIENCE = 8  # distances that are solved by themselves before their piece is: as much work as the piece
+_PATIENCE = 8  # distances that are solved one by one before their piece is: as much work as the piece
 _AGREEMENT = 1e-13  # last coefficients, and deviations from those distances: the solutions' own rounding
 
 

@@ -186,7 +186,7 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
         Any sample, also an empty one.
     cells : int
         At least 2. Cells have about equal shares of the two classes; a tie is never split. A sample with up
-        to that many distinct scores is returned as it is.
+        to that many distinct scores is returned unchanged.
 
     Returns
     -------

@@ -312,7 +312,7 @@ def _fit(
 
 
 def divided(rows: int, prevalence: float) -> tuple[int, int]:
-    """Class sizes of so many rows, each at least 1."""
+    """Return the class sizes of a number of rows, each at least 1."""
     n_pos = round(rows * prevalence)
     return max(n_pos, 1), max(rows - n_pos, 1)
 

@@ -80,7 +80,7 @@ class Reading(NamedTuple):
         Parameters
         ----------
         full : ForecastFit
-            By the final AUCs. One that is not calibrated stays as it is.
+            By the final AUCs. One that is not calibrated is unchanged.
         cells : Sample
             What `condensed` left of the reference.
         batch : tuple of int

@@ -27,7 +27,7 @@ from rocmonitor.stats.sample import Floats, Sample
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartlyLabelledAuc(Result):
-    """The AUC that rows will have once their labels are in, as far as it is known now.
+    """The present estimate of the AUC that rows will have once their labels are in.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ class ScoreCells(NamedTuple):
         return np.asarray(new * np.log(np.where(new > 0, new / old, 1.0)))
 
     def sampling_distance(self, rows: float) -> float:
-        """Return the mean distance of so many rows drawn from the law of the reference, to the first
+        """Return the mean distance of rows drawn from the law of the reference, to the first
         order.
         """
         return (len(self.rows) - 1) / 2 * (1 / rows + 1 / float(self.rows.sum()))
@@ -81,7 +81,7 @@ class Thinning(NamedTuple):
 def thinned_quantile(
     distances: Floats, thinning: Thinning, rows: int, weights: Floats, confidence_level: float
 ) -> Root:
-    """Return the conformal quantile of score distances, for a coming window with so many rows.
+    """Return the conformal quantile of score distances, for a coming window of a given size.
 
     Past windows with more rows are taken as samples of `rows` of them, whose distance is a gamma variable
     with the mean and the variance of `Thinning`; those with fewer stay as they are.

@@ -100,7 +100,7 @@ class ScoreHistory(Result):
     score_variance : float
         Of the expected AUC, times the number of rows.
     score_bias : float
-        Likewise: by how much the expected AUC of so many rows is off on average.
+        Likewise: the mean error of the expected AUC.
     weights : tuple of float
         Of the windows; empty when all count alike.
     inside : bool
@@ -228,9 +228,9 @@ class ScoreHistory(Result):
         return split(self._expected(cells, *given), ends, cells, window, given)
 
     def distance_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
-        """Return what the score distance of a coming window with so many scores keeps to with the level.
+        """Return the limit that the score distance of a coming window keeps to with the level.
 
-        A past window with more rows counts as a sample of `rows` of them; one with fewer stays as it is.
+        A past window with more rows counts as a sample of `rows` of them; a smaller one is unchanged.
 
         References
         ----------
@@ -250,7 +250,7 @@ class ScoreHistory(Result):
         return self._limit(*found, rows=rows, confidence_level=level)
 
     def expected_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
-        """Return what the expected AUC of a coming window with so many scores stays above with the level.
+        """Return the limit that the expected AUC of a coming window stays above with the level.
 
         Its own scatter over the past windows, with the sampling noise that the coming window has more, and
         the small bias that comes with it. All

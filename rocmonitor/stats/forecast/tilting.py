@@ -151,7 +151,7 @@ class OneOrder:
     def thinned(self) -> tuple[OneOrder, NDArray[np.intp]] | None:
         """Neighbouring columns added up to fewer of about equal mass.
 
-        The column of the cheapest cut stays as it is, so that complete separation takes the same distance.
+        The column of the cheapest cut is unchanged, so that complete separation takes the same distance.
         """
         size = self.shares.shape[1]
         if size <= _THIN:

@@ -268,7 +268,7 @@ class Far(NamedTuple):
     others : float
         Mean AUC of the others.
     pvalue : float
-        Chance that the farthest of so many windows is as far, if all are alike.
+        Chance that the farthest window is this far, if all are alike.
     """
 
     place: int

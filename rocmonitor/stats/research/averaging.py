@@ -76,7 +76,7 @@ def averaging_table(
     threshold    the threshold        TPR, FPR, share flagged     a model in use with its cut-off set
     fpr          the FPR, r / n_neg   TPR, threshold, share       comparing models at a tolerated false
                                                                   alarm rate; known only afterwards
-    total_rate   the share flagged,   TPR, FPR, threshold         a budget: so many rows can be treated,
+    total_rate   the share flagged,   TPR, FPR, threshold         a budget: a fixed number of rows,
                  r / (n_pos + n_neg)                              whichever they are
     ===========  ===================  ==========================  ==========================================
 

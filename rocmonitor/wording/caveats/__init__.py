@@ -38,7 +38,7 @@ def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) ->
 
 
 def _verbs(values: Mapping[str, Any]) -> dict[str, str]:
-    """``{are}`` and ``{have}`` of a template, for so many as its ``count``."""
+    """Return ``{are}`` and ``{have}`` of a template, by its ``count``."""
     number = values.get("count", 0)
     return {"are": are(number), "have": "has" if number == 1 else "have"}
 
