@@ -221,9 +221,11 @@ def weighted_sum(weights: Counts | Floats, values: Floats | Counts) -> float:
 
 def class_sums(weights: Floats, values: Floats) -> Floats:
     """(2,): sums over the cells of each class, shape (2, k), as in `weighted_sum`."""
+    if weights.shape[1] <= _AT_ONCE:
+        return np.asarray(np.add.reduce(weights * values, axis=1))
     total = np.zeros(2)
     for part in parts(weights.shape[1]):
-        total += (weights[:, part] * values[:, part]).sum(axis=1)
+        total += np.add.reduce(weights[:, part] * values[:, part], axis=1)
     return total
 
 

@@ -369,9 +369,9 @@ def _tilted(shares: Floats, below: Floats, scale: float, near: float) -> tuple[F
         exponent = scale * below[:, part]
         weighted = shares[:, part] * tilt[:, part]
         weighted *= exponent
-        first += weighted.sum(axis=1)
+        first += np.add.reduce(weighted, axis=1)  # the ufunc: its method takes twice as long
         weighted *= exponent
-        second += weighted.sum(axis=1)
+        second += np.add.reduce(weighted, axis=1)
     mean = first / total
     variance = second / total - mean**2
     tilt /= total[:, np.newaxis]
