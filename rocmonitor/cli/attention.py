@@ -16,8 +16,6 @@ from rocmonitor.errors import ConfigError
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
 
-_LONGEST_NOTE = 200
-
 _by = click.option("--by", metavar="NAME", help="Your name.  [default: the account that runs the command]")
 _note = click.option("--note", default="", metavar="TEXT", help="Why; shown beside the status.")
 
@@ -38,6 +36,7 @@ def mute(
     If the status has changed meanwhile, a message follows with the first window after the pause.
     """
     from rocmonitor import store
+    from rocmonitor.service import attending
     from rocmonitor.wording.format import instant
 
     config, now = load(path), datetime.now(UTC)
@@ -46,7 +45,7 @@ def mute(
         raise ConfigError("say how long: give one of --for DURATION, --until TIME and --end")
     stop = None if end else _stop(chosen, now, length, until)
     with store.open_store(config.store_url) as opened:
-        store.mute(opened, monitor, by=_name(by), until=stop, note=_valid(note))
+        attending.mute(opened, monitor, by=_name(by), until=stop, note=note)
     if stop is None:
         echo(f"{monitor}: messages are sent again")
     else:
@@ -62,16 +61,12 @@ def mute(
 def acknowledge(path: Path, monitor: str, by: str | None, note: str) -> int:
     """Mark a monitor's alarm as taken care of, until its status changes."""
     from rocmonitor import store
-    from rocmonitor.policy.status import is_alarm
-    from rocmonitor.store import glance
+    from rocmonitor.service import attending
 
     config = load(path)
     monitor_named(config, monitor)
     with store.open_store(config.store_url) as opened:
-        changes = glance.last_changes(opened)
-        if not any(is_alarm(each.status) for (name, _), each in changes.items() if name == monitor):
-            raise ConfigError(f"{monitor} has no alarm that could be acknowledged")
-        store.acknowledge(opened, monitor, by=_name(by), at=datetime.now(UTC), note=_valid(note))
+        attending.acknowledge(opened, monitor, by=_name(by), note=note, now=datetime.now(UTC))
     echo(f"{monitor}: {_name(by)} takes care of it")
     return OK
 
@@ -84,32 +79,18 @@ def _stop(monitor: Monitor, now: datetime, length: str | None, until: str | None
                 f"--until {until} is over; give a time to come, or --end to send messages again"
             )
         return stop
-    from pydantic import TypeAdapter, ValidationError
+    from rocmonitor.service.attending import after
 
-    from rocmonitor.config.values import Duration
-
-    try:
-        lasting = TypeAdapter(Duration).validate_python(length)
-        return now + lasting
-    except (ValidationError, OverflowError):
-        raise ConfigError(
-            f"--for must be a whole number with s, m, h or d, such as 12h or 2d; it is {length!r}"
-        ) from None
+    return after(now, str(length))
 
 
 def _name(by: str | None) -> str:
-    """Who says so; an account without a name has its number."""
+    """Return who says so; an account without a name has its number."""
+    from rocmonitor.service.attending import one_line
+
     if by is None:
         try:
             by = getpass.getuser()
         except (OSError, KeyError):
             by = "unknown"
-    return _valid(by)
-
-
-def _valid(text: str) -> str:
-    """One line that is not too long for a table."""
-    line = " ".join(text.split())
-    if len(line) > _LONGEST_NOTE or not line.isprintable():
-        raise ConfigError(f"--by and --note take up to {_LONGEST_NOTE} printable characters")
-    return line
+    return one_line(by)

@@ -7,6 +7,7 @@ so that its check of hosts and, with ``rocmonitor-basic-auth``, its log-in cover
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ def create_app() -> Any:
 def create_app_with_basic_auth() -> Any:
     """Return the same behind the users and passwords of MLflow's own ``basic-auth``, which it replaces.
 
-    Whoever has logged in may see the pages; MLflow's permissions on experiments are not asked.
+    MLflow shows the pages to its administrators, and with ``MLFLOW_BASIC_AUTH_FAIL_CLOSED=false`` to all
+    users; buttons are for those who may change the monitor's experiment.
     """
     from mlflow.server.auth import create_app as behind_log_in
 
@@ -44,5 +46,23 @@ def _with_pages() -> Any:
     from rocmonitor.web.site import Site
 
     site = Site(path=Path(os.environ.get("ROCMONITOR_CONFIG", "rocmonitor.yaml")))
-    flask_app.register_blueprint(blueprint(site, _add_static_prefix("/rocmonitor")))
+    permit = partial(_permit, flask_app, _add_static_prefix("/api/2.0/mlflow/experiments/update"))
+    flask_app.register_blueprint(blueprint(site, _add_static_prefix("/rocmonitor"), permit))
     return flask_app
+
+
+def _permit(flask_app: Any, update: str, monitor: str) -> str | None:
+    """Return the user's name if MLflow would let this request change the monitor's experiment."""
+    from mlflow.exceptions import MlflowException
+    from mlflow.server.handlers import _get_tracking_store
+
+    from rocmonitor.tracking.content import experiment_name
+    from rocmonitor.web.actions import name_if_accepted
+
+    tracking: Any = _get_tracking_store()
+    try:
+        found = tracking.get_experiment_by_name(experiment_name(monitor))
+        asked = {"experiment_id": "" if found is None else found.experiment_id}
+        return name_if_accepted(flask_app, update, asked)
+    except MlflowException:
+        return None

@@ -56,6 +56,7 @@ def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
 
     return {
         "title": "AUROC",
+        "band": wording.NORMAL,
         "kind": "points",
         "y": column("auc"),
         "low": column("low"),
@@ -81,6 +82,7 @@ def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
             "x": seconds(change["since"]),
             "kind": change["after"],
             "text": wording.changed(change["after"], change["when"], change["reasons"]),
+            "label": wording.change_label(change["after"]),
         }
         for change in view["changes"]
     ]
@@ -92,7 +94,8 @@ def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
     for before, after in itertools.pairwise(points):
         if after["version"] != before["version"]:
             text = wording.champion_changed(before["version"], after["version"])
-            marks.append({"x": seconds(after["start"]), "kind": "version", "text": text})
+            label = wording.version_label(after["version"])
+            marks.append({"x": seconds(after["start"]), "kind": "version", "text": text, "label": label})
     marks += [
         {"x": seconds(each["start"]), "kind": "revision", "text": wording.revised(each["revision"])}
         for each in points

@@ -23,6 +23,8 @@ class Spark:
     ----------
     band, line, alarms : str
         Paths: the forecast, the AUROC with the interval of the last, a mark for each degraded window.
+    standing : str
+        A line below the windows since the alarm that stands.
     outlook : str
         The hollow end of the line: windows without labels.
     end : str
@@ -33,11 +35,12 @@ class Spark:
     band: str = ""
     line: str = ""
     alarms: str = ""
+    standing: str = ""
     outlook: str = ""
     end: str = ""
 
 
-def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
+def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 0) -> Spark:
     """Return the newest windows, and the outlooks of those without labels after them.
 
     Parameters
@@ -46,6 +49,8 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
         Oldest first.
     ahead : sequence of float
         Expected AUROC of the windows that follow.
+    standing : int
+        Number of the newest windows since the alarm that stands; 0 without one.
     """
     seen = [value for each in briefs for value in each[1:6] if value is not None] + list(ahead)
     if not seen:
@@ -67,6 +72,7 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = ()) -> Spark:
         band=_band(briefs, y),
         line=polyline(points) + whisker,
         alarms="".join(f"M{at} {top - 5}l5 9h-10z" for at, top in marks),
+        standing=f"M{STEP * (len(briefs) - standing)} {HEIGHT - 1}h{STEP * standing}" if standing else "",
         outlook=polyline([*points[-1:], *hollow]) + "m0-5l5 5-5 5-5-5z" if hollow else "",
         end="" if hollow else "".join(f"M{at} {top}h0" for at, top in points[-1:] if (at, top) not in marks),
     )

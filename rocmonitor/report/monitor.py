@@ -36,5 +36,5 @@ def page(view: Mapping[str, Any], **more: Any) -> str:
         waterfall=shapes.groups,
         bar=shapes.bar,
         labels=Shown(caption=LABELS, columns=view["labels_by_age"]),
-        **more,
+        **{"form": None, **more},
     )

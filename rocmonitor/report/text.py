@@ -18,14 +18,12 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import count, forecast_span, instant, one_line, percent
 from rocmonitor.wording.marks import WORST_FIRST, marked
 from rocmonitor.wording.outlook import moved as moved_scores
-from rocmonitor.wording.verdicts import reasons, verdicts
+from rocmonitor.wording.verdicts import reasons, verdicts, without_basis
 from rocmonitor.wording.window import pooled, why
 
 if TYPE_CHECKING:
     from rocmonitor.policy.explanation import Explanation
 
-_BASIS = re.compile(r" \([^()]*\)$")
-"""The basis of a sentence, at its end."""
 _NUMBER = re.compile(r"[-+\d.,]+")
 
 
@@ -116,7 +114,7 @@ def _because(said: Sequence[str]) -> str:
     if not said:
         return ""
     others = len(said) - 1
-    return f": {_BASIS.sub('', said[0])}" + (f" (+{count(others, 'reason')})" if others else "")
+    return f": {without_basis(said[0])}" + (f" (+{count(others, 'reason')})" if others else "")
 
 
 _MOST_GROUPS = 12

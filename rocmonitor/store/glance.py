@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -258,20 +258,73 @@ def all_states(store: Store, windows: int = 26) -> AllStates:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """The early signs of a drift in all rows of a monitor.
+
+    Attributes
+    ----------
+    warned, outlooks : int
+        Outlooks of the newest windows that warned, and all of them.
+    rising : dict of str to float
+        By rule ``lasting``, the share of the way to its alarm, where it is larger than a window before.
+    """
+
+    warned: int = 0
+    outlooks: int = 0
+    rising: Mapping[str, float] = field(default_factory=dict)
+
+
+def signs(store: Store, windows: int = 8) -> dict[str, Signs]:
+    """Return the early signs of each monitor that has outlooks or a chart of a lasting change.
+
+    Raises
+    ------
+    StoreError
+    """
+    outlook = tables.outlook.c
+    since = _since(tables.outlook, windows)
+    warned = func.sum(case((outlook.outcome == Status.AT_RISK, 1), else_=0))
+    counted = (
+        select(outlook.monitor, warned, func.count())
+        .join_from(since, tables.outlook, _same_segment(tables.outlook, since))
+        .where(outlook.segment == "", outlook.window_start >= since.c.since)
+        .group_by(outlook.monitor)
+    )
+    last = _since(tables.evaluation, 2)
+    charts = (
+        select(_evaluation.monitor, _evaluation.window_start, _evaluation.metrics)
+        .join_from(last, tables.evaluation, _same_segment(tables.evaluation, last))
+        .where(_evaluation.segment == "", _evaluation.window_start >= last.c.since)
+        .order_by(_evaluation.window_start, _evaluation.revision)
+    )
+    read: dict[str, dict[datetime, dict[str, float]]] = {}
+    with store.reading() as connection:
+        found = {row[0]: Signs(warned=int(row[1]), outlooks=row[2]) for row in connection.execute(counted)}
+        for monitor, start, metrics in connection.execute(charts):
+            read.setdefault(monitor, {})[start] = metrics
+    for monitor, by_start in read.items():
+        if rising := _rising(list(by_start.values())):
+            found[monitor] = replace(found.get(monitor, Signs()), rising=rising)
+    return found
+
+
+def _rising(windows: list[dict[str, float]]) -> dict[str, float]:
+    """Return the charts of two windows that are nearer to their limit in the second."""
+    shares = [
+        {
+            name.removesuffix("/statistic"): value / metrics[f"{name.removesuffix('statistic')}limit"]
+            for name, value in metrics.items()
+            if name.endswith("/statistic")
+        }
+        for metrics in windows
+    ]
+    return {rule: share for rule, share in shares[-1].items() if share > shares[0].get(rule, share)}
+
+
 def _newest_windows(windows: int) -> Select[Any]:
     """Index entries of the newest windows, oldest first, all revisions."""
-    inner, pairs = tables.evaluation.alias(), _segments(tables.evaluation)
-    first = (
-        select(inner.c.window_start)
-        .where(_same_segment(inner, pairs))
-        .correlate(pairs)
-        .distinct()
-        .order_by(inner.c.window_start.desc())
-        .limit(1)
-        .offset(windows - 1)
-        .scalar_subquery()
-    )
-    since = _once(pairs, first)
+    since = _since(tables.evaluation, windows)
     # As the driver gives them: of most windows only the order counts.
     ends = [type_coerce(each, NullType()) for each in (_evaluation.window_start, _evaluation.window_end)]
     names = ("revision", "model_version", "outcome", *tables.GLANCE)
@@ -282,6 +335,22 @@ def _newest_windows(windows: int) -> Select[Any]:
         .where(_evaluation.window_start >= since.c.since)
         .order_by(*(_evaluation[name] for name in key))
     )
+
+
+def _since(table: Table, windows: int) -> CTE:
+    """Return each segment of a table with the start of the first of its newest windows."""
+    inner, pairs = table.alias(), _segments(table)
+    first = (
+        select(inner.c.window_start)
+        .where(_same_segment(inner, pairs))
+        .correlate(pairs)
+        .distinct()
+        .order_by(inner.c.window_start.desc())
+        .limit(1)
+        .offset(windows - 1)
+        .scalar_subquery()
+    )
+    return _once(pairs, first)
 
 
 def _segments(table: Table) -> CTE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
+from rocmonitor.service.attending import has_alarm
 from rocmonitor.service.pieces import unjudged
 from rocmonitor.store.glance import Ahead, ahead
 from rocmonitor.store.history import Kept, history, review_list, segments
@@ -27,7 +29,7 @@ from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.status import attention
 from rocmonitor.wording.stops import by_age
-from rocmonitor.wording.verdicts import reasons
+from rocmonitor.wording.verdicts import reasons, without_basis
 from rocmonitor.wording.window import unjudged_rows
 
 CHANGES = 50
@@ -79,6 +81,11 @@ class Choice:
         begins = self.start is None or window.start >= self.start
         return begins and (self.end is None or window.end <= self.end)
 
+    def asked(self, zone: ZoneInfo) -> dict[str, str]:
+        """Return the part of the address that other windows of the page keep."""
+        found = {"segment": self.segment, "from": _day(self.start, zone), "to": _day(self.end, zone)}
+        return {name: value for name, value in found.items() if value}
+
 
 def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
     """Return all that the page of a monitor shows, in plain JSON types; None when there is nothing of that
@@ -107,9 +114,11 @@ def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) 
     if chosen is None and (choice.window or choice.revision is not None):
         return None
     view = _over_time(kept, monitor, choice, windows, now)
-    view |= {"segments": names, "chosen": None, "reference": None, "others": []}
+    view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": ""}
     if chosen is not None:
         view |= chosen_window(kept, monitor, *chosen)
+        parts = ["rocmonitor", "explain", monitor.name, "--window", view["chosen"]["slug"]]
+        view["explain"] = "" if choice.segment else shlex.join(parts)
         view["chosen"]["place"] = next(
             number for number, each in enumerate(view["points"]) if each["slug"] == view["chosen"]["slug"]
         )
@@ -158,20 +167,26 @@ def _over_time(
     outlooks = [
         each for each in ahead(kept, monitor.name).get((monitor.name, segment), ()) if choice.has(each.window)
     ]
+    said = store.attention(kept, monitor.name)
     return {
         "name": monitor.name,
         "segment": segment,
         "model": monitor.model.name,
         "owner": monitor.owner,
-        "attention": attention(store.attention(kept, monitor.name), _stops(kept, monitor.name), now, zone),
+        "attention": attention(said, _stops(kept, monitor.name), now, zone),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
         "period": {"start": _day(choice.start, zone), "end": _day(choice.end, zone)},
+        "asked": choice.asked(zone),
+        "has_alarm": has_alarm(kept, monitor.name),
+        "is_muted": said.muted_until is not None and said.muted_until > now,
         "status": status,
         "since": since,
         "sentence": _sentence(windows, monitor, status, since),
-        "why": reasons(changes[-1].reasons) if changes and status != "ok" else [],
+        "why": [without_basis(each) for each in reasons(changes[-1].reasons)]
+        if changes and status != "ok"
+        else [],
         "advice": wording.advice(status),
         "floor": highest_floor(monitor.rules),
         "points": points,

@@ -13,7 +13,8 @@ from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.budgets import alarm_year
 from rocmonitor.store import Store
-from rocmonitor.store.glance import AllStates, all_states, last_changes
+from rocmonitor.store.glance import AllStates, Glance, LastChange, all_states, last_changes
+from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, window_slug
 from rocmonitor.web.site import Site
@@ -59,10 +60,10 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
                 _segment(config.monitors[row["name"]], segment, state, now)
                 for segment in state.segments.get(row["name"], ())
             ]
-            row["opened"].sort(key=lambda each: WORST_FIRST.index(each["status"]))
+            row["opened"].sort(key=_badness)
     counted = Counter(row["status"] for row in rows)
     counts = {status: counted[status] for status in WORST_FIRST if counted[status]}
-    ticks = store.ticks(kept)
+    ticks, followed = store.ticks(kept), store_signs(kept)
     ticked = max((ticks[name].ended_at for name in config.monitors if name in ticks), default=None)
     return {
         "now": plain(now),
@@ -70,11 +71,23 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
         "last_tick": plain(ticked),
         "calm": not {"error", "degraded", "at-risk"} & counts.keys(),
         "troubles": troubles(kept, config),
+        "is_followed": bool(followed),
+        "signs": [
+            {"monitor": name, "text": text}
+            for name, found in followed.items()
+            if name in config.monitors and (text := wording.signs(found.warned, found.outlooks, found.rising))
+        ],
         "statuses": counts,
         "alarm_budget": alarm_year(config, kept, now),
         "filters": {"status": filters.status, "text": filters.text, "opened": filters.opened},
         "monitors": shown,
     }
+
+
+def _badness(row: Row) -> tuple[int, float]:
+    """Return the order of segments: by status, then by how far they lie above the range's lower end."""
+    inside = 1.0 if row["auc"] is None else row["auc"] - (row["expected_low"] or 0.0)
+    return WORST_FIRST.index(row["status"]), inside
 
 
 def as_json(view: dict[str, Any]) -> dict[str, Any]:
@@ -139,6 +152,7 @@ def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) ->
         "expected_high": None,
         "labelled_share": None,
         "windows": [],
+        "standing": 0,
         "ahead": [plain(each) for each in state.ahead.get(key, ())],
     }
     if glance is None:
@@ -150,7 +164,16 @@ def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) ->
         "labelled_share": glance.briefs[-1].labelled_share,
         **{name: getattr(judged, name) for name in ("auc", "low", "high", "expected_low", "expected_high")},
         "windows": glance.briefs,
+        "standing": _standing(glance, change),
     }
+
+
+def _standing(glance: Glance, change: LastChange | None) -> int:
+    """Return how many of the newest windows there are since the alarm that stands."""
+    if change is None or change.status != "degraded":
+        return 0
+    since = (glance.window.end - change.since) / (glance.window.end - glance.window.start)
+    return min(max(round(since), 1), len(glance.briefs))
 
 
 def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import logging
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, request, url_for
@@ -13,6 +15,8 @@ from werkzeug.exceptions import BadRequest
 from rocmonitor.errors import RocmonitorError
 from rocmonitor.report import drawing, monitor, review, shapes
 from rocmonitor.report.html import STATIC, render, static
+from rocmonitor.web import actions
+from rocmonitor.web.actions import Permit
 from rocmonitor.web.monitor import Choice, monitor_view, review_of
 from rocmonitor.web.overview import Filters, as_json, overview, segments_view
 from rocmonitor.web.site import Site
@@ -28,15 +32,16 @@ HEADERS = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-"""The headers of every answer: only own scripts and styles, no frames, no guessed types, no referrer."""
+"""The headers of every answer: only own scripts and styles, no frames, no guessed types, no referrer
+for others; our own forms need one."""
 
 _COMPRESSED_FROM = 2000  # bytes
-_ASKED = ("open", "revision", "segment", "status", "text", "window")
+_ASKED = ("from", "open", "revision", "segment", "status", "text", "to", "window")
 
 
 def require_text() -> None:
@@ -47,8 +52,10 @@ def require_text() -> None:
         raise BadRequest("The address is not UTF-8.") from None
 
 
-def blueprint(site: Site, prefix: str = "") -> Blueprint:
+def blueprint(site: Site, prefix: str = "", permit: Permit = lambda _: "") -> Blueprint:
     """Return the pages of `site` under ``prefix``, which is empty or starts with a slash.
+
+    `permit` says who the reader is, and may press buttons; by default everybody who can read.
 
     Examples
     --------
@@ -61,8 +68,8 @@ def blueprint(site: Site, prefix: str = "") -> Blueprint:
     routes = {
         "/": (_overview, "overview"),
         "/overview.json": (_overview, "overview_json"),
-        "/monitors/<name>": (_monitor, "monitor"),
-        "/monitors/<name>.json": (_monitor, "monitor_json"),
+        "/monitors/<name>": (partial(_monitor, permit=permit), "monitor"),
+        "/monitors/<name>.json": (partial(_monitor, permit=permit), "monitor_json"),
         "/monitors/<name>/segments": (_segments, "segments"),
         "/monitors/<name>/segments.json": (_segments, "segments_json"),
         "/monitors/<name>/reviews/<int(max=2147483647):id>": (_review, "review"),
@@ -70,6 +77,9 @@ def blueprint(site: Site, prefix: str = "") -> Blueprint:
     }
     for rule, (view, endpoint) in routes.items():
         made.add_url_rule(rule, endpoint, _answering(view, site), methods=["GET"])
+    for what in ("acknowledge", "mute"):
+        press = _answering(partial(_press, what=what, permit=permit), site)
+        made.add_url_rule(f"/monitors/<name>/{what}", what, press, methods=["POST"])
     made.add_url_rule("/static/<path:file>", "static", _static, methods=["GET"])
     made.after_request(finish)
     return made
@@ -107,6 +117,9 @@ def _answering(view: Any, site: Site) -> Any:
     def answer(**arguments: Any) -> Any:
         try:
             found = view(site, **arguments)
+        except actions.RefusedError as refused:
+            log.warning("%s: a button was refused: %s", request.path, refused)
+            return problem("Nothing was changed", str(refused), refused.status)
         except RocmonitorError as error:
             log.warning("the page cannot be shown: %s", error)
             return problem("This page cannot be shown now", str(error), 503)
@@ -137,11 +150,22 @@ def _overview(site: Site) -> Any:
     )
 
 
-def _monitor(site: Site, name: str) -> Any:
+def _press(site: Site, name: str, what: str, permit: Permit) -> Response:
+    actions.act(site, name, what, permit)
+    return actions.back(url_for("rocmonitor.monitor", name=name))
+
+
+def _monitor(site: Site, name: str, permit: Permit) -> Any:
     revision = request.args.get("revision", "")
     if revision and not (revision.isascii() and revision.isdigit() and len(revision) < 7):
         return None
+    try:
+        start, end = (_moment(site, name, request.args.get(option, "")) for option in ("from", "to"))
+    except ValueError:
+        return None
     choice = Choice(
+        start=start,
+        end=end,
         segment=request.args.get("segment", ""),
         window=request.args.get("window", ""),
         revision=int(revision) if revision else None,
@@ -149,7 +173,19 @@ def _monitor(site: Site, name: str) -> Any:
     view = monitor_view(site, name, choice)
     if view is None or _wants_json():
         return None if view is None else _json(view)
-    return monitor.page(view, home=_home(), json_address=_json_address("monitor_json", name=name))
+    form = actions.form(name, permit)
+    address = _json_address("monitor_json", name=name)
+    answer = Response(monitor.page(view, home=_home(), json_address=address, form=form), mimetype="text/html")
+    return answer if form is None else actions.keep_session(answer, _home())
+
+
+def _moment(site: Site, name: str, text: str) -> datetime | None:
+    """Return a date of the address in the monitor's zone; None for no date and no monitor."""
+    monitor = site.config().monitors.get(name)
+    if not text or monitor is None:
+        return None
+    moment = datetime.fromisoformat(text)
+    return (moment.replace(tzinfo=monitor.timezone) if moment.tzinfo is None else moment).astimezone(UTC)
 
 
 def _segments(site: Site, name: str) -> Any:

@@ -22,14 +22,20 @@ NOT_FOUND = (
     "monitors."
 )
 READ_ONLY = "These pages can only be read."
-UNFORESEEN = "The log of `rocmonitor ui` says why. Nothing is lost: the pages only read."
+UNFORESEEN = "The log of `rocmonitor ui` says why. Nothing is lost."
+NORMAL, MEAN_BAND = "normal range", "interval of the mean"
+"""The names of the bands in charts."""
 DECIDED_HERE = "the decision has stood since this window"
 
 SPARK_WINDOWS = 26
 """Windows in the small chart of the overview."""
+NO_SIGNS = (
+    "No early sign of a drift: the last outlooks hardly warned, and no lasting change comes near an alarm."
+)
 NO_SEGMENTS = (
     "This monitor has no segments; `segments:` in its configuration names columns to cut the rows by."
 )
+EXPLAIN = "Which inputs and groups made the change:"
 NO_CURVE = "No curve: too few rows, or one score for all of them."
 FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and its normal range."
 CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
@@ -41,12 +47,12 @@ OUTLOOKS_SHOWN = (
     "The dashed end is the outlook of windows without labels, from their scores; small squares are the "
     "same for windows that were judged since."
 )
-CHART_CAPTION = f"{CHART_SHOWS} Drag to zoom, double-click for all; click a window to see it below."
+CHART_CAPTION = f"{CHART_SHOWS} Drag to zoom, double-click for all; click a window to see why below."
 ROWS = {
     "positives": "positives",
     "prevalence": "prevalence",
     "labelled_share": "labelled",
-    "distance": "how far the scores have moved, nats",
+    "distance": "how far the scores have moved",
 }
 """The names of the rows below the chart, by the name of their number."""
 
@@ -138,6 +144,16 @@ def revised(revision: int) -> str:
 def changed(after: str, when: str, reasons: Sequence[str]) -> str:
     """Return a change of status, as a mark in the chart."""
     return f"{status_word(after)} from {when}" + (f": {'; '.join(reasons)}" if reasons else "")
+
+
+def change_label(after: str) -> str:
+    """Return the word beside the mark of an alarm; a recovery has none."""
+    return {"degraded": "alarm", "at-risk": "at risk", "error": "error"}.get(after, "")
+
+
+def version_label(version: str) -> str:
+    """Return the name of a new champion beside its mark."""
+    return f"version {version}"[:24]
 
 
 def ahead_short(outlook: Mapping[str, float]) -> str:
@@ -277,6 +293,25 @@ def window_name(window: Window, zone: ZoneInfo) -> str:
     if midnight and abs(length - _DAY) <= _DAY / 12:
         return f"on {day}"
     return f"from {window.in_zone(zone)}"
+
+
+NEAR = 0.5
+"""Share of the way to its alarm from which a chart that rises is an early sign."""
+
+
+def signs(warned: int, outlooks: int, rising: Mapping[str, float]) -> str:
+    """Return the early signs of a drift; empty where there is none.
+
+    Examples
+    --------
+    >>> signs(3, 8, {"lasting": 0.7})
+    '3 of the last 8 outlooks warned; lasting is at 70 % of its limit, and rising'
+    """
+    parts = [f"{warned} of the last {outlooks} outlooks warned"] if warned > 1 else []
+    for rule, share in rising.items():
+        if NEAR <= share < 1:
+            parts.append(f"{rule} is at {100 * share:.0f} % of its limit, and rising")
+    return "; ".join(parts)
 
 
 def ago(age: timedelta) -> str:

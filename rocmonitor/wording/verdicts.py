@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rocmonitor.policy.evaluation import Reason, Status, Verdict
 from rocmonitor.wording.format import area, forecast_span, listed, percent, signed, span
+
+_BASIS = re.compile(r" \([^()]*\)$")
 
 
 def verdict(found: Verdict) -> str:
@@ -46,6 +49,11 @@ def reasons(given: Iterable[Reason]) -> list[str]:
     given = list(given)
     others = [str(each) for each in given if not isinstance(each, Verdict)]
     return [*verdicts([each for each in given if isinstance(each, Verdict)]), *others]
+
+
+def without_basis(sentence: str) -> str:
+    """Return a sentence without what it rests on, which stands in brackets at its end."""
+    return _BASIS.sub("", sentence)
 
 
 def _lacking(alike: Sequence[Verdict]) -> str:

@@ -58,6 +58,7 @@ def review_chart(review: Review) -> dict[str, Any]:
     lines += [{"y": side, "text": f"margin {side:+g}"} for side in (-margin, margin) if margin]
     panel = {
         "title": "AUROC, challenger minus champion",
+        "band": wording.MEAN_BAND,
         "kind": "points",
         "y": [row["difference"] for row in rows],
         "low": [row["low"] for row in rows],
@@ -82,7 +83,9 @@ def review_chart(review: Review) -> dict[str, Any]:
         "reference": None,
         "verticals": []
         if decided is None
-        else [{"x": decided.timestamp(), "kind": "decided", "text": wording.DECIDED_HERE}],
+        else [
+            {"x": decided.timestamp(), "kind": "decided", "text": wording.DECIDED_HERE, "label": "decided"}
+        ],
         "panels": [panel],
     }
 

@@ -9,9 +9,12 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   const readout = figure.querySelector(".readout");
   const middle = spec.starts.map((start, at) => (start + spec.ends[at]) / 2);
   const widths = { main: 300, narrow: 240, thin: 74 };
-  const left = 64, right = 12;
+  const left = spec.panels[0].format === "signed" ? 74 : 64, right = 12;
   let charts = [];
   let range = null;
+  let pinned = -1;
+  const hidden = new Set();
+  const shows = name => !hidden.has(name);
 
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const formats = {
@@ -21,6 +24,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     percent: value => `${+(100 * value).toPrecision(value > 0.999 && value < 1 ? Math.max(3, 1 - Math.floor(Math.log10(1 - value))) : 3)} %`,
     number: value => `${+value.toPrecision(3)}`,
   };
+  const inkOf = mark => ["degraded", "error", "at-risk", "ok", "improved", "insufficient"].includes(mark.kind) ? mark.kind : "champion";
   const known = value => value !== null && value !== undefined;
   const zoned = stamp => uPlot.tzDate(new Date(stamp * 1e3), spec.zone);
 
@@ -46,7 +50,8 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   // The ends of the axis of values: all that is drawn, and a little room.
   function extent(panel) {
     if (panel.extent) return panel.extent;
-    const lists = [panel.y, panel.low, panel.high, panel.band_low, panel.band_high, ...Object.values(panel.outlook || {})].filter(Boolean);
+    const lists = [panel.y, ...(shows("intervals") ? [panel.low, panel.high] : []), ...(shows(panel.band) ? [panel.band_low, panel.band_high] : []),
+      ...(shows("outlooks") ? Object.values(panel.outlook || {}) : [])].filter(Boolean);
     const values = lists.flat().filter(known).concat((panel.lines || []).map(line => line.y));
     if (panel === spec.panels[0] && spec.reference && known(spec.reference.low))
       values.push(spec.reference.low, spec.reference.high);
@@ -76,7 +81,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     const pixel = devicePixelRatio;
     ctx.save();
     ctx.beginPath(); ctx.rect(x0, top, width, height); ctx.clip();
-    if (panel.band_low) {
+    if (panel.band_low && shows(panel.band)) {
       ctx.fillStyle = colour("band");
       panel.band_low.forEach((low, index) => {
         const high = panel.band_high[index];
@@ -107,8 +112,8 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       ctx.beginPath(); ctx.moveTo(to, top); ctx.lineTo(to, top + height); ctx.stroke();
     }
     spec.verticals.forEach(mark => {
-      if (mark.kind === "revision") return;
-      ctx.strokeStyle = colour(["degraded", "error", "at-risk", "ok", "improved", "insufficient"].includes(mark.kind) ? mark.kind : "champion");
+      if (mark.kind === "revision" || !shows("changes")) return;
+      ctx.strokeStyle = colour(inkOf(mark));
       ctx.setLineDash(mark.kind === "version" ? [2 * pixel, 3 * pixel] : []);
       ctx.lineWidth = pixel;
       ctx.beginPath(); ctx.moveTo(x(mark.x), top); ctx.lineTo(x(mark.x), top + height); ctx.stroke();
@@ -131,14 +136,14 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     const dense = width / pixel / Math.max(1, middle.filter(value => value >= chart.scales.x.min && value <= chart.scales.x.max).length) < 7;
     const size = (dense ? 2 : 4) * pixel;
     join(chart, panel);
-    if (panel.outlook) outlooks(chart, panel, size);
+    if (panel.outlook && shows("outlooks")) outlooks(chart, panel, size);
     panel.y.forEach((value, at) => {
       if (!known(value)) return;
       const cx = x(middle[at]), cy = y(value);
       const bad = panel.marks[at] === "degraded", past = panel.marks[at] === "reference";
       ctx.strokeStyle = ctx.fillStyle = colour(bad ? "degraded" : past ? "reference" : "champion");
       ctx.lineWidth = (past ? 1 : 1.5) * pixel;
-      if (known(panel.low[at]) && known(panel.high[at])) {
+      if (shows("intervals") && known(panel.low[at]) && known(panel.high[at])) {
         ctx.beginPath(); ctx.moveTo(cx, y(panel.low[at])); ctx.lineTo(cx, y(panel.high[at])); ctx.stroke();
       }
       ctx.beginPath();
@@ -152,7 +157,26 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       ctx.fillRect(x(mark.x), top + height - 6 * pixel, 3 * pixel, 6 * pixel);
     });
     (panel.lines || []).forEach(line => write(ctx, line.text, x0 + 4 * pixel, y(line.y) - 5 * pixel, "soft"));
+    names(chart, panel);
     ctx.restore();
+  }
+
+  // The names of the band and of changes of status, where there is room.
+  function names(chart, panel) {
+    const { ctx } = chart, { left: x0, top, width } = chart.bbox, pixel = devicePixelRatio;
+    const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
+    ctx.font = `${12 * pixel}px ${colour("sans")}`;
+    let free = x0;
+    spec.verticals.filter(mark => mark.label && shows("changes")).sort((one, other) => one.x - other.x).forEach(mark => {
+      const text = `${mark.label} ${forms.day.format(new Date(mark.x * 1e3))}`, from = x(mark.x) + 4 * pixel, wide = ctx.measureText(text).width;
+      if (from < free || from + wide > x0 + width) return;
+      write(ctx, text, from, top + 13 * pixel, inkOf(mark));
+      free = from + wide + 6 * pixel;
+    });
+    const last = panel.band_high && shows(panel.band) ? panel.band_high.findLastIndex(known) : -1;
+    if (last < 0) return;
+    const edge = y(panel.band_high[last]), above = edge - top > 34 * pixel ? edge - 6 * pixel : edge + 16 * pixel, end = Math.min(x(spec.ends[last]), x0 + width) - ctx.measureText(panel.band).width - 6 * pixel;
+    write(ctx, panel.band, end, Math.max(above, top + 28 * pixel), "soft");
   }
 
   // The line through the points of the windows that were judged.
@@ -275,15 +299,29 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     const main = spec.panels[0], form = formats[main.format], parts = [spec.names[at]];
     if (known(main.y[at])) parts.push(`${main.title} ${form(main.y[at])}` + (known(main.low[at]) ? ` (${form(main.low[at])} to ${form(main.high[at])})` : ""));
     if (main.outlook && known(main.outlook.auc[at])) parts.push(`outlook ${form(main.outlook.auc[at])} (${form(main.outlook.low[at])} to ${form(main.outlook.high[at])})`);
-    if (main.band_low && known(main.band_low[at])) parts.push(`${spec.reference ? "normal range" : "band"} ${form(main.band_low[at])} to ${form(main.band_high[at])}`);
+    if (main.band_low && known(main.band_low[at])) parts.push(`${main.band} ${form(main.band_low[at])} to ${form(main.band_high[at])}`);
     spec.panels.slice(1).forEach(panel => { if (known(panel.y[at])) parts.push(`${panel.title} ${formats[panel.format](panel.y[at])}`); });
-    if (main.marks[at] && !["ok", "reference"].includes(main.marks[at])) parts.push(main.marks[at]);
-    spec.verticals.filter(mark => mark.x >= spec.starts[at] && mark.x < spec.ends[at]).forEach(mark => parts.push(mark.text));
+    if (main.marks[at] && !["ok", "reference"].includes(main.marks[at])) parts.splice(1, 0, main.marks[at]);
+    spec.verticals.filter(mark => mark.x >= spec.starts[at] && mark.x < spec.ends[at]).forEach(mark => parts.push(mark.text.split(": ")[0]));
     return parts.join(" · ");
   }
 
   let marked = spec.slugs.indexOf(spec.chosen);
-  function show(at) { readout.textContent = words(known(at) ? at : marked); }
+  function show(at) {
+    const now = known(at) ? at : marked;
+    readout.textContent = words(now);
+    if (pinned < 0 || pinned === now) return;
+    readout.append(document.createElement("br"), `compared with ${words(pinned)}${difference(now)}`);
+  }
+
+  // The difference to the window that is held, which shares no row with this one: its interval from both of theirs.
+  function difference(at) {
+    const { y, low, high } = spec.panels[0];
+    if (![at, pinned].every(each => known(y[each]) && known(low[each]))) return "";
+    const gap = y[at] - y[pinned];
+    const down = Math.hypot(y[at] - low[at], high[pinned] - y[pinned]), up = Math.hypot(high[at] - y[at], y[pinned] - low[pinned]);
+    return ` · difference ${formats.signed(gap)} (about ${formats.signed(gap - down)} to ${formats.signed(gap + up)})`;
+  }
 
   function open(at) {
     const slug = spec.slugs[at];
@@ -354,11 +392,54 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     else if (event.key === "Escape") { range = null; build(); }
   });
 
-  const save = document.createElement("button");
-  save.type = "button";
-  save.className = "save";
-  save.textContent = "Save as picture";
-  save.addEventListener("click", () => {
+  const tools = document.createElement("div");
+  tools.className = "tools";
+  function tool(text, press, pressed) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = text;
+    if (known(pressed)) made.setAttribute("aria-pressed", pressed);
+    made.addEventListener("click", () => press(made));
+    tools.append(made);
+    return made;
+  }
+
+  function send(name, href) {
+    const link = document.createElement("a");
+    link.download = `${document.title.replace(/[^\w.-]+/g, "-")}.${name}`;
+    link.href = href;
+    link.click();
+  }
+
+  // What can be hidden, as far as this chart has it.
+  const main = spec.panels[0];
+  [["intervals", main.low.some(known)], [main.band, (main.band_low || []).some(known)], ["outlooks", main.outlook && main.outlook.auc.some(known)], ["changes", spec.verticals.length]]
+    .filter(([, has]) => has).forEach(([name]) => { tool(name, made => {
+      if (shows(name)) hidden.add(name); else hidden.delete(name);
+      made.setAttribute("aria-pressed", shows(name));
+      build();
+    }, true).className = "series"; });
+  tool("Compare with this window", made => {
+    pinned = pinned < 0 ? marked : -1;
+    made.setAttribute("aria-pressed", pinned >= 0);
+    made.textContent = pinned < 0 ? "Compare with this window" : `Compared with ${spec.names[pinned]}`;
+    show(null);
+  }, false);
+
+  // What is shown, as a table: the windows of the visible range.
+  tool("CSV", () => {
+    const columns = { window: spec.names, start: spec.starts, end: spec.ends, outcome: main.marks, [main.title]: main.y, low: main.low, high: main.high };
+    if (main.band_low) Object.assign(columns, { [`${main.band} low`]: main.band_low, [`${main.band} high`]: main.band_high });
+    if (main.outlook) Object.assign(columns, { outlook: main.outlook.auc, "outlook low": main.outlook.low, "outlook high": main.outlook.high });
+    spec.panels.slice(1).forEach(panel => { columns[panel.title] = panel.y; });
+    const quote = value => { const text = known(value) ? String(value) : ""; return /[",\n\r]/.test(text) || /^[=+@-](?![\d.])/.test(text) ? `"${text.replaceAll('"', '""')}"` : text; };
+    const time = value => new Date(value * 1e3).toISOString();
+    const lines = spec.starts.map((start, at) => at).filter(at => !range || (spec.ends[at] > range[0] && spec.starts[at] < range[1]))
+      .map(at => Object.entries(columns).map(([name, cells]) => quote(name === "start" || name === "end" ? time(cells[at]) : cells[at])).join(","));
+    send("csv", `data:text/csv;charset=utf-8,${encodeURIComponent([Object.keys(columns).map(quote).join(","), ...lines].join("\r\n"))}`);
+  });
+
+  tool("Picture", () => {
     const canvases = charts.map(chart => chart.ctx.canvas);
     const whole = document.createElement("canvas");
     whole.width = Math.max(...canvases.map(each => each.width));
@@ -368,14 +449,11 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     ctx.fillRect(0, 0, whole.width, whole.height);
     let top = 0;
     canvases.forEach(each => { ctx.drawImage(each, 0, top); top += each.height; });
-    const link = document.createElement("a");
-    link.download = `${document.title.replace(/[^\w.-]+/g, "-")}.png`;
-    link.href = whole.toDataURL("image/png");
-    link.click();
-  });
+    send("png", whole.toDataURL("image/png"));
+  }).className = "save";
 
   build();
-  figure.append(save);
+  figure.append(tools);
   document.addEventListener("theme", build);
   let width = plot.clientWidth;
   new ResizeObserver(() => { if (plot.clientWidth !== width) { width = plot.clientWidth; build(); } }).observe(plot);

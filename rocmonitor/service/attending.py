@@ -1,0 +1,76 @@
+"""People take on alarms and mute monitors, by a command or a button."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from pydantic import TypeAdapter, ValidationError
+
+from rocmonitor import store
+from rocmonitor.config.values import Duration
+from rocmonitor.errors import ConfigError
+from rocmonitor.policy.status import is_alarm
+from rocmonitor.store import Store
+from rocmonitor.store.glance import last_changes
+
+_LONGEST_NOTE = 200
+
+
+def has_alarm(kept: Store, monitor: str) -> bool:
+    """Return True if all rows or a segment of a monitor have a status that asks somebody to act."""
+    changes = last_changes(kept)
+    return any(is_alarm(each.status) for (name, _), each in changes.items() if name == monitor)
+
+
+def acknowledge(kept: Store, monitor: str, *, by: str, note: str, now: datetime) -> None:
+    """Save that somebody takes care of a monitor's alarm.
+
+    Raises
+    ------
+    ConfigError
+        There is no alarm, or the texts cannot be shown.
+    StoreError
+    """
+    by, note = one_line(by), one_line(note)
+    if not has_alarm(kept, monitor):
+        raise ConfigError(f"{monitor} has no alarm that could be acknowledged")
+    store.acknowledge(kept, monitor, by=by, at=now, note=note)
+
+
+def mute(kept: Store, monitor: str, *, by: str, note: str, until: datetime | None) -> None:
+    """Save until when nothing is sent about a monitor; None sends again from now on.
+
+    Raises
+    ------
+    ConfigError, StoreError
+    """
+    store.mute(kept, monitor, by=one_line(by), until=until, note=one_line(note))
+
+
+def after(now: datetime, length: str, option: str = "--for") -> datetime:
+    """Return the end of a duration such as ``12h`` or ``2d``.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        end: datetime = (now + TypeAdapter(Duration).validate_python(length)).astimezone(UTC)
+    except (ValidationError, OverflowError):
+        raise ConfigError(
+            f"{option} must be a whole number with s, m, h or d, such as 12h or 2d; it is {length!r}"
+        ) from None
+    return end
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, if it is short enough for a table.
+
+    Raises
+    ------
+    ConfigError
+    """
+    line = " ".join(text.split())
+    if len(line) > _LONGEST_NOTE or not line.isprintable():
+        raise ConfigError(f"a name and a note take up to {_LONGEST_NOTE} printable characters")
+    return line
