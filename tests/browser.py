@@ -92,9 +92,18 @@ class Browser:
         self.problems.clear()
         self._go(url)
 
+    def follow(self, expression: str) -> None:
+        """Evaluate an expression that leads to another page, and wait until all of that is loaded."""
+        self._loaded = False
+        self.measure(expression)
+        self._wait()
+
     def _go(self, url: str) -> None:
         self._loaded = False
         self.call("Page.navigate", url=url)
+        self._wait()
+
+    def _wait(self) -> None:
         while not self._loaded:
             self._take(self._message())
 
