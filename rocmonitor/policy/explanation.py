@@ -205,7 +205,8 @@ def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
         return []
     from rocmonitor.stats.column_changes import ranked  # slow to import: what was stored is read without
 
-    lines, rates = ranked(found), dict[tuple[str, Label], float]()
+    rates: dict[tuple[str, Label], float] = {}
+    lines = ranked(found)
     of_lines = zip(lines.columns, lines.groups, strict=True)
     for line, rate in zip(of_lines, lines.adjusted_pvalue.tolist(), strict=True):
         rates.setdefault(line, rate)  # the smaller one comes first
