@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from rocmonitor.config import Monitor
     from rocmonitor.sources.chunk import Chunk
-    from rocmonitor.sources.failures import Origin
     from rocmonitor.sources.query import Bound, Query
     from rocmonitor.sources.values import Encoder
 
