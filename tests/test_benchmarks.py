@@ -172,6 +172,17 @@ def test_a_benchmark_that_is_not_there():
     assert "there are area" in done.stderr
 
 
+@pytest.mark.parametrize("kind", ["SQLite", "Parquet"])
+def test_a_whole_job_runs(load, recorded, monkeypatch, tmp_path, kind):
+    job = load("job")
+    monkeypatch.setattr(job, "REFERENCE", 10)
+    monkeypatch.setattr(job, "JUDGED", 2)
+    job.job(tmp_path, kind)
+    values = {line["what"]: line["value"] for line in recorded() if "what" in line}
+    total = sum(number(values[f"rocmonitor {command}"]) for command in job.GOALS)
+    assert number(values["the whole job"]) == pytest.approx(total, abs=0.05)
+
+
 def test_many_monitors_run(load, recorded, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["many.py", "1"])
     load("many").main()

@@ -20,7 +20,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.stats.forecast.climbing import Extreme, along
 from rocmonitor.stats.forecast.kld import auc_bounds
 from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares
-from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, grid
+from rocmonitor.stats.forecast.windows import EXACT_BOUNDS, fewer
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
 
@@ -45,7 +45,7 @@ Bounds = Callable[[float], Ends]
 
 def bounds_of(reference: Sample) -> Bounds:
     """Return the bounds of a reference, each distance by itself; cells are taken as ties."""
-    return partial(_solved, grid(reference, EXACT_BOUNDS).sample.with_ends(None))
+    return partial(_solved, fewer(reference, EXACT_BOUNDS).with_ends(None))
 
 
 def _solved(few: Sample, distance: float) -> Ends:
@@ -76,8 +76,8 @@ class FollowedBounds:
     """
 
     def __init__(self, reference: Sample) -> None:
-        self._sample = grid(reference, EXACT_BOUNDS).sample
-        self._solve = bounds_of(reference)
+        self._sample = fewer(reference, EXACT_BOUNDS)
+        self._solve = bounds_of(self._sample)
         self._solved: dict[int, dict[float, Ends]] = {}
         self._pieces: dict[int, Floats | None] = {}
 

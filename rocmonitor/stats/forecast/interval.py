@@ -290,11 +290,11 @@ class ForecastFit(Result):
         usual = self.usual if is_usual and (day is None or not self.season) else None
         models = full_level or not (self.weights or usual)
         further = self.further(asked, distance, achieved) if models else None
-        within = bounds or bounds_of(reference)
-        ends = usual or self._ends(within, asked, distance, further)
+        ends = usual or self._ends(bounds or bounds_of(reference), asked, distance, further)
         caveats = (*self.window_caveats(asked, achieved), *_zero(distance), *ends.caveats)
         low, high, model = ends.low, ends.high, (ends.model_low, ends.model_high)
         if full_level and further is not None:
+            within = bounds or bounds_of(reference)
             (low, high), model = self._apart(within, further, self.seasonal_root(day))[1], (None, None)
             distance, achieved, caveats = further, level, by_model(caveats, level, achieved, self.n_windows)
         elif ends.model_low is not None:

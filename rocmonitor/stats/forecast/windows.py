@@ -80,7 +80,7 @@ def past_windows(
     first.
     """
     rest = resting(reference, windows, inside=inside) if take_out else None
-    whole = grid(reference, EXACT_DISTANCES) if rest is None else None
+    whole = Grid(fewer(reference, EXACT_DISTANCES), area(reference)) if rest is None else None
 
     def root(place: int) -> tuple[float, float]:
         of = whole if rest is None else rest(place)
@@ -192,10 +192,9 @@ def resting(
     return rest
 
 
-def grid(sample: Sample, exact: int) -> Grid:
+def fewer(sample: Sample, exact: int) -> Sample:
     """Return a sample with both classes, on about `CELLS` scores if it has more than `exact`."""
-    few = sample if len(sample.score) <= exact else joined(sample, cell_starts(sample, CELLS))
-    return Grid(few, area(sample))
+    return sample if len(sample.score) <= exact else joined(sample, cell_starts(sample, CELLS))
 
 
 def carried(auc: float, own: float, to: float) -> float:
