@@ -7,13 +7,14 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
 LINTERS := .venv-linters
 WAREHOUSES := .warehouses
+ORCHESTRATORS := .orchestrators
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 SERVED := tests/cli tests/sources tests/store tests/service tests/web tests/tracking tests/report tests/test_site.py tests/test_deploy.py tests/test_prometheus.py
 EXTRAS := [postgres,mysql,dask,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean
-.PHONY: format lock picture test-served test-lowest test-warehouses audit torture fuzz release
+.PHONY: format lock picture test-served test-lowest test-warehouses audit torture fuzz release test-images test-orchestrators nightly
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +94,18 @@ audit: $(LINTERS)/.ready ## Ask for known holes in the tested versions; lint the
 release: $(READY) $(LINTERS)/.ready ## Build wheel and sdist into dist, and try each as its users get it; with an SBOM (half an hour)
 	.ci/release $(BIN) $(LINTERS)/bin $(TESTS)
 
+test-orchestrators: $(READY) ## See Airflow and Dagster run the recipes of the documentation (ten minutes)
+	for each in apache-airflow dagster; do \
+	  $(PYTHON) -m venv "$(ORCHESTRATORS)/$${each#apache-}" && \
+	  "$(ORCHESTRATORS)/$${each#apache-}/bin/python" -m pip install --quiet \
+	    --requirement "requirements/$${each#apache-}.txt" || exit 1; done
+	ROCMONITOR_TEST_ORCHESTRATORS=$(abspath $(ORCHESTRATORS)) $(PYTEST) tests/test_orchestrators.py
+
+test-images: $(READY) ## Build the image over Debian with buildah, as root, and run compose's services in it (ten minutes)
+	.ci/images $(BIN)
+
+nightly: test-orchestrators test-images release ## Run what takes too long for each change: recipes, images, a release
+
 test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" -k "not spark" \
 	  --ignore tests/sources/test_cluster.py tests/stats tests/policy tests/sources tests/store
@@ -106,9 +119,15 @@ lock: ## Write the newest versions of all packages to requirements/tested.txt; t
 	  { sed '/^#/!d' requirements/tested.txt && \
 	    "$$folder/bin/python" -m pip freeze --exclude rocmonitor; } >"$$folder/tested.txt" && \
 	  cp "$$folder/tested.txt" requirements/tested.txt
+	$(MAKE) requirements/image.txt
+
+requirements/image.txt: pyproject.toml requirements/tested.txt $(LINTERS)/.ready
+	$(LINTERS)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --custom-compile-command "make lock" --default-index https://pypi.org/simple \
+	  --extra postgres --extra auth --constraint requirements/tested.txt --output-file $@ pyproject.toml
 
 clean: ## Remove the environments, the demo and everything else that was made
-	rm -rf .venv $(LOWEST) $(LINTERS) $(WAREHOUSES) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv $(LOWEST) $(LINTERS) $(WAREHOUSES) $(ORCHESTRATORS) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements/tested.txt

@@ -49,6 +49,12 @@ ENVIRONMENT = (DEPLOY / "rocmonitor.env").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
 PATIENCE_SECONDS = 120
+OF_IMAGE = 10001
+"""The user that the Dockerfile makes."""
+EXTRAS = re.findall(r"--extra (\w+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+"""What the image holds besides, by the command that writes requirements/image.txt."""
+IMAGE = os.environ.get("ROCMONITOR_TEST_IMAGE")
+"""An image that `make test-images` has built; without it the same words run in an environment of its own."""
 
 pytestmark = pytest.mark.xdist_group("deploy")
 
@@ -63,7 +69,7 @@ class Installed:
     wheel: Path
     folder: Path
 
-    def command(self, words: list[str]) -> list[str]:
+    def command(self, words: list[str], folder: Path, environment: dict[str, str]) -> list[str]:
         """A command of the deployment, as it is run here."""
         program = self.folder / "bin" / Path(words[0]).name
         if program.exists():
@@ -78,7 +84,7 @@ class Installed:
         self, words: list[str], folder: Path, environment: dict[str, str], *, expect: int = 0
     ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            self.command(words),
+            self.command(words, folder, environment),
             cwd=folder,
             env=clean(environment),
             capture_output=True,
@@ -94,7 +100,7 @@ class Installed:
         log = folder / f"{Path(words[0]).name}.log"
         with log.open("w") as output:
             process = subprocess.Popen(
-                self.command(words),
+                self.command(words, folder, environment),
                 cwd=folder,
                 env=clean(environment),
                 stdout=output,
@@ -105,6 +111,20 @@ class Installed:
             yield service
         finally:
             service.stop(signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Image(Installed):
+    """A container of the image that buildah has built: its programs, its user, the machine's network."""
+
+    name: str
+
+    def command(self, words: list[str], folder: Path, environment: dict[str, str]) -> list[str]:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, OF_IMAGE, OF_IMAGE)
+        given = [f"--env={key}={value}" for key, value in environment.items()]
+        mounted = [f"--volume={folder}:{folder}", f"--workingdir={folder}"]
+        return ["buildah", "run", "--isolation=chroot", *given, *mounted, self.name, "--", *words]
 
 
 @dataclass(frozen=True)
@@ -126,13 +146,25 @@ class Service:
 
     def stop(self, number: signal.Signals, timeout: float = PATIENCE_SECONDS) -> int:
         """Send a signal and wait for the end; the exit code."""
-        self.process.send_signal(number)
+        if self.process.poll() is None:
+            os.kill(program_of(self.process.pid), number)
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
             raise
+
+
+def program_of(pid: int) -> int:
+    """The process that buildah runs, which forwards no signals; else the process itself."""
+    while Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"buildah"):
+        tasks = Path(f"/proc/{pid}/task").glob("*/children")
+        children = [int(child) for task in tasks for child in task.read_text().split()]
+        if not children:
+            break
+        pid = children[0]
+    return pid
 
 
 def clean(environment: dict[str, str]) -> dict[str, str]:
@@ -151,19 +183,30 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
             shutil.copytree(ROOT / origin, source / target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / origin, source / target)
-    build, install = (line for line in instructions("RUN") if line.startswith("pip "))
+    build, _, install = (line for line in instructions("RUN") if line.startswith("pip "))
     pip([*shlex.split(build.replace("/dist", str(place / "dist"))), "--no-build-isolation"], source)
     [wheel] = (place / "dist").glob("*.whl")
 
     venv.create(environment)
-    install = install.replace("/dist/tested.txt", str(ROOT / "requirements" / "tested.txt"))
-    words = shlex.split(install.replace("$(echo /dist/*.whl)", str(wheel)))
-    pip([*words, "--no-deps"], source, python=environment / "bin" / "python")
+    words = shlex.split(install.partition(" && ")[0].replace("/dist/*.whl", str(wheel)))
+    pip(words, source, python=environment / "bin" / "python")
     [packages] = environment.glob("lib/python*/site-packages")
-    extras = re.findall(r"\w+", words[-1].partition("[")[2])
-    for needed in required(Distribution.at(next(packages.glob("rocmonitor-*.dist-info"))), extras):
+    for needed in required(Distribution.at(next(packages.glob("rocmonitor-*.dist-info"))), EXTRAS):
         link(needed, packages)
     return Installed(wheel, environment)
+
+
+@pytest.fixture
+def deployed(installed: Installed) -> Iterator[Installed]:
+    """The image, where there is one; else what its own lines make here."""
+    if IMAGE is None:
+        yield installed
+        return
+    made = subprocess.run(
+        ["buildah", "from", "--pull-never", IMAGE], check=True, capture_output=True, text=True
+    )
+    yield Image(installed.wheel, installed.folder, made.stdout.strip())
+    subprocess.run(["buildah", "rm", made.stdout.strip()], check=True, capture_output=True)
 
 
 def instructions(name: str) -> list[str]:
@@ -311,6 +354,24 @@ def test_the_image_sees_what_it_copies_and_nothing_else() -> None:
     assert set(allowed) == {origin for origin, _ in copied()}
 
 
+def test_the_image_has_the_tested_versions_each_by_its_hash(installed: Installed) -> None:
+    line = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
+    parts = (ROOT / "requirements" / "image.txt").read_text(encoding="utf-8")
+    image, tested = (
+        {canonicalize_name(name): version for name, version in line.findall(text)}
+        for text in (parts, (ROOT / "requirements" / "tested.txt").read_text(encoding="utf-8"))
+    )
+    here = image.keys() - {"tzdata", "pywin32"}  # of Windows alone
+    assert {name: image[name] for name in here} == {name: tested.get(name) for name in here}
+    [packages] = installed.folder.glob("lib/python*/site-packages")
+    needed = required(Distribution.at(next(packages.glob("rocmonitor-*.dist-info"))), EXTRAS)
+    assert {canonicalize_name(each.name) for each in needed} <= set(image)
+    entries = re.split(r"\n(?=\S)", re.sub(r"(?m)^#.*\n", "", parts).strip())
+    assert all("--hash=sha256:" in entry for entry in entries)
+    [_, locked, _] = (each for each in instructions("RUN") if each.startswith("pip "))
+    assert "--require-hashes" in locked
+
+
 def test_the_version_is_the_same_everywhere(installed: Installed) -> None:
     assert installed.wheel.name.startswith(f"rocmonitor-{__version__}-")
     named = [re.findall(r"rocmonitor:(\d[\w.]*)", text) for text in (ENVIRONMENT, yaml.safe_dump(COMPOSE))]
@@ -424,7 +485,7 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def stack(installed: Installed, postgres_url: str, tmp_path: Path) -> Iterator[Stack]:
+def stack(deployed: Installed, postgres_url: str, tmp_path: Path) -> Iterator[Stack]:
     warehouse, suffix = make_url(postgres_url), f"_{uuid4().hex}"
     plain = warehouse.set(drivername="postgresql").render_as_string(hide_password=False)
     port, health = free_port(), free_port()
@@ -441,7 +502,7 @@ def stack(installed: Installed, postgres_url: str, tmp_path: Path) -> Iterator[S
     values = {name: f"{name.lower().replace('_', '')}12characters" for name in variables(ENVIRONMENT)}
     values |= {"WAREHOUSE_URL": postgres_url, "OPS_APPRISE_URL": "file://alarms.log"}
     made = Stack(
-        installed,
+        deployed,
         tmp_path,
         port,
         plain,
