@@ -33,7 +33,8 @@ from rocmonitor.errors import ConfigError
 def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
     """Show every monitor in a browser, until Ctrl-C or SIGTERM.
 
-    The pages read the store; two buttons acknowledge and mute. `mlflow server --app-name rocmonitor` shows the same inside MLflow.
+    The pages read the store; two buttons acknowledge and mute. `mlflow server --app-name rocmonitor` shows
+    the same inside MLflow.
     """
     from rocmonitor.service.listener.server import listening
     from rocmonitor.web.alone import LOOPBACK, create_app

@@ -168,8 +168,9 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     ctx.font = `${12 * pixel}px ${colour("sans")}`;
     let free = x0;
     spec.verticals.filter(mark => mark.label && shows("changes")).sort((one, other) => one.x - other.x).forEach(mark => {
-      const text = `${mark.label} ${forms.day.format(new Date(mark.x * 1e3))}`, from = x(mark.x) + 4 * pixel, wide = ctx.measureText(text).width;
-      if (from < free || from + wide > x0 + width) return;
+      const text = `${mark.label} ${forms.day.format(new Date(mark.x * 1e3))}`, wide = ctx.measureText(text).width;
+      const right = x(mark.x) + 4 * pixel, from = right + wide > x0 + width ? right - wide - 8 * pixel : right;
+      if (from < free || x(mark.x) > x0 + width) return;
       write(ctx, text, from, top + 13 * pixel, inkOf(mark));
       free = from + wide + 6 * pixel;
     });
