@@ -128,7 +128,8 @@ class TestOverview:
             for start, share in (("2026-07-06", 0.4), ("2026-07-13", 0.7)):
                 database.execute(
                     "UPDATE rocmonitor_evaluation SET metrics = json_set(metrics, "
-                    "'$.\"lasting/statistic\"', ?, '$.\"lasting/limit\"', 5.0) WHERE monitor = 'calm' AND window_start LIKE ?",
+                    "'$.\"lasting/statistic\"', ?, '$.\"lasting/limit\"', 5.0) "
+                    "WHERE monitor = 'calm' AND window_start LIKE ?",
                     (5 * share, f"{start}%"),
                 )
         own = create_app(Site(path=tmp_path / "own" / "rocmonitor.yaml", clock=lambda: NOW)).test_client()
