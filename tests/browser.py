@@ -95,7 +95,7 @@ class Browser:
     def follow(self, expression: str) -> None:
         """Evaluate an expression that leads to another page, and wait until all of that is loaded."""
         self._loaded = False
-        self.measure(expression)
+        self.measure(f"setTimeout(() => {{ {expression} }}); 0")  # first the answer, then the page goes
         self._wait()
 
     def _go(self, url: str) -> None:

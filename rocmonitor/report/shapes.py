@@ -74,7 +74,7 @@ def bar(row: Row) -> dict[str, Any] | None:
     known = [value for value in values.values() if value is not None]
     if values["estimate"] is None or len(known) < 2:
         return None
-    is_difference = min(known) < 0 < max(known) or max(known) <= 0
+    is_difference = row["is_difference"]
     known += [0.0] if is_difference else []
     low, high = min(known), max(known)
     room = 0.08 * (high - low) or 0.01

@@ -88,9 +88,14 @@ def _why(evaluation: Evaluation) -> list[Row]:
 def _numbers(verdict: Verdict | None) -> Row:
     names = ("estimate", "low", "high", "margin")
     if verdict is None:
-        return dict.fromkeys((*names, "limit_low", "limit_high"))
+        return dict.fromkeys((*names, "limit_low", "limit_high")) | {"is_difference": False}
     low, high = verdict.limit
-    return {**{name: getattr(verdict, name) for name in names}, "limit_low": low, "limit_high": high}
+    numbers = {name: getattr(verdict, name) for name in names} | {"limit_low": low, "limit_high": high}
+    return numbers | {"is_difference": verdict.kind in _DIFFERENCES}
+
+
+_DIFFERENCES = ("challenger", "drop", "lasting")
+"""Kinds of rules whose estimate is a difference, so that 0 is of interest."""
 
 
 def _revision(one: Kept, zone: ZoneInfo) -> Row:

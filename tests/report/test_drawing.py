@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -97,11 +98,27 @@ def test_shares_are_drawn_against_the_largest() -> None:
 
 
 def test_a_verdict_without_numbers_has_no_bar() -> None:
-    blank = dict.fromkeys(("estimate", "low", "high", "limit_low", "limit_high"))
+    blank: dict[str, Any] = dict.fromkeys(("estimate", "low", "high", "limit_low", "limit_high"))
+    blank |= {"is_difference": False}
     assert bar(blank) is None
     shape = bar(blank | {"estimate": 0.6, "limit_low": 0.7})
     assert shape is not None
     assert shape["at"] < shape["limits"][0] == shape["allowed"][0]
+    assert [text for _, text, _ in shape["ticks"]] == ["0.7", "0.6"]
+    assert shape["zero"] is None
+
+
+def test_a_difference_stands_beside_0() -> None:
+    blank = dict.fromkeys(("limit_low", "limit_high")) | {"is_difference": True}
+    shape = bar(blank | {"estimate": 0.3, "low": 0.2, "high": 0.4})
+    assert shape is not None
+    assert shape["zero"] < shape["ends"][0]
+    assert [text for _, text, _ in shape["ticks"]] == ["0"]
+
+
+def test_the_alarm_that_stands_is_underlined() -> None:
+    assert spark([brief(0.7)] * 5, standing=2).standing == f"M{3 * STEP} {HEIGHT - 1}h{2 * STEP}"
+    assert spark([brief(0.7)] * 5).standing == ""
 
 
 def test_segments_share_one_axis() -> None:

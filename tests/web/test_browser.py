@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import struct
 from base64 import b64decode
 from collections.abc import Iterator
+from datetime import datetime
+from io import StringIO
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from browser import Browser
+from flask.testing import FlaskClient
 from pages import BEYOND, CONTRAST, WIDTHS
 from web.test_pages import PAGES
 
@@ -133,6 +137,58 @@ def test_the_chart_is_saved_as_a_picture(browser: Browser, address: str) -> None
     assert width > 1000
     assert height > 400
     assert browser.problems == []
+
+
+def press(browser: Browser, text: str) -> None:
+    browser.measure(
+        f"[...document.querySelectorAll('.tools button')].find(one => one.textContent === '{text}').click()"
+    )
+
+
+def test_what_is_in_the_way_can_be_hidden(browser: Browser, address: str) -> None:
+    browser.visit(f"{address}/monitors/early", width=1280)
+    drawn = "document.querySelector('.plot canvas').toDataURL().length"
+    state = "[...document.querySelectorAll('.series')].map(one => [one.textContent, one.ariaPressed])"
+    before = browser.measure(drawn)
+    assert ["normal range", "true"] in browser.measure(state)
+    for name in ("normal range", "outlooks", "intervals"):
+        press(browser, name)
+        assert [name, "false"] in browser.measure(state)
+        after = browser.measure(drawn)
+        assert after != before
+        before = after
+    assert browser.problems == []
+
+
+def test_a_window_is_held_to_be_compared_with(browser: Browser, address: str, client: FlaskClient) -> None:
+    points = client.get("/monitors/calm.json").get_json()["points"]
+    browser.visit(f"{address}/monitors/calm", width=1280)
+    press(browser, "Compare with this window")
+    browser.measure("document.querySelector('.plot').focus()")
+    browser.press("ArrowLeft")
+    told = browser.measure("document.querySelector('.readout').textContent").replace("−", "-")
+    gap = points[-2]["auc"] - points[-1]["auc"]
+    assert f"compared with {points[-1]['name']}" in told
+    assert f"difference {gap:+.4f} (about " in told
+
+
+def test_the_numbers_shown_are_saved_as_csv(browser: Browser, address: str, client: FlaskClient) -> None:
+    view = client.get("/monitors/early.json").get_json()
+    browser.visit(f"{address}/monitors/early", width=1280)
+    browser.measure(
+        "HTMLAnchorElement.prototype.click = function () { window.saved = [this.download, this.href]; }"
+    )
+    press(browser, "CSV")
+    name, text = browser.measure("window.saved")
+    assert name == "early-at-risk-rocmonitor.csv"
+    rows = list(csv.DictReader(StringIO(unquote(text.partition(",")[2]))))
+    by_name = {row["window"]: row for row in rows}
+    assert len(rows) == len(view["reference"]["windows"]) + len(view["points"]) + len(view["ahead"])
+    for point in view["points"]:
+        row = by_name[point["name"]]
+        assert (float(row["AUROC"]), float(row["normal range low"])) == (point["auc"], point["expected_low"])
+        assert row["outcome"] == point["outcome"]
+        assert datetime.fromisoformat(row["start"]) == datetime.fromisoformat(point["start"])
 
 
 def test_the_switch_is_remembered(browser: Browser, address: str) -> None:

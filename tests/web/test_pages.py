@@ -5,12 +5,16 @@ from __future__ import annotations
 import html
 import itertools
 import re
+import shutil
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from web.world import HOSTILE, MONITORS, REGION, SECRET
+from web.world import HOSTILE, MONITORS, NOW, REGION, SECRET
 
+from rocmonitor.web.alone import create_app
 from rocmonitor.web.site import Site
 
 PAGES = (
@@ -117,6 +121,20 @@ class TestOverview:
         assert "the query gives no column 'missing'" in text
         assert page.index("fails at") < page.index("<table")
 
+    def test_early_signs_of_a_drift_are_named(self, site: Site, client: FlaskClient, tmp_path: Path) -> None:
+        assert "No early sign of a drift" in client.get("/").text
+        shutil.copytree(site.path.parent, tmp_path / "own")
+        with sqlite3.connect(tmp_path / "own" / "rocmonitor.db") as database:
+            for start, share in (("2026-07-06", 0.4), ("2026-07-13", 0.7)):
+                database.execute(
+                    "UPDATE rocmonitor_evaluation SET metrics = json_set(metrics, "
+                    "'$.\"lasting/statistic\"', ?, '$.\"lasting/limit\"', 5.0) "
+                    "WHERE monitor = 'calm' AND window_start LIKE ?",
+                    (5 * share, f"{start}%"),
+                )
+        own = create_app(Site(path=tmp_path / "own" / "rocmonitor.yaml", clock=lambda: NOW)).test_client()
+        assert "lasting is at 70 % of its limit, and rising" in text_of(own.get("/").text)
+
     def test_a_small_chart_marks_degraded_windows(self, client: FlaskClient) -> None:
         page = client.get("/").text
         row = page[page.index('href="monitors/credit"') :]
@@ -181,6 +199,30 @@ class TestMonitor:
         assert view["chosen"]["start"].startswith("2026-06-01")
         assert "2026-06-01 to 2026-06-08" in text_of(page)
 
+    def test_a_period_is_chosen_by_its_address_and_kept(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/credit?from=2026-06-01&to=2026-06-22").text
+        view = client.get(json_address(page)).get_json()
+        assert [each["slug"] for each in view["points"]] == ["2026-06-01", "2026-06-08", "2026-06-15"]
+        assert 'name="from" value="2026-06-01"' in page
+        assert "?from=2026-06-01&amp;to=2026-06-22&amp;window=2026-06-08#window" in page
+        assert "No window lies in this period." in client.get("/monitors/credit?from=2030-01-01").text
+
+    def test_why_and_what_to_do_come_before_the_chart(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/credit").text
+        parts = [
+            'class="sentence"',
+            'class="because"',
+            'class="todo"',
+            'class="act"',
+            'class="readout"',
+            'class="plot"',
+        ]
+        places = [page.index(part) for part in parts]
+        assert places == sorted(places)
+        assert "is below its normal range" in page[places[1] : places[2]]
+        assert "rocmonitor explain credit --window 2026-07-13" in page[places[2] : places[3]]
+        assert 'class="because"' not in client.get("/monitors/calm").text
+
     def test_late_labels_leave_the_earlier_revision(self, client: FlaskClient) -> None:
         newest = client.get("/monitors/credit.json?window=2026-06-01").get_json()["chosen"]
         assert [row["revision"] for row in newest["revisions"]] == [1, 0]
@@ -238,6 +280,8 @@ class TestMonitor:
             "/monitors/credit?window=2001-01-01",
             "/monitors/credit?segment=absent",
             "/monitors/credit?revision=7",
+            "/monitors/credit?from=yesterday",
+            "/monitors/credit?to=0000-99-99",
             "/monitors/credit?revision=-1",
             "/monitors/credit?window=2026-06-01&revision=99999999999",
             "/monitors/credit/segments?window=x",

@@ -12,6 +12,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   const left = spec.panels[0].format === "signed" ? 74 : 64, right = 12;
   let charts = [];
   let range = null;
+  const isFile = document.querySelector("meta[http-equiv]") !== null; // with a policy of its own: nobody can be asked
   let pinned = -1;
   const hidden = new Set();
   const shows = name => !hidden.has(name);
@@ -168,8 +169,9 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     ctx.font = `${12 * pixel}px ${colour("sans")}`;
     let free = x0;
     spec.verticals.filter(mark => mark.label && shows("changes")).sort((one, other) => one.x - other.x).forEach(mark => {
-      const text = `${mark.label} ${forms.day.format(new Date(mark.x * 1e3))}`, from = x(mark.x) + 4 * pixel, wide = ctx.measureText(text).width;
-      if (from < free || from + wide > x0 + width) return;
+      const text = `${mark.label} ${forms.day.format(new Date(mark.x * 1e3))}`, wide = ctx.measureText(text).width;
+      const right = x(mark.x) + 4 * pixel, from = right + wide > x0 + width ? right - wide - 8 * pixel : right;
+      if (from < free || x(mark.x) > x0 + width) return;
       write(ctx, text, from, top + 13 * pixel, inkOf(mark));
       free = from + wide + 6 * pixel;
     });
@@ -327,7 +329,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     const slug = spec.slugs[at];
     if (!slug) return;
     const within = document.getElementById(slug === spec.chosen ? "window" : `window-${slug}`);
-    if (within || location.protocol === "file:") return reveal(within, at);
+    if (within || isFile) return reveal(within, at);
     const address = new URL(location.href);
     address.searchParams.set("window", slug);
     address.searchParams.delete("revision");

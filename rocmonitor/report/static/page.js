@@ -24,6 +24,14 @@
       label();
       document.dispatchEvent(new Event("theme"));
     });
+    // Paper is light: the charts, which are drawn, follow.
+    let before;
+    const show = theme => {
+      if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
+      document.dispatchEvent(new Event("theme"));
+    };
+    addEventListener("beforeprint", () => { before = root.dataset.theme; show("light"); });
+    addEventListener("afterprint", () => show(before));
     const status = document.getElementById("status");
     if (status) status.addEventListener("change", () => status.form.requestSubmit());
   });
