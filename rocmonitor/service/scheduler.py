@@ -65,7 +65,7 @@ def serve(runtime: Runtime, path: Path) -> None:
     fell due while nothing ran is done at the start, and there is nothing to migrate, to pickle or to miss.
     """
     service, again = Service.of(runtime), threading.Event()
-    store.retry_now(runtime.store)  # what was refused may have been mended
+    _retry_all(runtime)
 
     def stop(number: int, _: FrameType | None) -> None:
         log.info("%s: finishing the window at hand", signal.Signals(number).name)
@@ -113,8 +113,7 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
         log.error("the configuration was not read again, the one in use stays: %s", error)
         return
     service.runtime, service.loaded_at, service.refused = runtime, runtime.clock(), None
-    with suppress(StoreError):
-        store.retry_now(runtime.store)  # what was refused may have been mended
+    _retry_all(runtime)
     for name in (*removed, *different):
         for job in (name, _review_of(name)):
             with suppress(JobLookupError):
@@ -131,6 +130,12 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
     said = {"added": added, "changed": different, "removed": removed}
     words = [f"{word} {', '.join(names)}" for word, names in said.items() if names]
     log.info("the configuration was read again: %s", "; ".join(words) or "the monitors are the same")
+
+
+def _retry_all(runtime: Runtime) -> None:
+    """Deliver now what failed before: somebody may have mended the configuration."""
+    with suppress(StoreError):
+        store.retry_now(runtime.store)
 
 
 def _moved(scheduler: BackgroundScheduler, service: Service, model: str, alias: str) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
+import threading
+import time
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, timedelta
 from email.message import EmailMessage
@@ -391,6 +395,7 @@ def test_a_service_that_is_not_there_is_told_with_its_host(closed_port: int, tmp
     with pytest.raises(AlertError, match=r"JSON notification to 127\.0\.0\.1.*refused") as raised:
         send(f"json://127.0.0.1:{closed_port}/", MESSAGE, folder=tmp_path)
     assert raised.value.transient
+    assert not raised.value.unconfirmed  # nobody can have got it
 
 
 @pytest.mark.parametrize(
@@ -446,3 +451,28 @@ def test_no_part_of_a_url_that_may_be_secret_is_told_or_logged(
         for secret in ("us3r", "p%40ss-w0rd", "p@ss-w0rd", "T0KEN", "k3y"):
             assert secret not in told
     assert http_sink.requests[0].headers["X-Key"] == "k3y"
+
+
+@pytest.mark.parametrize("greeting", [b"", b"220 ready\r\n"], ids=["silent", "hangs after its greeting"])
+def test_a_mail_server_that_hangs_is_given_up(tmp_path: Path, greeting: bytes) -> None:
+    ended = threading.Event()
+
+    def greet(server: socket.socket) -> None:
+        with suppress(OSError):
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(greeting)
+                ended.wait(60)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=greet, args=(server,))
+        thread.start()
+        url = f"mailto://127.0.0.1:{server.getsockname()[1]}/a@example.org?from=b@example.org&cto=0.3"
+        began = time.monotonic()
+        with pytest.raises(AlertError, match="timed out") as caught:
+            send(url, trial_message("ops"), folder=tmp_path)
+        assert time.monotonic() - began < 20
+        ended.set()
+    thread.join()
+    assert caught.value.transient
+    assert caught.value.unconfirmed

@@ -104,13 +104,13 @@ def test_a_query_that_is_given_up_does_not_go_on_at_the_server(server_url: str) 
 
 def test_a_long_answer_that_keeps_coming_is_no_silence(postgres_url: str) -> None:
     """The limit is on the pauses: 60 s in all would be too short for 10,000,000 rows."""
-    fill(postgres_url, MANY[:20])
+    fill(postgres_url, MANY[:100])  # nine rows fill a packet
     query = (
-        "SELECT loan_id || repeat('x', 9000) AS loan_id, scored_at, p1, p2 + length(pg_sleep(0.1)::text) "
+        "SELECT loan_id || repeat('x', 900) AS loan_id, scored_at, p1, p2 + length(pg_sleep(0.03)::text) "
         "AS p2, defaulted FROM scored WHERE scored_at >= :start AND scored_at < :end"
     )
     read = pull(postgres_url, monitor(query=query, segments=[]), timeout="1s")
-    assert read.segments[""].counts.rows == 20
+    assert read.segments[""].counts.rows == 100
 
 
 class Slow:
