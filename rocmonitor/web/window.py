@@ -21,7 +21,7 @@ from rocmonitor.wording import page as wording
 from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import CUT, instant, set_aside_parts
 from rocmonitor.wording.verdicts import by_rule
-from rocmonitor.wording.window import calibration, curve_moved, moved
+from rocmonitor.wording.window import calibration, curve_moved, moved, moved_most
 
 Row = dict[str, Any]
 
@@ -51,6 +51,7 @@ def chosen_window(
         "metrics": one.metrics,
         "why": _why(evaluation),
         "moved": moved(evaluation),
+        "because": main_group(groups) or moved_most(evaluation),
         "group_moved": main_group(groups) or spread(groups),
         "groups": evaluation.tables.get("groups", []),
         "curve": evaluation.tables.get("curve", []),
