@@ -313,9 +313,9 @@ def _rising(windows: list[dict[str, float]]) -> dict[str, float]:
     """Return the charts of two windows that are nearer to their limit in the second."""
     shares = [
         {
-            name.removesuffix("/statistic"): value / metrics[f"{name.removesuffix('statistic')}limit"]
-            for name, value in metrics.items()
-            if name.endswith("/statistic")
+            rule: metrics[f"{rule}/statistic"] / limit
+            for name, limit in metrics.items()
+            if name.endswith("/limit") and f"{(rule := name.removesuffix('/limit'))}/statistic" in metrics
         }
         for metrics in windows
     ]
