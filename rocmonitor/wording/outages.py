@@ -130,9 +130,7 @@ def advice(notice: Notice) -> str:
 
 def in_log(notice: Notice, channels: Sequence[str]) -> str:
     """Return the outage in one line of the log, and who hears of it."""
-    heard = (
-        f"sent to {listed([f'channel {name}' for name in channels])}" if channels else "no channel is left"
-    )
+    heard = f"for {listed([f'channel {name}' for name in channels])}" if channels else "no channel is left"
     why = "" if notice.phase == "ended" else f": {one_line(notice.error, 500)}"
     return f"{headline(notice, ZoneInfo('UTC'))} ({heard}){why}"
 

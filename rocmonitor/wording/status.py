@@ -91,6 +91,8 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
         degraded = evaluation.outcome is Status.DEGRADED  # and not often enough for an alarm
         if change.before is Status.AT_RISK and not degraded:  # only the scores said so
             return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
+        if change.before is Status.INSUFFICIENT:
+            return f"Judged again: {_back(evaluation, left=False)}"
         return f"{'' if degraded else 'Recovered: '}{_back(evaluation)}"
     found = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:
@@ -113,9 +115,10 @@ def title(change: Transition, evaluation: Evaluation | None) -> str:
 
 
 def since(change: Transition, zone: ZoneInfo) -> str:
-    """Since when the new status holds, and what it was before."""
+    """Since when the new status holds, and what it was before; ok, where nothing was known, says nothing."""
     word = "Ok" if change.after is Status.OK else WORDS[change.after].headline
-    return f"{word} since {instant(change.since, zone)} ({zone.key}), was {change.before}"
+    was = "" if change.before is Status.OK else f", was {change.before}"
+    return f"{word} since {instant(change.since, zone)} ({zone.key}){was}"
 
 
 _MOST_NAMED = 4
@@ -215,7 +218,8 @@ def _known_lack(decided: Verdict | None) -> tuple[str, str]:
     return next((CHECK_LACK[each.code] for each in lacks if each.code in CHECK_LACK), ("", ""))
 
 
-def _back(evaluation: Evaluation) -> str:
+def _back(evaluation: Evaluation, *, left: bool = True) -> str:
+    """Return the AUROC beside its normal range, which it had left, or may not have."""
     value = evaluation.metrics.get("champion/auc")
     if value is None:
         return "all rules pass"
@@ -224,7 +228,7 @@ def _back(evaluation: Evaluation) -> str:
     judged = [each for each in evaluation.verdicts if each.kind == "forecast"]
     limits = forecast_limits(evaluation, judged[0] if judged else None)
     if judged and limits and all(each.outcome is Status.OK for each in judged):
-        return back_inside(value, *limits)
+        return back_inside(value, *limits) if left else beside_normal(value, *limits)
     return f"AUROC {area(value)}, all rules pass"
 
 
@@ -241,7 +245,8 @@ def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneI
         parts.append(f"{said.acknowledged_by} takes care of it")
     if said.is_muted(now):
         assert said.muted_until is not None
-        parts.append(f"muted until {instant(said.muted_until, zone)}")
+        by = f" by {said.muted_by}" if said.muted_by else ""
+        parts.append(f"muted{by} until {instant(said.muted_until, zone)}")
     if parts and said.note:
         parts.append(one_line(said.note, _LONGEST_NOTE))
     return "; ".join([*stopped, *parts])

@@ -56,7 +56,7 @@ def lines(change: Transition, found: Evaluation | None, context: Context = CONTE
 
 def test_times_are_the_monitors_own() -> None:
     far = lines(transition(Status.DEGRADED), evaluation(), Context(zone=ZoneInfo("Pacific/Auckland")))
-    assert "Degraded since 2026-05-04 10:00 (Pacific/Auckland), was ok." in far
+    assert "Degraded since 2026-05-04 10:00 (Pacific/Auckland)." in far
 
 
 def test_enough_decimals_are_shown_to_tell_the_values_apart() -> None:
@@ -159,6 +159,10 @@ def test_recovery_says_what_recovered() -> None:
     message = compose(transition(Status.OK, Status.DEGRADED, reasons=(inside,)), back, CONTEXT)
     assert message.body.startswith("Recovered: AUROC 0.76 is back inside its normal range, 0.74 to 0.80.")
     assert message.title == "OK credit-default: AUROC 0.76, normal range 0.74 to 0.80"
+    message = compose(transition(Status.OK, Status.INSUFFICIENT, reasons=(inside,)), back, CONTEXT)
+    assert message.body.startswith(
+        "Judged again: AUROC 0.76, normal range 0.74 to 0.80.\nOk since 2026-05-04 "
+    )
 
 
 @pytest.mark.parametrize(

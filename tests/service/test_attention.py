@@ -69,9 +69,9 @@ def test_the_commands(here: World) -> None:
     judged(here, week(21) + 3 * DAY)
     rocmonitor = Rocmonitor(here.folder)
     rocmonitor("acknowledge", "credit", "--by", "anna", "--note", "retraining")
-    rocmonitor("mute", "credit", "--for", "2d", "--by", "anna")
+    rocmonitor("mute", "credit", "--for", "2d", "--by", "berta")
     shown = rocmonitor("status", code=3).stdout
-    assert "anna takes care of it; muted until" in shown
+    assert "anna takes care of it; muted by berta until" in shown
     assert "retraining" in shown
     rocmonitor("mute", "credit", "--end")
     with here.runtime() as runtime:

@@ -120,7 +120,7 @@ def test_an_alarm_says_whose_it_is_what_to_do_and_where_to_look(here):
     title, first, since, *_ = here.alarms.splitlines()
     assert title.startswith("DEGRADED credit: AUROC 0.")
     assert re.fullmatch(r"AUROC 0\.\d\d, normal range 0\.\d\d to 0\.\d\d\.", first)
-    assert since == "Degraded since 2026-06-01 (UTC), was ok."
+    assert since == "Degraded since 2026-06-01 (UTC)."
     assert "\nOwner: Ana Ruiz. Take it on: rocmonitor acknowledge credit (event " in here.alarms
     for line in (
         "Runbook: https://wiki.example/credit",
