@@ -31,6 +31,7 @@ from rocmonitor.policy.outages import (
     place_of,
 )
 from rocmonitor.service.runtime import Runtime
+from rocmonitor.store.connection import sqlite_file
 from rocmonitor.wording.outages import in_log
 
 if TYPE_CHECKING:
@@ -140,11 +141,16 @@ class StoreWatch:
     def probe(self) -> None:
         """Write to the store: one that is full, locked or read-only can be read, and still nothing is judged.
 
+        A SQLite file that was moved or deleted is written all the same, where nobody will find it.
+
         Raises
         ------
         StoreError
         """
         runtime = self.runtime
+        file = sqlite_file(runtime.store.engine.url)
+        if file is not None and not file.exists():
+            raise StoreError(f"store {file}: the file is gone; put it back, then restart the service")
         store.acquire(runtime.store, "store", runtime.owner, runtime.clock(), timedelta())
 
     def failed(self, error: StoreError) -> list[threading.Thread]:

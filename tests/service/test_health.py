@@ -262,6 +262,19 @@ def test_a_store_that_can_be_read_and_not_written_is_a_problem(service: Service)
     assert codes(service) == []
 
 
+def test_a_store_whose_file_is_gone_is_a_problem(service: Service, here: World) -> None:
+    deliveries, watch = Deliveries(service.runtime), StoreWatch(service.runtime)
+    file = here.folder / "rocmonitor.db"
+    file.rename(here.folder / "moved.db")
+    _deliver(deliveries, watch)
+    [problem] = service_health(service).problems
+    assert problem.code == "store-unwritable"
+    assert "rocmonitor.db: the file is gone; put it back" in str(problem)
+    (here.folder / "moved.db").rename(file)
+    _deliver(deliveries, watch)
+    assert codes(service) == []
+
+
 def test_an_error_of_the_question_is_raised() -> None:
     def fail() -> None:
         raise StoreError("gone")
