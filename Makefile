@@ -9,12 +9,11 @@ LINTERS := .venv-linters
 WAREHOUSES := .warehouses
 ORCHESTRATORS := .orchestrators
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-SERVED := tests/cli tests/sources tests/store tests/service tests/web tests/tracking tests/report tests/test_site.py tests/test_deploy.py tests/test_prometheus.py
 EXTRAS := [postgres,mysql,dask,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean
-.PHONY: format lock picture test-served test-lowest test-warehouses audit torture fuzz release test-images test-orchestrators nightly
+.PHONY: format lock picture test-lowest test-warehouses audit torture fuzz release test-images test-orchestrators nightly
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,11 +42,8 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 test: $(READY) ## Run the tests but for the slow ones: ten to fifteen minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
-test-served: $(READY) ## Run those of them that ask for servers, Spark or a browser
-	$(PYTEST) -m 'served and not slow' $(SERVED)
-
-test-slow: $(READY) ## Run the slow tests, and those that draw examples with four times as many
-	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'slow or hypothesis' tests
+test-slow: $(READY) ## Run slow tests, those that ask for servers, Spark or a browser, and more generated examples
+	HYPOTHESIS_PROFILE=full $(PYTEST) -m 'slow or served or hypothesis' tests
 
 check: $(READY) ## Check format, types, imports, migrations and the documentation
 	$(BIN)/ruff format --check .
