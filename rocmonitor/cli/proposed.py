@@ -80,6 +80,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         "challenger": roles.challenger,
         "label": roles.label,
         "labelled_at": roles.labelled_at,
+        "explain": list(roles.explain) or None,
     }
     environment = Environment(trim_blocks=True, keep_trailing_newline=True)
     environment.filters["yaml"] = _yaml

@@ -30,8 +30,10 @@ _NAMES: Mapping[str, str] = {
     "score": r"champion|score|prob|pred|^p$|^p_|_p$|risk",
     "label": r"label|target|outcome|^y$|default|fraud|churn|late|click|conver|bad",
     "challenger": r"challenger|candidate|shadow|_new$|_v2$",
-    "id": r"(^|_)(id|key|uuid|nr|no|number)$",
+    "id": r"(^|[_\W])(id|key|uuid|nr|no|number)$",
 }
+_MOST_VALUES, _MOST_GROUPS = 50, 4
+"""Values of a column that may explain a change, and such columns."""
 _POSITIVE = r"1|1\.0|true|t|yes|y|ja|j|bad|default(ed)?|fraud|late|churn(ed)?|click(ed)?|pos(itive)?|si|oui"
 _GERMAN_DAY, _COMMA = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}(.*)"), re.compile(r"[+-]?\d*,\d+")
 
@@ -46,6 +48,8 @@ class Roles:
     challenger, id, labelled_at : str or None
     decimal, date_format : str or None
         How text says numbers and days, where not as usual.
+    explain : tuple of str
+        Further columns of few values, which may explain a change.
     """
 
     time: str
@@ -56,11 +60,12 @@ class Roles:
     labelled_at: str | None = None
     decimal: str | None = None
     date_format: str | None = None
+    explain: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
         """The columns that are there, each once."""
-        found = (self.id, self.time, self.score, self.challenger, self.label, self.labelled_at)
+        found = (self.id, self.time, self.score, self.challenger, self.label, self.labelled_at, *self.explain)
         return [each for each in found if each is not None]
 
 
@@ -170,7 +175,17 @@ def find_roles(
         taken |= {"id": unique[0]} if unique else {}
     if "labelled_at" not in taken and len(late) == 1 and late[0] != time:
         taken["labelled_at"] = late[0]
-    return Roles(**taken, decimal="," if score in commas else None, date_format=formats.get(time))
+    groups = [
+        name
+        for name in rows.columns
+        if name not in (*taken.values(), *timed, *challengers) and 2 <= rows[name].nunique() <= _MOST_VALUES
+    ]
+    return Roles(
+        **taken,
+        decimal="," if score in commas else None,
+        date_format=formats.get(time),
+        explain=tuple(groups[:_MOST_GROUPS]),
+    )
 
 
 def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:

@@ -111,6 +111,7 @@ def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, 
         "loans", "loan_id", "scored_at", "PD Score", "bad",
     )  # fmt: skip
     assert columns.labelled_at == (None if kind == "german" else "outcome_date")
+    assert list(columns.explain) == ["region"]
     assert monitor.positive.label == ("ja" if kind == "german" else 1)
     assert monitor.window.every == timedelta(days=7)
     assert 40 <= monitor.labels.delay / timedelta(days=1) <= 60  # 95 % of Gamma(4, 6) days are below 46.5
@@ -138,6 +139,17 @@ def test_rows_too_few_for_a_window_are_joined(tmp_path, rocmonitor):
     rocmonitor("init", *write(table(weeks=100, a_week=120), tmp_path, "sqlite"))
     [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
     assert (monitor.window.every, monitor.window.pool) == (timedelta(days=7), 5)
+
+
+def test_two_models_are_reviewed(tmp_path, rocmonitor):
+    rows = table(weeks=40).rename(columns={"PD Score": "p_champion", "loan_id": "Fall-Nr"})
+    noise = np.random.default_rng(2).normal(0, 0.05, len(rows))
+    rocmonitor("init", *write(rows.assign(p_challenger=rows["p_champion"] + noise), tmp_path, "sqlite"))
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    assert (monitor.columns.id, monitor.columns.challenger) == ("Fall-Nr", "p_challenger")
+    assert "PROBLEM" not in rocmonitor("check").stdout
+    rocmonitor("run", code=3)  # the last window is low, by chance
+    assert "AUROC difference, average of these" in rocmonitor("review", "loans").stdout
 
 
 def test_low_scores_and_words_are_understood(tmp_path, rocmonitor):

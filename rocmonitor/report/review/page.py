@@ -132,10 +132,8 @@ def brief(review: Review, zone: ZoneInfo) -> str:
             lines.append(f"  Saved in {count(row['decisions'])} decisions: {saved} {unit} ({ends})")
         else:
             lines.append(f"  Cost at w {row['w']:.4g}, saved: {saved} ({ends})")
-    held = (
-        f"{len(review.caveats)} caveats, windows and tables: " if review.caveats else "Windows and tables: "
-    )
-    return "\n".join([*lines, f"{held}--explain; figures: --output review.html"])
+    caveats = f" and {len(review.caveats)} caveat{'s' * (len(review.caveats) > 1)}" if review.caveats else ""
+    return "\n".join([*lines, f"Windows, tables{caveats}: --explain; figures: --output review.html"])
 
 
 def text(review: Review, zone: ZoneInfo) -> str:
