@@ -238,10 +238,10 @@ class _Seen:
 def _answers(monitor: Monitor, seen: _Seen) -> Answers:
     """Return the answers to the three questions, as far as they are known."""
     found = Answers()
+    sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
     drawn = seen.drawn if seen.drawn is not None and counts_alarms(seen.drawn) else None
     if drawn is not None:
-        found.add("normal", normal(monitor, drawn.scenario.reference, drawn))
-    sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
+        found.add("normal", normal(monitor, drawn.scenario.reference, drawn, sizes))
     found.add("judged", judged(monitor, sizes, seen.last_counts))
     if seen.drawn is not None:
         found.add("alarms", alarms(monitor, drawn, seen.every, seen.early.values()))
