@@ -79,6 +79,7 @@ class Guard:
     ) -> None:
         self._connect, self._limits, self._ask = connect, limits, ask or ask_to_stop
         self._lock, self._settled, self._done = Lock(), Event(), Event()
+        self._attendant = Thread(target=self._attend, daemon=True, name="deadline")
         self._connection: Any = None
         self._failure: BaseException | None = None
         self._waiting_since = math.inf
@@ -94,7 +95,7 @@ class Guard:
         self._waiting_since = time.monotonic() + SECONDS_OF_WORK
 
     def __enter__(self) -> Self:
-        Thread(target=self._attend, daemon=True, name="deadline").start()
+        self._attendant.start()
         self._settled.wait(self._limits.connect)
         with self._lock:
             if not self._settled.is_set():
@@ -121,6 +122,8 @@ class Guard:
                 self._connection.close()
         finally:
             self._done.set()
+            # A thread that the end of the program stops keeps the connection, and DuckDB complains of a leak.
+            self._attendant.join(SECONDS_TO_STOP)
         if self.overdue is not None and isinstance(error, Exception):
             raise Overdue(self.overdue) from None
 

@@ -90,13 +90,10 @@ def _budgets(opened: Store, config: Config, now: datetime) -> list[dict[str, Any
 
 def _print_problems(health: Health) -> None:
     """Print what fails and what keeps the service from its work."""
-    from rocmonitor.wording.format import listed, one_line
+    from rocmonitor.wording.outages import in_status
 
     for outage in [] if health.seen is None else health.seen.outages:
-        where = "" if outage.place == "monitor" else f"{outage.place}: "
-        failing = [*outage.monitors, *(f"review of {name}" for name in outage.reviews)]
-        words = f"{where}{listed(failing) or 'deliveries'}: {one_line(outage.error, 500)}"
-        echo(f"fails since {outage.since:%Y-%m-%d %H:%M:%SZ}: {words}", err=True)
+        echo(in_status(outage), err=True)
     for problem in health.problems:
         if problem.code != "outbox-stuck":  # said above
             echo(f"PROBLEM: {problem}", err=True)

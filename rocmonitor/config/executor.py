@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from rocmonitor.config.values import FileName, Section, Variable
+from rocmonitor.config.values import FileName, Section, Variable, require_regular
 from rocmonitor.errors import ConfigError, quoted
 
 _MOST = 64
@@ -79,6 +79,7 @@ class Dask(Section):
         found = {}
         for key, name in {} if self.tls is None else dict(self.tls).items():
             path = folder / name
+            require_regular(path, f"executor.tls.{key}")
             try:
                 path.open("rb").close()
             except (OSError, ValueError) as error:

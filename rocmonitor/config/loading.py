@@ -12,11 +12,14 @@ from pydantic import ValidationError
 
 from rocmonitor.config import spelling
 from rocmonitor.config.models import Config
+from rocmonitor.config.values import NAME_PATTERN
 from rocmonitor.errors import ConfigError, printable, quoted, without_passwords
 from rocmonitor.rules import KINDS
 
 _ADDRESSES = ("url", "uri", "page", "runbook", "heartbeat", "store", "secret", "path")
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_MERGE = "tag:yaml.org,2002:merge"
+_MOST_MERGED = 100_000
 _DEEPEST, _MOST_VALUES = 50, 1_000_000
 _LONGEST = 2_000  # characters of one problem
 
@@ -84,37 +87,70 @@ class _Loader(yaml.SafeLoader):
     Keys that cannot be one and days that are in no calendar are reported with their line, too.
     """
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
-                raise yaml.constructor.ConstructorError(
-                    None,
-                    None,
-                    f"a key must be a plain value, not a {type(key).__name__}",
-                    key_node.start_mark,
-                )
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"{quoted(key)} comes twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._flat: dict[yaml.MappingNode, bool] = {}  # False while a mapping is being merged
+        self._merged = 0
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge the mappings that `<<` names into this one, whose own keys win; refuse equal keys."""
+        if node in self._flat:
+            if not self._flat[node]:
+                raise _refused("<< names a mapping that contains it", node)
+            return
+        self._flat[node] = False
+        own: dict[Any, tuple[yaml.Node, yaml.Node]] = {}
+        parents: list[yaml.MappingNode] | None = None
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                if parents is not None:
+                    raise _refused("<< comes twice; write <<: [*first, *second]", key_node)
+                parents = _parents(value_node)
+                continue
+            key = self._key(key_node)
+            if key in own:
+                raise _refused(f"{quoted(key)} comes twice", key_node)
+            own[key] = key_node, value_node
+        found = dict(own)
+        for parent in dict.fromkeys(parents or ()):
+            self.flatten_mapping(parent)
+            self._merged += len(parent.value)
+            if self._merged > _MOST_MERGED:
+                raise _refused("<< merges too many keys; write the values out", node)
+            for key_node, value_node in parent.value:
+                found.setdefault(self._key(key_node), (key_node, value_node))
+        node.value = list(found.values())
+        self._flat[node] = True
+
+    def _key(self, node: yaml.Node) -> Hashable:
+        key = self.construct_object(node, deep=True)
+        if not isinstance(key, Hashable):
+            raise _refused(f"a key must be a plain value, not a {type(key).__name__}", node)
+        return key
 
     def construct_day(self, node: yaml.ScalarNode) -> Any:
         try:
             return self.construct_yaml_timestamp(node)
         except ValueError as error:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"{node.value} is no date: {error}", node.start_mark
-            ) from None
+            raise _refused(f"{node.value} is no date: {error}", node) from None
 
     def fetch_flow_collection_start(self, kind: Any) -> None:
         """Stop at brackets that nest: reading on would take the square of their number."""
         if self.flow_level >= _DEEPEST:
             raise RecursionError
         super().fetch_flow_collection_start(kind)
+
+
+def _parents(node: yaml.Node) -> list[yaml.MappingNode]:
+    """Return the mappings that a `<<` names, the first of which wins."""
+    named = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    if any(not isinstance(one, yaml.MappingNode) for one in named):
+        raise _refused("<< must name a mapping (*name), or a list of them", node)
+    return list(named)
+
+
+def _refused(why: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, why, node.start_mark)
 
 
 _Loader.add_constructor(_TIMESTAMP, _Loader.construct_day)
@@ -188,9 +224,12 @@ def _without_monitor(raw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _first_causes(problems: Sequence[Any]) -> Iterator[Any]:
-    """Without "too few items" where the items are there, but wrong themselves."""
+    """Without "too few items" where the items are there, but wrong themselves; wrong names once."""
+    wrong_names = {problem["loc"][:-1] for problem in problems if problem["loc"][-1:] == ("[key]",)}
     for problem in problems:
         where = problem["loc"]
+        if where[0] == "monitors" and where[2:] == ("name",) and where[:2] in wrong_names:
+            continue
         if problem["type"] != "too_short" or not any(
             len(other["loc"]) > len(where) and other["loc"][: len(where)] == where for other in problems
         ):
@@ -199,14 +238,7 @@ def _first_causes(problems: Sequence[Any]) -> Iterator[Any]:
 
 def _told(problem: Any) -> str:
     """One pydantic problem as `dotted.path: rule; value`."""
-    where = [part if isinstance(part, str) and len(part) <= 100 else quoted(part) for part in problem["loc"]]
-    # A tagged union puts the tag into the path, where the file has no such key.
-    if "rules" in where and len(where) > (at := where.index("rules")) + 2:
-        del where[at + 2]
-    if where[0] == "sources" and where[2:3] and where[2] in ("database", "files", "spark"):
-        del where[2]
-    if where[0] == "executor" and where[1:2] and where[1] in ("processes", "dask"):
-        del where[1]
+    where = _path_of(problem["loc"])
     path, kind = ".".join(where), problem["type"]
     if kind == "extra_forbidden" or kind == "unexpected_keyword_argument":
         return f"{path}: {spelling.unknown_key(problem['loc'])}"
@@ -226,14 +258,34 @@ def _told(problem: Any) -> str:
     if kind == "too_short":
         return f"{path}: needs at least one {where[-1].removesuffix('s')}"
     message = problem["msg"].removeprefix("Value error, ")
-    if kind == "string_pattern_mismatch" and "https?" in problem["ctx"]["pattern"]:
-        message = "must be an address that starts with http:// or https://"
+    if kind == "string_pattern_mismatch":
+        message = _pattern(problem["ctx"]["pattern"]) or message
     # An address may hold a secret, and a section that is no mapping may be one.
     secret = any(word in path for word in _ADDRESSES) or path.endswith(("_env", "_file"))
     shown = "" if secret else _shown(problem["input"], message)
     limits = problem.get("ctx", {})
     advice = spelling.share(where[-1], problem["input"]) if 1 in (limits.get("lt"), limits.get("le")) else ""
     return f"{path}: {message}{shown}{advice}"
+
+
+def _path_of(loc: Sequence[Any]) -> list[str]:
+    """Return the keys that lead to a problem, as in the file."""
+    where = [part if isinstance(part, str) and len(part) <= 100 else quoted(part) for part in loc]
+    # A tagged union puts the tag into the path, where the file has no such key.
+    if "rules" in where and len(where) > (at := where.index("rules")) + 2:
+        del where[at + 2]
+    if where[0] == "sources" and where[2:3] and where[2] in ("database", "files", "spark"):
+        del where[2]
+    if where[0] == "executor" and where[1:2] and where[1] in ("processes", "dask"):
+        del where[1]
+    return where[:-1] if where[-1] == "[key]" else where
+
+
+def _pattern(pattern: str) -> str:
+    """Return what a pattern asks for, in words."""
+    if pattern == NAME_PATTERN:
+        return "a name may have only the letters A to Z and a to z, digits, and _ . -"
+    return "must be an address that starts with http:// or https://" if "https?" in pattern else ""
 
 
 def _shown(value: object, message: str) -> str:

@@ -22,6 +22,7 @@ from rocmonitor.config.values import (
     Zone,
     beside,
     host_and_port,
+    require_regular,
     written,
 )
 from rocmonitor.errors import ConfigError, quoted
@@ -299,8 +300,10 @@ def _read(name: str, variable: str | None, file: str | None, folder: Path) -> st
         if not value:
             raise ConfigError(f"{name}_env: the environment variable {variable} is not set; export it")
         return value
+    path = folder / (file or "")
+    require_regular(path, f"{name}_file")
     try:
-        value = (folder / (file or "")).read_text().strip()
+        value = path.read_text(encoding="utf-8-sig").strip()  # Windows writes a byte order mark
     except OSError as error:
         raise ConfigError(f"{name}_file: cannot read the file named there: {error.strerror}") from None
     except ValueError:  # no text, or a name that no file can have

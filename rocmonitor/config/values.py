@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from rocmonitor.errors import quoted
+from rocmonitor.errors import ConfigError, quoted
 from rocmonitor.policy.windows import Length, Months
 
 
@@ -157,6 +158,22 @@ def _file_name(name: str) -> str:
     return name
 
 
+def require_regular(path: Path, key: str) -> None:
+    """Refuse a pipe, a device or a folder, of which the first two would be read without an end.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        kind = path.stat().st_mode
+    except (OSError, ValueError):  # the attempt to read it says why
+        return
+    if not stat.S_ISREG(kind):
+        what = "a folder" if stat.S_ISDIR(kind) else "a pipe or device"
+        raise ConfigError(f"{key}: cannot read the file named there: it is {what}; name a regular file")
+
+
 def _address(value: str) -> str:
     host, colon, port = value.rpartition(":")
     if not host or not colon or not port.isascii() or not port.isdigit() or not int(port) < 2**16:
@@ -198,7 +215,8 @@ WindowLength = Annotated[
 WallTime = Annotated[datetime, BeforeValidator(_wall_time)]
 Zone = Annotated[ZoneInfo, BeforeValidator(_zone)]
 Cron = Annotated[str, AfterValidator(_cron)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100)]
+NAME_PATTERN = r"^[A-Za-z0-9_.-]+$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://\S+$")]
 Text = Annotated[str, Field(min_length=1)]
 Column = Annotated[str, Field(min_length=1)]

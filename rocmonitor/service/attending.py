@@ -72,5 +72,5 @@ def one_line(text: str) -> str:
     """
     line = " ".join(text.split())
     if len(line) > _LONGEST_NOTE or not line.isprintable():
-        raise ConfigError(f"a name and a note take up to {_LONGEST_NOTE} printable characters")
+        raise ConfigError(f"A name and a note take up to {_LONGEST_NOTE} printable characters")
     return line

@@ -474,15 +474,22 @@ def _require_lines(
 
 def _misfits(kinds: Mapping[str, Kind], surveys: Sequence[_Survey]) -> Iterator[Caveat]:
     for column, kind in kinds.items():
-        known = [survey.cells[column] for survey in surveys if column in survey.cells]
+        known = {survey.file.name: survey.cells[column] for survey in surveys if column in survey.cells}
         tested = "number" if kind == "whole" else kind
-        count = sum(each["cells"] - each[tested] for each in known)
-        if count:
-            shown = sorted({repr(cell) for each in known for cell in each[f"no {tested}"] or ()})
-            what = "times" if kind in _CLOCKS else "numbers"
-            yield Caveat(
-                "cells-unreadable", count=count, column=column, kind=what, examples=shown[:_EXAMPLES]
-            )
+        unread = {name: each["cells"] - each[tested] for name, each in known.items()}
+        if not any(unread.values()):
+            continue
+        shown = sorted({repr(cell) for each in known.values() for cell in each[f"no {tested}"] or ()})
+        worst = max((name for name in unread if unread[name]), key=lambda it: unread[it] / known[it]["cells"])
+        yield Caveat(
+            "cells-unreadable",
+            count=sum(unread.values()),
+            column=column,
+            kind="times" if kind in _CLOCKS else "numbers",
+            examples=shown[:_EXAMPLES],
+            file=worst,
+            in_file=[unread[worst], known[worst]["cells"]],
+        )
 
 
 def _odd_lines(rejected: Mapping[str, Mapping[int, str]]) -> Iterator[Caveat]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import html
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 
 if TYPE_CHECKING:
@@ -31,12 +34,12 @@ class Result:
     A result is shown by three things it declares: `_estimate` names the field that ``format(result, ".3f")``
     formats, `_draw` draws it with the functions of `rocmonitor.stats.plotting`, and `_flat` says that a few
     rows are drawn, so that new axes are low ones. What it does not declare is refused with a TypeError.
-    `_nested` names the fields that are results themselves.
+    `_unstored` says why `from_dict` cannot restore a result whose `to_dict` leaves fields out.
     """
 
     _estimate: ClassVar[str | None] = None
     _flat: ClassVar[bool] = False
-    _nested: ClassVar[Mapping[str, type[Result]]] = {}
+    _unstored: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         # A dataclass writes a __repr__ with every number of every array, unless its class body has one.
@@ -56,11 +59,29 @@ class Result:
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Return the result that was stored as `to_dict` gives it; other entries are passed over.
 
-        For results of numbers, strings and tuples. An entry that is absent takes its default.
+        Fields are read by their annotations: arrays, tuples, results and caveats come back as such. An entry
+        that is absent takes its default.
+
+        Raises
+        ------
+        InputError
+            An entry without a default is absent, or does not fit its field.
         """
-        given = {f.name: _read(plain[f.name], f.type) for f in fields(cls) if f.name in plain}
-        nested = {name: of.from_dict(given[name]) for name, of in cls._nested.items() if given.get(name)}
-        return cls(**given | nested)
+        given = {}
+        for name, reader in _readers(cls).items():  # type: ignore[arg-type]
+            if name not in plain:
+                continue
+            try:
+                given[name] = reader(plain[name])
+            except InputError:
+                raise
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                raise InputError(f"{cls.__name__}.{name} cannot be restored: it does not fit") from None
+        absent = [f.name for f in fields(cls) if f.name not in given and _is_required(f)]
+        if absent:
+            why = cls._unstored or f"the data have no {absent[0]}"
+            raise InputError(f"{cls.__name__} cannot be restored: {why}")
+        return cls(**given)
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the result, intervals included; matplotlib is imported here.
@@ -154,10 +175,49 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def _read(value: Any, annotation: object) -> Any:
-    """Return the inverse of `_plain` for a field whose annotation is text, as under ``from __future__``."""
-    if "Caveat" in str(annotation):
-        return tuple(Caveat.from_dict(item) for item in value)
-    if isinstance(value, list):
-        return tuple(tuple(item) if isinstance(item, list) else item for item in value)
-    return float(value) if value in ("inf", "-inf") else value
+_Reader = Callable[[Any], Any]
+"""The inverse of `_plain` for one kind of field."""
+
+
+@cache
+def _readers(cls: type[Result]) -> dict[str, _Reader]:
+    """Return the reader of each field."""
+    hints = get_type_hints(cls)
+    return {field.name: _reader(hints[field.name]) for field in fields(cls)}
+
+
+def _reader(annotation: Any) -> _Reader:
+    """Return the inverse of `_plain` for a field with this annotation."""
+    origin, of = get_origin(annotation), get_args(annotation)
+    if origin is np.ndarray:
+        (dtype,) = get_args(of[1])
+        return lambda value: np.array(value, dtype=dtype)
+    if origin is tuple:
+        return _tuple_reader(of)
+    if origin in (UnionType, Union):
+        kinds = [_reader(one) for one in of if one is not NoneType]
+        if len(kinds) == 1:
+            return lambda value: None if value is None else kinds[0](value)
+    if isinstance(annotation, type) and issubclass(annotation, Result | Caveat):
+        return annotation.from_dict
+    return _number if annotation is float else _as_stored
+
+
+def _tuple_reader(of: Sequence[Any]) -> _Reader:
+    if of[-1] is Ellipsis:
+        each = _reader(of[0])
+        return lambda value: tuple(each(item) for item in value)
+    parts = [_reader(one) for one in of]
+    return lambda value: tuple(part(item) for part, item in zip(parts, value, strict=True))
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, str) else value
+
+
+def _as_stored(value: Any) -> Any:
+    return value
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING

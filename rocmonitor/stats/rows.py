@@ -66,6 +66,13 @@ def valid_scores(y_score: ArrayLike, name: str) -> Floats:
             f"{name} must be finite: {bad} of {len(scores)} scores are NaN or infinite; "
             "set those rows aside first"
         )
+    if values.dtype.kind == "f" and values.dtype.itemsize > scores.dtype.itemsize:
+        merged = len(np.unique(values)) - len(np.unique(scores))
+        if merged:
+            raise InputError(
+                f"{name} holds {values.dtype} scores of which float64 would merge {merged:,} with others; "
+                "rescale or rank them first"
+            )
     return scores
 
 

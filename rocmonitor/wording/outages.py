@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.outages import EXECUTOR, MLFLOW, STORE, Notice
+from rocmonitor.policy.outages import EXECUTOR, MLFLOW, STORE, Notice, Outage
 from rocmonitor.wording.format import count, instant, listed, one_line
 
 FEW_NAMES, MOST_NAMES = 3, 20
@@ -26,17 +26,36 @@ def subject(notice: Notice) -> str:
     >>> subject(Notice(outage=1, place="source:dwh", phase="began", since=at, at=at, error="", lasting=True))
     'source dwh'
     """
-    kind, _, name = notice.place.partition(":")
-    if kind == MLFLOW:
-        return "MLflow"
-    if kind in (STORE, EXECUTOR):
-        return kind
-    if name:
-        return f"{kind} {name}"
+    if notice.place != "monitor":
+        return place_name(notice.place)
     if not notice.unjudged and notice.unreviewed:
         alone = len(notice.unreviewed) == 1
         return f"review of {notice.unreviewed[0] if alone else count(len(notice.unreviewed), 'monitor')}"
     return notice.unjudged[0] if len(notice.unjudged) == 1 else count(len(notice.unjudged), "monitor")
+
+
+def place_name(place: str) -> str:
+    """Return what fails, where that is no monitor.
+
+    Examples
+    --------
+    >>> place_name("source:dwh"), place_name("mlflow")
+    ('source dwh', 'MLflow')
+    """
+    kind, _, name = place.partition(":")
+    if kind == MLFLOW:
+        return "MLflow"
+    return f"{kind} {name}" if name else kind
+
+
+def in_status(outage: Outage) -> str:
+    """Return an outage in one line: what fails, since when, and the error."""
+    failing = [*outage.monitors, *(f"review of {name}" for name in outage.reviews)]
+    what = listed(failing) if outage.place == "monitor" else place_name(outage.place)
+    verb = "have" if outage.place == "monitor" and len(failing) > 1 else "has"
+    if outage.place != "monitor":  # names of monitors stay as they are
+        what = f"{what[0].upper()}{what[1:]}"
+    return f"{what} {verb} failed since {outage.since:%Y-%m-%d %H:%M:%SZ}: {one_line(outage.error, 500)}"
 
 
 def effect(notice: Notice, *, named: bool = False) -> str:

@@ -106,12 +106,28 @@ def test_small_windows_are_a_warning_with_what_helps(here, rocmonitor):
     told = " ".join(rocmonitor("check", code=4).stdout.split())
     assert "WARNING: 20 of the 20 windows of the reference have fewer than 200 positives" in told
     assert "pool: 2 in window puts up to 2 together until they are enough" in told
+    assert "in the reference" in told
+    assert "shows in" not in told
+
+
+def test_advice_on_small_windows_counts_windows_and_not_the_parts_of_the_reference(here, rocmonitor):
+    """20 weeks in 10 parts: a window has about 160 positives, a part twice as many."""
+    path = here.folder / "rocmonitor.yaml"
+    for least, advice in (("200", "pool: 2"), ("400", "pool: 3")):
+        here.configure(window=until("2026-06-08"), min_per_class=least)
+        text = path.read_text("utf-8")
+        path.write_text(text.replace("to: 2026-05-25}", "to: 2026-05-25, windows: 10}"), "utf-8")
+        told = " ".join(rocmonitor("check", code=4).stdout.split())
+        assert "WARNING: windows of 7d have about 1" in told
+        assert f"positives, as the reference shows, and {least} are needed (min_per_class)" in told
+        assert f"{advice} in window puts up to {advice[-1]} together" in told
+        assert "shows in" not in told
 
 
 def test_rules_that_see_no_less_than_a_collapse_are_a_warning(here, rocmonitor):
     here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.55}]")
     told = " ".join(rocmonitor("check", code=4).stdout.split())
-    assert "WARNING: a single window shows no less than a collapse of the model: take longer windows" in told
+    assert "WARNING: only a collapse of the model would show in one window: take longer windows" in told
 
 
 def test_alarms_more_than_once_a_month_are_a_warning(here, rocmonitor):

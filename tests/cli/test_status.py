@@ -68,7 +68,9 @@ def test_a_source_that_fails_is_an_error(here, rocmonitor):
     rocmonitor("run", code=5)
     done = rocmonitor("status", code=5)
     assert "✕ error  credit" in done.stdout
-    assert re.search(r"fails since .*Z: source:here: credit: .*source\.db", done.stderr)
+    assert re.search(
+        r"(?m)^Source here has failed since .*Z: sources\.here\.url_env: .*source\.db", done.stderr
+    )
     [outage] = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]["outages"]
     assert (outage["place"], outage["monitors"]) == ("source:here", ["credit"])
 

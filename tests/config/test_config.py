@@ -1,6 +1,7 @@
 """The configuration: everything that api.md shows is read, and every problem is told at once."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -534,6 +535,103 @@ def test_secrets_come_from_the_environment_or_a_file(load, tmp_path, monkeypatch
         known.channels["ops"].read(tmp_path)
     (tmp_path / "ops.url").write_text("json://localhost\n")
     assert known.channels["ops"].read(tmp_path) == "json://localhost"
+
+
+def test_a_file_of_windows_has_a_byte_order_mark(load, tmp_path):
+    known = load(
+        FULL.replace("channels: {ops: {url_env: OPS_APPRISE_URL}}", "channels: {ops: {url_file: ops.url}}")
+    )
+    (tmp_path / "ops.url").write_bytes(b"\xef\xbb\xbfjson://localhost\r\n")
+    assert known.channels["ops"].read(tmp_path) == "json://localhost"
+
+
+@pytest.mark.parametrize(
+    ("section", "read"),
+    [
+        ("heartbeat: {url_file: x}", lambda known, folder: known.heartbeat.read(folder)),
+        ("webhook: {secret_file: x}", lambda known, folder: known.webhook.read(folder)),
+        (
+            "executor: {kind: dask, address_env: A, tls: {ca_file: x, cert_file: x, key_file: x}}",
+            lambda known, folder: known.executor.files(folder),
+        ),
+    ],
+)
+def test_a_pipe_or_a_device_is_not_read(load, tmp_path, section, read):
+    """Opening a pipe to which nobody writes would wait for ever."""
+    known = load(f"{FULL}{section}\n")
+    key = r"(heartbeat\.url|webhook\.secret|executor\.tls\.ca)_file: cannot read the file named there"
+    os.mkfifo(tmp_path / "x")
+    with pytest.raises(ConfigError, match=f"^{key}: it is a pipe or device; name a regular file"):
+        read(known, tmp_path)
+    (tmp_path / "x").unlink()
+    (tmp_path / "x").symlink_to("/dev/zero")
+    with pytest.raises(ConfigError, match="it is a pipe or device"):
+        read(known, tmp_path)
+    (tmp_path / "x").unlink()
+    (tmp_path / "x").mkdir()
+    with pytest.raises(ConfigError, match="it is a folder"):
+        read(known, tmp_path)
+
+
+def test_a_name_with_other_characters_is_refused_once_and_in_words(load):
+    with pytest.raises(ConfigError) as wrong:
+        load(FULL.replace("credit-default:", '"credit default":'))
+    said = [line for line in str(wrong.value).splitlines() if "name" in line]
+    assert len(said) == 1
+    rule = "a name may have only the letters A to Z and a to z, digits, and _ . -; it is 'credit default'"
+    assert said[0].endswith(f"monitors.credit default: {rule}")
+
+
+def test_merge_keys_are_merged_as_yaml_1_1_says(load, tmp_path):
+    text = """
+sources: {here: &here {url: "sqlite:///scored.db", max_rows: 5}, there: {<<: *here, max_rows: 7}}
+monitors:
+  first: &first
+    source: here
+    query: "SELECT * FROM scored WHERE at >= :start AND at < :end"
+    columns: {time: at, label: y, champion: p}
+    model: {name: credit, version: 1}
+    window: &window {every: 7d, label_delay: 1d}
+    reference: {from: 2026-01-05, to: 2026-03-02}
+    rules: [{kind: forecast}]
+  second:
+    <<: *first
+    source: there
+    window: {<<: [{label_delay: 2d}, *window], every: 14d}
+  third: {source: there, <<: *first}
+"""
+    known = load(text)
+    assert (known.sources["there"].max_rows, known.sources["there"].url) == (7, known.sources["here"].url)
+    assert list(known.monitors) == ["first", "second", "third"]
+    second = known.monitors["second"]
+    assert (second.name, second.source, second.query) == ("second", "there", known.monitors["first"].query)
+    assert (second.window.every, second.window.label_delay) == (timedelta(days=14), timedelta(days=2))
+    assert known.monitors["third"].source == "there"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x: &x {a: 1}\ny: {<<: *x, b: 1, b: 2}", "'b' comes twice, line 2, column 19"),
+        ("x: &x {a: 1, a: 2}\ny: {<<: *x}", "'a' comes twice, line 1"),
+        ("x: &x {a: 1}\ny: {<<: *x, <<: *x}", "<< comes twice; write <<: [*first, *second], line 2"),
+        ("y: {<<: 3}", "<< must name a mapping (*name), or a list of them, line 1"),
+        ("y: {<<: [{a: 1}, 3]}", "<< must name a mapping (*name), or a list of them, line 1"),
+        ("y: &y {<<: *y}", "<< names a mapping that contains it, line 1"),
+        ("x: &x {typo: 1}\nsources: {a: {<<: *x}}", "sources.a.typo: unknown key"),
+        (
+            "".join(
+                f"x{n}: &x{n} {{<<: *x{n - 1}, k{n}: 1}}\n" if n else "x0: &x0 {k: 1}\n" for n in range(600)
+            ),
+            "<< merges too many keys; write the values out",
+        ),
+    ],
+)
+def test_merge_keys_that_cannot_be(load, text, says):
+    with pytest.raises(ConfigError) as wrong:
+        load(text)
+    assert says in str(wrong.value)
+    assert "tag:yaml" not in str(wrong.value)
 
 
 def test_the_address_of_the_heartbeat_stays_outside(load, tmp_path, monkeypatch):

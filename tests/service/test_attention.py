@@ -90,7 +90,10 @@ def test_the_commands(here: World) -> None:
         (("mute", "credit", "--until", "2020-01-01"), "is over"),
         (("mute", "credit", "--until", "tomorrow"), "--until must be a date or time"),
         (("mute", "nobody", "--for", "2d"), "no monitor 'nobody'"),
-        (("mute", "credit", "--for", "2d", "--note", "x" * 201), "up to 200 printable"),
+        (
+            ("mute", "credit", "--for", "2d", "--note", "x" * 201),
+            "A name and a note take up to 200 printable",
+        ),
         (("acknowledge", "credit"), "no alarm that could be acknowledged"),
     ],
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from scenario import World, until, week
@@ -16,9 +17,10 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError, StoreError
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.service import checking
-from rocmonitor.service.checking import forecast_alarms, joined, reference_checks
+from rocmonitor.service.checking import answers, forecast_alarms, joined, reference_checks
 from rocmonitor.service.checking.outside import account_lines
 from rocmonitor.stats import AucResult
+from rocmonitor.stats.coming import Rate
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
@@ -567,3 +569,24 @@ def test_check_names_a_reference_week_far_from_the_others_and_what_it_does(here)
 def checked_with(here, **changes):
     here.configure(**changes)
     return checked(here)
+
+
+@pytest.mark.parametrize(
+    ("low", "expected", "high", "says"),
+    [
+        (0.0, 0.02, 0.04, "hardly any false alarms (under 0.05 a year)"),
+        (0.0, 0.02, 0.3, "hardly any false alarms (under 0.05 a year); up to 0.3 are possible"),
+        (0.0, 0.4, 2.0, "about 0.4 false alarms a year (0 to 2)"),
+        (0.5, 1.0, 2.0, "about 1 false alarm a year (0.5 to 2)"),
+    ],
+)
+def test_false_alarms_in_words(here, monkeypatch, low, expected, high, says):
+    monitor = config.load(here.folder / "rocmonitor.yaml").monitors["credit"]
+    rate = Rate(expected=expected, low=low, high=high)
+    monkeypatch.setattr(answers, "false_alarms", lambda *_: rate)
+    early = [SimpleNamespace(warnings_a_year=0.001)]
+    said, doubts = answers.alarms(monitor, SimpleNamespace(), timedelta(days=7), early)
+    assert said == f"{says}, and hardly any false warnings (under 0.05 a year) before the labels"
+    assert doubts == []
+    said, _ = answers.alarms(monitor, None, timedelta(days=7), [SimpleNamespace(warnings_a_year=0.6)])
+    assert said == "about 0.6 false warnings a year, before the labels"

@@ -125,3 +125,42 @@ def test_a_folder_without_files_ends_with_5_and_a_wrong_query_with_2(here: World
     )
     said = rocmonitor("check", "--explain", code=2)
     assert "monitors.credit.query: " in said.stdout + said.stderr
+
+
+def test_check_warns_of_a_file_whose_dates_are_written_otherwise(two_weeks: World) -> None:
+    here = two_weeks
+    rocmonitor = Rocmonitor(here.folder)
+    path = configured(here, FILES, window="{every: 7d, label_delay: 2d, end: 2026-06-08}")
+    lake = here.folder / "lake"
+    for number in range(22):
+        file = exported(here, number)
+        rows = parquet.read_table(file).to_pandas()
+        rows["scored_at"] = rows.scored_at.dt.strftime("%Y-%m-%d %H:%M:%S")
+        rows.to_csv(file.with_suffix(".csv"), index=False)
+        file.unlink()
+    assert "cannot be read" not in rocmonitor("check").stdout
+    head, *lines = (lake / "21.csv").read_text("utf-8").splitlines()
+    at = head.split(",").index("scored_at")
+
+    def german(line: str, number: int) -> str:
+        cells = line.split(",")
+        year, month, day = cells[at][:10].split("-")
+        return ",".join([str(9_000_000 + number), *cells[1:at], f"{day}.{month}.{year}", *cells[at + 1 :]])
+
+    written = [german(line, number) for number, line in enumerate(lines[:120])]
+    (lake / "late.csv").write_text("\n".join([head, *written]), "utf-8")
+    said = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert said.count("WARNING") == 1
+    assert "WARNING: 120 of 120 times in " in said
+    assert "late.csv cannot be read (column scored_at, such as '" in said
+    assert "their rows are in no window: set sources.here.date_format to the way they are written" in said
+    path.write_text(
+        path.read_text("utf-8").replace("timezone: UTC}}", "timezone: UTC, date_format: '%d.%m.%Y'}}")
+    )
+    assert "cannot be read" not in rocmonitor("check").stdout
+    # One cell in a hundred or fewer is told by --explain alone.
+    (lake / "late.csv").write_text(
+        "\n".join([head, *lines, german(lines[0], 1).replace("202", "x")]), "utf-8"
+    )
+    assert "cannot be read" not in rocmonitor("check").stdout
+    assert "1 cell of the column scored_at is no times" in rocmonitor("check", "--explain").stdout

@@ -153,3 +153,24 @@ def test_what_connects_too_late_is_closed() -> None:
         pass
     may_connect.set()
     assert was_closed.wait(10)
+
+
+def test_no_thread_holds_a_connection_that_was_given_back() -> None:
+    """One that the end of the program met made DuckDB complain of leaked instances."""
+
+    class Connection:
+        driver_connection = None
+
+        @property
+        def connection(self) -> Connection:
+            return self
+
+        def close(self) -> None:
+            pass
+
+    before, left = set(threading.enumerate()), 0
+    for _ in range(200):
+        with Guard(Connection, Limits(connect=5, silence=60)):
+            pass
+        left += len(set(threading.enumerate()) - before)
+    assert left == 0

@@ -1,10 +1,15 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib import pyplot
+from stats.pictures import every_picture
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.stats import AucResult, ForecastInterval, Sample, auc, forecast_interval
+from rocmonitor.errors import InputError
+from rocmonitor.stats import AucResult, ForecastInterval, RocCurve, Sample, auc, forecast_interval
+from rocmonitor.stats.result import Result
 from rocmonitor.wording.caveats import forecast, statistics
 
 
@@ -27,6 +32,47 @@ def test_an_infinite_value_is_read_back():
     result = AucResult(auc=0.5, se=float("inf"), n_pos=1, n_neg=1, method="delong")
     assert result.to_dict()["se"] == "inf"
     assert AucResult.from_dict(stored(result)).se == float("inf")
+
+
+RESULTS = {name: result for name, result in every_picture().items() if isinstance(result, Result)}
+UNSTORED = {"BootstrapAucResult": "resamples are not stored", "AucBounds": "weights are not stored"}
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS.keys() - UNSTORED.keys()))
+def test_a_restored_result_is_shown_as_before(name):
+    result = RESULTS[name]
+    again = type(result).from_dict(json.loads(json.dumps(result.to_dict())))
+    assert json.dumps(again.to_dict()) == json.dumps(result.to_dict())
+    assert (str(again), repr(again)) == (str(result), repr(result))
+    assert again._repr_html_() == result._repr_html_()
+    again.plot()
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("name", UNSTORED)
+def test_a_result_that_is_not_stored_whole_says_so(name):
+    result = RESULTS[name]
+    with pytest.raises(InputError, match=f"{name} cannot be restored: its {UNSTORED[name]}"):
+        type(result).from_dict(result.to_dict())
+
+
+def test_arrays_are_restored_read_only_with_their_types():
+    curve = RESULTS["RocCurve"]
+    again = RocCurve.from_dict(stored(curve))
+    for field in ("threshold", "tpr", "fp"):
+        read, before = getattr(again, field), getattr(curve, field)
+        assert (read.dtype, read.tolist()) == (before.dtype, before.tolist())
+        assert not read.flags.writeable
+    assert np.isinf(again.threshold).any()
+
+
+def test_what_does_not_fit_is_refused_in_a_sentence():
+    plain = stored(RESULTS["RocCurve"])
+    with pytest.raises(InputError, match=r"^RocCurve\.tpr cannot be restored: it does not fit$"):
+        RocCurve.from_dict(plain | {"tpr": ["x"]})
+    del plain["tpr"]
+    with pytest.raises(InputError, match=r"^RocCurve cannot be restored: the data have no tpr$"):
+        RocCurve.from_dict(plain)
 
 
 EXAMPLES = [

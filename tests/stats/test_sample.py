@@ -173,6 +173,7 @@ def test_bad_labels(y, message):
         (np.array([1, 2, 3j]), "y_score must be numbers, not complex128"),
         (pd.to_datetime(["2026-01-01"] * 3), "y_score must be numbers, not datetime64"),
         ([2**53 + 1, 2**53, 1], r"integers beyond 2\*\*53"),
+        (1 + np.array([0, 1e-19, 1], dtype=np.longdouble), "float64 would merge 1 with others"),
         ([[0.1, 0.2, 0.3]], r"y_score must be one-dimensional; its shape is \(1, 3\)"),
         ([], "y_true has 3, y_score has 0"),
     ],

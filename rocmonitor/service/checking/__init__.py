@@ -62,7 +62,14 @@ from rocmonitor.service.checking.reference_checks import (
     useless,
     window_levels,
 )
-from rocmonitor.service.checking.timing import first_due, impossible, left_out, newest_with_rows, read_as
+from rocmonitor.service.checking.timing import (
+    first_due,
+    impossible,
+    left_out,
+    newest_with_rows,
+    read_as,
+    unreadable,
+)
 from rocmonitor.service.checking.words import Doubt
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
@@ -215,6 +222,7 @@ class _Seen:
     """The results of a monitor's earlier sections, for the later ones."""
 
     joined: JoinedReference | None = None
+    unreadable: Sequence[Doubt] = ()
     last: Sample | None = None
     last_counts: tuple[Window, LabelCounts] | None = None
     past_counts: Sequence[tuple[Window, LabelCounts]] = ()
@@ -230,10 +238,10 @@ class _Seen:
 def _answers(monitor: Monitor, seen: _Seen) -> Answers:
     """Return the answers to the three questions, as far as they are known."""
     found = Answers()
+    sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
     drawn = seen.drawn if seen.drawn is not None and counts_alarms(seen.drawn) else None
     if drawn is not None:
-        found.add("normal", normal(monitor, drawn.scenario.reference, drawn))
-    sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
+        found.add("normal", normal(monitor, drawn.scenario.reference, drawn, sizes))
     found.add("judged", judged(monitor, sizes, seen.last_counts))
     if seen.drawn is not None:
         found.add("alarms", alarms(monitor, drawn, seen.every, seen.early.values()))
@@ -290,6 +298,8 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
     lines += [*read_as(monitor, batch), *map(str, rows.caveats)]
+    seen.unreadable = list(unreadable(monitor, rows.caveats))
+    lines += seen.unreadable
     return [*lines, *small_segments(batch.segments, monitor.min_per_class)]
 
 
@@ -331,6 +341,8 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
     seen.every = usual_length(monitor, windows, total)
     if now < references.complete_at(monitor):
         lines.append("its labels are not all due yet; until then every run computes it anew")
+    if rows and not seen.unreadable:
+        lines += unreadable(monitor, rows[-1].caveats)
     paired = seen.past_counts = list(zip(windows, counts, strict=True))
     lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
     return [*lines, *_served(monitor, levels, paired, rows, seen)]

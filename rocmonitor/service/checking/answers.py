@@ -27,6 +27,7 @@ from rocmonitor.wording.format import count, listed
 STAYS = 0.05
 """The drop that stays whose time is told."""
 
+_HARDLY = 0.05  # a year
 _MOST_FALSE = 12.0  # a year: more than one a month
 _MOST_SMALL = 0.1  # share of windows that cannot be judged
 _MOST_POOLED = 12
@@ -54,12 +55,22 @@ class Answers:
         self.doubts += doubts
 
 
-def normal(monitor: Monitor, reference: Reference, drawn: Simulation) -> tuple[str, list[Doubt]]:
-    """Return the range that will be normal, and which drops it lets be seen."""
+def normal(
+    monitor: Monitor, reference: Reference, drawn: Simulation, sizes: Sequence[tuple[int, int]] = ()
+) -> tuple[str, list[Doubt]]:
+    """Return the range that will be normal, and the drops that show.
+
+    Parameters
+    ----------
+    sizes : sequence of pairs of int
+        As `reference` of `judged`; no drop is named if no such window could be judged.
+    """
     found = next(iter(reference.forecasts.values()), None)
     auc = drawn.scenario.auc.auc
     range_ = f"AUROC {_range(found.low, found.high)}; " if found is not None else "AUROC "
     line, doubts, drops = f"{range_}{auc:.3f} in the reference", list[Doubt](), list[str]()
+    if sizes and all(min(each) < monitor.min_per_class for each in _as_windows(monitor, sizes)):
+        return line, doubts
     seen, alarm = single_window_drop(drawn, power=POWER), monitor.alarm.policy()
     if seen is not None and seen[1] > 0:
         which = "the first window" if alarm.after == 1 else "a single window"
@@ -73,7 +84,7 @@ def normal(monitor: Monitor, reference: Reference, drawn: Simulation) -> tuple[s
     if wide and (drawn.limits or not without_chart(drawn.scenario)):
         doubts.append(
             Doubt(
-                "a single window shows no less than a collapse of the model: take longer windows "
+                "only a collapse of the model would show in one window: take longer windows "
                 "(window.every), a longer reference, or rule lasting, which adds windows up"
             )
         )
@@ -107,6 +118,7 @@ def judged(
     """
     least = monitor.min_per_class
     small = [min(each) < least for each in reference]
+    windows = _as_windows(monitor, reference)
     line = f"{window_length(monitor)}, {written(monitor.window.label_delay)} after the end of each"
     many, of = sum(small), f"{count(len(small), 'window')} of the reference"
     if reference and not many:
@@ -114,7 +126,9 @@ def judged(
     if last is not None:
         sizes = f"{count(last[1].n_pos, 'positive')} and {count(last[1].n_neg, 'negative')}"
         line += f"; the last window has {sizes}"
-    if not many:
+    if windows is not reference and sum(min(each) < least for each in windows) > _MOST_SMALL * len(windows):
+        return line, [_too_short(monitor, windows)]
+    if not many or windows is not reference:
         return line, []
     empty = sum(not any(each) for each in reference)
     if empty > many / 2:
@@ -127,16 +141,39 @@ def judged(
     if many <= _MOST_SMALL * len(small):
         return f"{line}; {said}", []
     return line, [
-        Doubt(f"{said} (min_per_class): such windows cannot be judged{_what_helps(monitor, reference)}")
+        Doubt(f"{said} (min_per_class): such windows cannot be judged{_what_helps(monitor, windows)}")
     ]
 
 
-def _what_helps(monitor: Monitor, reference: Sequence[tuple[int, int]]) -> str:
+def _as_windows(monitor: Monitor, reference: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Return the labels of windows as long as the monitor's: the reference may be cut into other parts."""
+    parts = monitor.reference.windows
+    if parts is None or monitor.joining is not None:
+        return reference
+    period = monitor.reference_period
+    share = monitor.window.length / ((period.end - period.start) / parts)
+    return [(round(share * pos), round(share * neg)) for pos, neg in reference]
+
+
+def _too_short(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> Doubt:
+    pos, neg = (sum(each) / len(windows) for each in zip(*windows, strict=True))
+    kind, mean = ("positives", pos) if pos <= neg else ("negatives", neg)
+    return Doubt(
+        f"windows of {written(monitor.window.every)} have about {mean:,.0f} {kind}, as the reference shows, "
+        f"and {monitor.min_per_class:,} are needed (min_per_class): such windows cannot be judged"
+        f"{_what_helps(monitor, windows)}"
+    )
+
+
+def _what_helps(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> str:
     """Return how many windows to pool so that nearly all are large enough."""
     if monitor.joining is not None:
         return ""
     for pieces in range(2, _MOST_POOLED + 1):
-        pooled = list(_pooled(reference, pieces))
+        if monitor.reference.windows is None:
+            pooled = list(_pooled(windows, pieces))
+        else:  # estimates for single windows, not windows in a row
+            pooled = [(pieces * pos, pieces * neg) for pos, neg in windows]
         enough = sum(min(each) >= monitor.min_per_class for each in pooled)
         if pooled and enough >= (1 - _MOST_SMALL) * len(pooled):
             return f"; pool: {pieces} in window puts up to {pieces} together until they are enough"
@@ -158,15 +195,16 @@ def alarms(
         doubt = Doubt(
             "the false alarms of these rules cannot be counted: add forecast, which learns the normal range"
         )
-        said = f"about {_about(max(warnings))} false warnings a year, before the labels" if warnings else ""
+        said = (
+            f"{_many(max(warnings), 'false warning', each='a year')}, before the labels" if warnings else ""
+        )
         return said, [doubt]
     yearly = false_alarms(drawn, monitor.alarm.policy(), every)
-    about = _about(yearly.expected)
-    line = f"about {about} false alarm{'' if about == '1' else 's'} a year"
-    if (low := _about(yearly.low)) != (high := _about(yearly.high)):
-        line += f" ({low} to {high})"
+    line = _many(yearly.expected, "false alarm", each="a year")
+    if (low := _about(yearly.low)) != (high := _about(yearly.high)) and yearly.high >= _HARDLY:
+        line += f" ({low} to {high})" if yearly.expected >= _HARDLY else f"; up to {high} are possible"
     if warnings:
-        line += f", and {_about(max(warnings))} false warnings before the labels"
+        line += f", and {_many(max(warnings), 'false warning')} before the labels"
     if monitor.segments:
         line += f"; each value of {listed(monitor.segments)} adds as many"
     if yearly.expected <= _MOST_FALSE:
@@ -177,6 +215,14 @@ def alarms(
             "alarm: {after: 2, of: 3}"
         )
     ]
+
+
+def _many(each_year: float, what: str, *, each: str = "") -> str:
+    """Return a number of events a year in words."""
+    if each_year < _HARDLY:
+        return f"hardly any {what}s (under {_HARDLY:g} a year)"
+    about = _about(each_year)
+    return " ".join(["about", about, what if about == "1" else f"{what}s", *([each] if each else [])])
 
 
 def _about(each_year: float) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
@@ -133,3 +134,26 @@ def _measurable(batch: Batch) -> Iterator[tuple[str, Rows]]:
     for name, rows in batch.segments.items():
         if min(rows.champion.n_pos, rows.champion.n_neg):
             yield name, rows
+
+
+_MOST_UNREADABLE = 0.01  # of the cells of a column in one file
+
+
+def unreadable(monitor: Monitor, caveats: Iterable[Caveat]) -> Iterator[Doubt]:
+    """Yield a doubt for each column of which more than 1 % of the cells of one file cannot be read."""
+    for caveat in caveats:
+        if caveat.code != "cells-unreadable" or not caveat.values.get("file"):
+            continue
+        column, file, kind = (caveat.values[name] for name in ("column", "file", "kind"))
+        unread, cells = caveat.values["in_file"]
+        if unread <= _MOST_UNREADABLE * cells:
+            continue
+        key = f"sources.{monitor.source}"
+        lost, way_out = "they count as missing", f"see {key}.decimal"
+        if kind == "times":
+            lost = "their rows are in no window"
+            way_out = f"set {key}.date_format to the way they are written, such as '%d.%m.%Y'"
+        yield Doubt(
+            f"{unread:,} of {cells:,} {kind} in {file} cannot be read (column {column}, such as "
+            f"{caveat.values['examples'][0]}), and {lost}: {way_out}, or correct the file"
+        )

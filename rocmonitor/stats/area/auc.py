@@ -294,6 +294,10 @@ class BootstrapAucResult(AucResult):
         plain data has only the normal intervals.
     """
 
+    _unstored: ClassVar[str] = (
+        "its resamples are not stored; AucResult.from_dict reads the rest, with the normal intervals"
+    )
+
     replicates: Floats = field(repr=False, compare=False)
 
     def ci(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, get_args
 
@@ -182,8 +182,6 @@ class ForecastFit(Result):
         Ends for the fit's own batch and level, from all rows of the reference: later windows have those of
         its joined cells.
     """
-
-    _nested: ClassVar[Mapping[str, type[Result]]] = {"usual": IntervalEnds}
 
     auc: float
     method: str
@@ -497,7 +495,6 @@ class ForecastInterval(Forecast):
 
     _estimate: ClassVar[str | None] = "auc"
     _flat: ClassVar[bool] = True
-    _nested: ClassVar[Mapping[str, type[Result]]] = {"fit": ForecastFit}
 
     auc: float
     alternative: Alternative = "two-sided"

@@ -56,6 +56,7 @@ class AucBounds(Result):
 
     _estimate: ClassVar[str | None] = "auc"
     _flat: ClassVar[bool] = True
+    _unstored: ClassVar[str] = "its weights are not stored; compute it again with auc_bounds"
 
     auc: float
     low: float

@@ -31,10 +31,19 @@ def _text_scores(*, monitor: str, source: str, count: int, rows: int, examples: 
     )
 
 
-def _unreadable_cells(*, count: int, column: str, kind: str, examples: Sequence[str]) -> str:
+def _unreadable_cells(
+    *,
+    count: int,
+    column: str,
+    kind: str,
+    examples: Sequence[str],
+    file: str = "",
+    in_file: Sequence[int] = (),
+) -> str:
+    where = f", {in_file[0]:,} of {in_file[1]:,} in {file}," if file else ""
     return (
         f"{counted(count, 'cell')} of the column {column} {are(count)} no {kind} (such as "
-        f"{', '.join(examples)}) and {'counts' if count == 1 else 'count'} as "
+        f"{', '.join(examples)}){where} and {'counts' if count == 1 else 'count'} as "
         "missing; rows without a time are in no window"
     )
 
