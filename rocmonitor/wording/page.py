@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import known
+from rocmonitor.policy.evaluation import Chart, known
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import are, count
 from rocmonitor.wording.status import WORDS
@@ -29,9 +29,6 @@ DECIDED_HERE = "the decision has stood since this window"
 
 SPARK_WINDOWS = 26
 """Windows in the small chart of the overview."""
-NO_SIGNS = (
-    "No early sign of a drift: the last outlooks hardly warned, and no lasting change comes near an alarm."
-)
 NO_SEGMENTS = (
     "This monitor has no segments; `segments:` in its configuration names columns to cut the rows by."
 )
@@ -296,22 +293,49 @@ def window_name(window: Window, zone: ZoneInfo) -> str:
 
 
 NEAR = 0.5
-"""Share of the way to its alarm from which a chart that rises is an early sign."""
+"""Share of the way to its limit from which a chart is a sign of a drift."""
 
 
-def signs(warned: int, outlooks: int, rising: Mapping[str, float]) -> str:
-    """Return the early signs of a drift; empty where there is none.
+def signs(warned: int, outlooks: int, charts: Mapping[str, Chart]) -> str:
+    """Return the signs of a drift; empty where there is none.
 
     Examples
     --------
-    >>> signs(3, 8, {"lasting": 0.7})
+    >>> signs(3, 8, {"lasting": Chart(0.7, 0.6)})
     '3 of the last 8 outlooks warned; lasting is at 70 % of its limit, and rising'
+    >>> signs(0, 8, {"lasting": Chart(1.2, 0.9, alarm=True)})
+    'lasting is in alarm: at 120 % of its limit, and rising'
     """
-    parts = [f"{warned} of the last {outlooks} outlooks warned"] if warned > 1 else []
-    for rule, share in rising.items():
-        if NEAR <= share < 1:
-            parts.append(f"{rule} is at {100 * share:.0f} % of its limit, and rising")
+    parts = [_warned(warned, outlooks)] if warned > 1 or warned == outlooks > 0 else []
+    parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.alarm or chart.share >= NEAR]
     return "; ".join(parts)
+
+
+def no_signs(warned: int, outlooks: int, charts: int) -> str:
+    """Return the sentence of monitors without a sign; empty where nothing could give one.
+
+    Examples
+    --------
+    >>> no_signs(1, 8, 0)
+    'No early sign of a drift: 1 of the last 8 outlooks warned.'
+    """
+    parts = [_warned(warned, outlooks)] if outlooks else []
+    parts += [f"no lasting change is at {100 * NEAR:.0f} % of its limit or more"] if charts else []
+    return f"No early sign of a drift: {', and '.join(parts)}." if parts else ""
+
+
+def _warned(warned: int, outlooks: int) -> str:
+    if outlooks == 1:
+        return f"the only outlook {'warned' if warned else 'did not warn'}"
+    return f"{warned or 'none'} of the last {outlooks:,} outlooks warned"
+
+
+def _chart(rule: str, chart: Chart) -> str:
+    share = round(100 * chart.share)
+    at = f"at {share if chart.alarm else min(share, 99)} % of its limit"
+    if chart.before is not None and chart.share != chart.before:
+        at += f", and {'rising' if chart.share > chart.before else 'falling'}"
+    return f"{rule} is in alarm: {at}" if chart.alarm else f"{rule} is {at}"
 
 
 def ago(age: timedelta) -> str:

@@ -121,11 +121,25 @@ class TestOverview:
         assert "the query gives no column 'missing'" in text
         assert page.index("fails at") < page.index("<table")
 
-    def test_early_signs_of_a_drift_are_named(self, site: Site, client: FlaskClient, tmp_path: Path) -> None:
-        assert "No early sign of a drift" in client.get("/").text
+    def test_without_a_sign_of_a_drift_it_says_what_was_looked_at(self, client: FlaskClient) -> None:
+        text = text_of(client.get("/").text)
+        assert re.search(r"No early sign of a drift: 1 of the last \d outlooks warned\.", text)
+
+    @pytest.mark.parametrize(
+        ("shares", "said"),
+        [
+            ((0.4, 0.7), "calm : lasting is at 70 % of its limit, and rising"),
+            ((0.95, 0.9), "calm : lasting is at 90 % of its limit, and falling"),
+            ((0.9, 1.2), "calm : lasting is in alarm: at 120 % of its limit, and rising"),
+            ((0.7, 0.4), "and no lasting change is at 50 % of its limit or more."),
+        ],
+    )
+    def test_a_chart_near_its_limit_or_past_it_is_a_sign(
+        self, site: Site, tmp_path: Path, shares: tuple[float, float], said: str
+    ) -> None:
         shutil.copytree(site.path.parent, tmp_path / "own")
         with sqlite3.connect(tmp_path / "own" / "rocmonitor.db") as database:
-            for start, share in (("2026-07-06", 0.4), ("2026-07-13", 0.7)):
+            for start, share in zip(("2026-07-06", "2026-07-13"), shares, strict=True):
                 database.execute(
                     "UPDATE rocmonitor_evaluation SET metrics = json_set(metrics, "
                     "'$.\"lasting/statistic\"', ?, '$.\"lasting/limit\"', 5.0) "
@@ -133,7 +147,9 @@ class TestOverview:
                     (5 * share, f"{start}%"),
                 )
         own = create_app(Site(path=tmp_path / "own" / "rocmonitor.yaml", clock=lambda: NOW)).test_client()
-        assert "lasting is at 70 % of its limit, and rising" in text_of(own.get("/").text)
+        text = text_of(own.get("/").text)
+        assert said in text.replace("\N{NO-BREAK SPACE}", " ")
+        assert ("No early sign" in text) == (shares[1] < 0.5)
 
     def test_a_small_chart_marks_degraded_windows(self, client: FlaskClient) -> None:
         page = client.get("/").text
