@@ -16,7 +16,7 @@ from rocmonitor.store import Store
 from rocmonitor.store.glance import AllStates, Glance, LastChange, all_states, last_changes
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
-from rocmonitor.web.monitor import METRICS, window_slug
+from rocmonitor.web.monitor import METRICS, first_due, window_slug
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
@@ -203,8 +203,10 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | N
         return None
     place = slugs.index(window) if window else len(slugs) - 1
     view: dict[str, Any] = {"name": name, "zone": str(zone), "window": None, "slug": "", "segments": []}
-    view |= {"earlier": None, "later": None}
+    view |= {"earlier": None, "later": None, "not_judged": ""}
     if not whole:
+        joined = monitor.joining is not None
+        view["not_judged"] = wording.not_judged(name, first_due(monitor, site.clock()), joined=joined)
         return view
     chosen = whole[place][0].window
     whole_row, *others = _rows(kept, name, chosen)

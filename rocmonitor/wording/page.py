@@ -5,6 +5,7 @@ The report of a monitor is the same as a file and says the same, in the words of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Chart, known
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.format import are, count
+from rocmonitor.wording.format import are, count, listed
 from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
@@ -21,7 +22,6 @@ NOT_FOUND = (
     "There is no such page here. It may have been removed from the configuration; the overview has all "
     "monitors."
 )
-READ_ONLY = "These pages can only be read."
 UNFORESEEN = "The log of `rocmonitor ui` says why. Nothing is lost."
 NORMAL, MEAN_BAND = "normal range", "interval of the mean"
 """The names of the bands in charts."""
@@ -123,9 +123,74 @@ def monitor_sentence(
     return f"{found}. {state}."
 
 
-def not_judged(monitor: str) -> str:
-    """Return what to do about a monitor without windows."""
-    return f"{monitor} has not been judged yet. `rocmonitor run {monitor}` judges the windows that are due."
+def not_judged(monitor: str, first_due: str | None = None, *, joined: bool = False) -> str:
+    """Return what to do about a monitor without windows.
+
+    Parameters
+    ----------
+    monitor : str
+    first_due : str or None
+        When its first window falls due, if that is still to come.
+    joined : bool
+        Windows are joined, so that the first may fall due later.
+
+    Examples
+    --------
+    >>> not_judged("credit", "2030-01-16")
+    'credit has not been judged yet: its first window is due by 2030-01-16.'
+    """
+    if first_due is None:
+        return (
+            f"{monitor} has not been judged yet. `rocmonitor run {monitor}` judges the windows that are due."
+        )
+    when = f"on {first_due} or later" if joined else f"by {first_due}"
+    return f"{monitor} has not been judged yet: its first window is due {when}."
+
+
+def no_segment(monitor: str, segment: str) -> str:
+    """Return the refusal of a segment that is not there."""
+    return f"{monitor} has no segment {segment!r}. Its page lists those that there are."
+
+
+def no_window(monitor: str, window: str, *, in_period: bool = False) -> str:
+    """Return the refusal of a window that is not there."""
+    period = " in this period" if in_period else ""
+    return (
+        f"{monitor} has no judged window {window!r}{period}. Its page lists those that there are; an address "
+        "names a window by its start, such as window=2026-06-01 or window=2026-06-01T06:00."
+    )
+
+
+def no_revision(monitor: str, revision: int | None) -> str:
+    """Return the refusal of a revision that is not there."""
+    return f"This window of {monitor} has no revision {revision}."
+
+
+def wrong_time(argument: str, given: str) -> str:
+    """Return the refusal of an argument of the address that is no time."""
+    return f"{argument}={given} is no date or time; write it like {argument}=2026-06-01."
+
+
+def wrong_revision(given: str) -> str:
+    """Return the refusal of a revision that is no number."""
+    return f"revision={given} is no number of a revision; write it like revision=0."
+
+
+def wrong_order(start: str, end: str) -> str:
+    """Return the refusal of a period that ends before it begins."""
+    return f"from={start} must come before to={end}."
+
+
+def not_allowed(method: str, allowed: Sequence[str]) -> str:
+    """Return the refusal of a method.
+
+    Examples
+    --------
+    >>> not_allowed("PUT", ["POST"])
+    'This address does not take PUT, only POST: it belongs to a button on the page of a monitor.'
+    """
+    button = ": it belongs to a button on the page of a monitor" if "POST" in allowed else ""
+    return f"This address does not take {method}, only {listed(allowed)}{button}."
 
 
 def champion_changed(before: str, after: str) -> str:
@@ -290,6 +355,11 @@ def window_name(window: Window, zone: ZoneInfo) -> str:
     if midnight and abs(length - _DAY) <= _DAY / 12:
         return f"on {day}"
     return f"from {window.in_zone(zone)}"
+
+
+def window_short(window: Window, zone: ZoneInfo) -> str:
+    """Return the same before a line about it: ``week of 16 September 2013``."""
+    return re.sub("^(in the|on|from) ", "", window_name(window, zone))
 
 
 NEAR = 0.5
