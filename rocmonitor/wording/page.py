@@ -358,7 +358,7 @@ def window_name(window: Window, zone: ZoneInfo) -> str:
 
 
 def window_short(window: Window, zone: ZoneInfo) -> str:
-    """Return the same before a line about it: ``week of 16 September 2013``."""
+    """Return the same before a line about it: ``week of 13 October``, with its year."""
     return re.sub("^(in the|on|from) ", "", window_name(window, zone))
 
 
