@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from rocmonitor.cli.terminal import shown_progress
 from rocmonitor.config import Database, Files
 from rocmonitor.errors import ConfigError
+from rocmonitor.wording.format import percent
 
 _FEW, _MOST = 20_000, 1_000_000
 """Rows for a guess of the columns, and the newest rows for windows and reference."""
@@ -83,7 +84,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         "explain": list(roles.explain) or None,
     }
     environment = Environment(trim_blocks=True, keep_trailing_newline=True)
-    environment.filters["yaml"] = _yaml
+    environment.filters |= {"yaml": _yaml, "percent": percent}
     template = files("rocmonitor.cli").joinpath("templates", "proposed.yaml.j2").read_text(encoding="utf-8")
     text = environment.from_string(template).render(
         found=found,

@@ -15,6 +15,7 @@ from rocmonitor.cli.terminal import OK, echo, require_writable, write
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
+    from rocmonitor.config import Monitor
     from rocmonitor.store import Store
 
 
@@ -58,21 +59,25 @@ def report(
     with store.open_store(config.store_url, make=False) as opened:
         view = file_view(opened, chosen, Choice(segment=segment, start=begin, end=stop), now)
         if view is None:
-            raise ConfigError(_nothing(opened, monitor, segment, in_period=bool(start or end)))
+            raise ConfigError(_nothing(opened, chosen, segment, now, in_period=bool(start or end)))
     command = _command(monitor, {"--from": start, "--to": end, "--segment": segment, "--output": output})
     write(output, page(view, written=f"{instant(now, chosen.timezone)} ({chosen.timezone})", command=command))
     echo(view["sentence"])
     return OK
 
 
-def _nothing(opened: Store, monitor: str, segment: str, *, in_period: bool) -> str:
+def _nothing(opened: Store, monitor: Monitor, segment: str, now: datetime, *, in_period: bool) -> str:
     """Return why there is no report."""
     from rocmonitor.store.history import segments
+    from rocmonitor.web.monitor import first_due
+    from rocmonitor.wording.page import not_judged
     from rocmonitor.wording.report import nothing
 
-    known = ", ".join(segments(opened, monitor)) or "none"
+    known = ", ".join(segments(opened, monitor.name)) or "none"
+    if not (segment or in_period) and (due := first_due(monitor, now)) is not None:
+        return not_judged(monitor.name, due, joined=monitor.joining is not None)
     which = f" of segment {segment!r} (known: {known})" if segment else ""
-    return nothing(monitor, which + (" in this period" if in_period else ""))
+    return nothing(monitor.name, which + (" in this period" if in_period else ""))
 
 
 def _command(monitor: str, options: Mapping[str, object]) -> str:

@@ -232,6 +232,17 @@ def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:
     return tuple(Verdict.from_dict(each) if "rule" in each else Caveat.from_dict(each) for each in stored)
 
 
+class Chart(NamedTuple):
+    """The chart of a rule ``lasting`` in its newest window."""
+
+    share: float
+    """Share of the way to its limit."""
+    before: float | None = None
+    """The share of the window before, if that has the chart too."""
+    alarm: bool = False
+    """True while its alarm holds, which may be inside the limit again."""
+
+
 class Brief(NamedTuple):
     """The newest revision of one window, in brief; a tuple, for the overview reads thousands.
 

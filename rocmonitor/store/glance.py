@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from rocmonitor.policy.evaluation import Brief, Status
+from rocmonitor.policy.evaluation import Brief, Chart, Status
 from rocmonitor.policy.status import Attention, is_alarm
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
@@ -266,13 +266,13 @@ class Signs:
     ----------
     warned, outlooks : int
         Outlooks of the newest windows that warned, and all of them.
-    rising : dict of str to float
-        By rule ``lasting``, the share of the way to its alarm, where it is larger than a window before.
+    charts : dict of str to Chart
+        By rule ``lasting``.
     """
 
     warned: int = 0
     outlooks: int = 0
-    rising: Mapping[str, float] = field(default_factory=dict)
+    charts: Mapping[str, Chart] = field(default_factory=dict)
 
 
 def signs(store: Store, windows: int = 8) -> dict[str, Signs]:
@@ -304,22 +304,27 @@ def signs(store: Store, windows: int = 8) -> dict[str, Signs]:
         for monitor, start, metrics in connection.execute(charts):
             read.setdefault(monitor, {})[start] = metrics
     for monitor, by_start in read.items():
-        if rising := _rising(list(by_start.values())):
-            found[monitor] = replace(found.get(monitor, Signs()), rising=rising)
+        if drawn := _charts(list(by_start.values())):
+            found[monitor] = replace(found.get(monitor, Signs()), charts=drawn)
     return found
 
 
-def _rising(windows: list[dict[str, float]]) -> dict[str, float]:
-    """Return the charts of two windows that are nearer to their limit in the second."""
-    shares = [
-        {
-            rule: metrics[f"{rule}/statistic"] / limit
-            for name, limit in metrics.items()
-            if name.endswith("/limit") and f"{(rule := name.removesuffix('/limit'))}/statistic" in metrics
-        }
-        for metrics in windows
-    ]
-    return {rule: share for rule, share in shares[-1].items() if share > shares[0].get(rule, share)}
+def _charts(windows: list[dict[str, float]]) -> dict[str, Chart]:
+    """Return the charts of windows, the newest last; one that could not be judged leaves them as before."""
+    found: dict[str, Chart] = {}
+    for metrics in windows:
+        for name, limit in metrics.items():
+            rule = name.removesuffix("/limit")
+            statistic = metrics.get(f"{rule}/statistic")
+            if rule == name or statistic is None or limit <= 0:
+                continue
+            margin = metrics.get(f"{rule}/margin", limit - statistic)
+            alarm = margin < 0
+            # Without an alarm the margin counts a rise too, where the rule looks for one.
+            share = abs(statistic) / limit if alarm else 1 - margin / limit
+            before = found.get(rule)
+            found[rule] = Chart(share, None if before is None else before.share, alarm)
+    return found
 
 
 def _newest_windows(windows: int) -> Select[Any]:

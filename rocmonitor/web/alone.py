@@ -8,7 +8,7 @@ import logging
 from urllib.parse import urlencode
 
 from flask import Flask, Response, redirect, request
-from werkzeug.exceptions import BadHost, HTTPException
+from werkzeug.exceptions import BadHost, HTTPException, MethodNotAllowed
 
 from rocmonitor.report.html import render
 from rocmonitor.service.listener.hosts import host_of
@@ -44,7 +44,7 @@ def create_app(site: Site, token: str | None = None) -> Flask:
     if token is not None:
         app.add_url_rule("/sign-in", "sign_in", lambda: _sign_in(token), methods=["POST"])
     app.register_error_handler(404, lambda _: problem("Not found", wording.NOT_FOUND, 404))
-    app.register_error_handler(405, lambda _: problem("Only to be read", wording.READ_ONLY, 405))
+    app.register_error_handler(405, _not_allowed)
     app.register_error_handler(HTTPException, _refusal)
     app.register_error_handler(Exception, _unforeseen)
     app.after_request(finish)
@@ -116,6 +116,14 @@ def _cookie(token: str) -> str:
 
 def _same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _not_allowed(error: MethodNotAllowed) -> Response:
+    """Return the methods that an address takes, also in the header that HTTP asks for."""
+    allowed = sorted(set(error.valid_methods or ()) - {"OPTIONS"})
+    answer = problem("Not possible here", wording.not_allowed(request.method, allowed), 405)
+    answer.headers["Allow"] = ", ".join(allowed)
+    return answer
 
 
 def _refusal(error: HTTPException) -> Response:

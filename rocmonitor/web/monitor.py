@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -109,20 +109,46 @@ def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) 
     names = segments(kept, monitor.name)
     if choice.segment and choice.segment not in names:
         return None
-    windows = [each for each in history(kept, monitor.name, choice.segment) if choice.has(each[0].window)]
+    every = history(kept, monitor.name, choice.segment)
+    windows = [each for each in every if choice.has(each[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
         return None
-    view = _over_time(kept, monitor, choice, windows, now)
-    view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": ""}
+    view = _standing(kept, monitor, choice.segment, every, now)
+    view |= _over_time(kept, monitor, choice, windows, now)
+    view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": "", "because": ""}
     if chosen is not None:
         view |= chosen_window(kept, monitor, *chosen)
         parts = ["rocmonitor", "explain", monitor.name, "--window", view["chosen"]["slug"]]
         view["explain"] = "" if choice.segment else shlex.join(parts)
+        view["because"] = _of_window(
+            view["chosen"]["because"], chosen[1].window, _newest(every), monitor.timezone
+        )
         view["chosen"]["place"] = next(
             number for number, each in enumerate(view["points"]) if each["slug"] == view["chosen"]["slug"]
         )
     return view
+
+
+def absent(site: Site, name: str, choice: Choice) -> str:
+    """Return why `monitor_view` found nothing.
+
+    Raises
+    ------
+    ConfigError, StoreError
+    """
+    monitor = site.config().monitors.get(name)
+    if monitor is None:
+        return wording.NOT_FOUND
+    kept = site.store()
+    if choice.segment and choice.segment not in segments(kept, name):
+        return wording.no_segment(name, choice.segment)
+    windows = [each for each in history(kept, name, choice.segment) if choice.has(each[0].window)]
+    is_there = _chosen(windows, replace(choice, revision=None), monitor.timezone) is not None
+    if choice.window and not is_there:
+        in_period = choice.start is not None or choice.end is not None
+        return wording.no_window(name, choice.window, in_period=in_period)
+    return wording.no_revision(name, choice.revision)
 
 
 def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
@@ -133,7 +159,7 @@ def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime
     StoreError
     """
     view = view_of(kept, monitor, choice, now)
-    if view is None or not view["points"]:
+    if view is None or not (view["points"] or view["ahead"]):
         return None
     windows = history(kept, monitor.name, choice.segment)
     revisions = {window_slug(each[0].window, monitor.timezone): each for each in windows}
@@ -152,50 +178,59 @@ def _badness(point: dict[str, Any]) -> float:
     return 1.0 if auc is None else float(auc if low is None else auc - low)
 
 
+def _standing(
+    kept: store.Store, monitor: Monitor, segment: str, windows: Sequence[list[Kept]], now: datetime
+) -> dict[str, Any]:
+    """Return the part of the view that no period changes."""
+    zone = monitor.timezone
+    changes = store.transitions(kept, monitor.name, segment)
+    status, since = _status(windows, changes, zone)
+    outlooks = ahead(kept, monitor.name).get((monitor.name, segment), ())
+    said = store.attention(kept, monitor.name)
+    return {
+        "name": monitor.name,
+        "segment": segment,
+        "model": monitor.model.name,
+        "version": windows[-1][-1].version if windows else None,
+        "owner": monitor.owner,
+        "attention": attention(said, _stops(kept, monitor.name), now, zone),
+        "runbook": monitor.runbook,
+        "zone": str(zone),
+        "now": plain(now),
+        "has_alarm": has_alarm(kept, monitor.name),
+        "is_muted": said.muted_until is not None and said.muted_until > now,
+        "status": status,
+        "since": since,
+        "sentence": _sentence(windows, monitor, status, since, now),
+        "why": [] if status == "ok" or not changes else _why(changes[-1], windows, outlooks, zone),
+        "advice": wording.advice(status),
+        "floor": highest_floor(monitor.rules),
+        "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
+        "reviews": [plain(each) for each in review_list(kept, monitor.name)],
+        "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
+        "unjudged": "" if segment else _unjudged(kept, monitor, windows, outlooks),
+    }
+
+
 def _over_time(
     kept: store.Store, monitor: Monitor, choice: Choice, windows: Sequence[list[Kept]], now: datetime
 ) -> dict[str, Any]:
-    """Return all of the view but the chosen window."""
+    """Return the windows, outlooks and changes of the period."""
     zone, segment = monitor.timezone, choice.segment
     changes = [
         each
         for each in store.transitions(kept, monitor.name, segment)
         if choice.end is None or each.since < choice.end
     ]
-    points = [_point(revisions, monitor, now) for revisions in windows]
-    status, since = _status(points, changes, zone)
     outlooks = [
         each for each in ahead(kept, monitor.name).get((monitor.name, segment), ()) if choice.has(each.window)
     ]
-    said = store.attention(kept, monitor.name)
     return {
-        "name": monitor.name,
-        "segment": segment,
-        "model": monitor.model.name,
-        "owner": monitor.owner,
-        "attention": attention(said, _stops(kept, monitor.name), now, zone),
-        "runbook": monitor.runbook,
-        "zone": str(zone),
-        "now": plain(now),
         "period": {"start": _day(choice.start, zone), "end": _day(choice.end, zone)},
         "asked": choice.asked(zone),
-        "has_alarm": has_alarm(kept, monitor.name),
-        "is_muted": said.muted_until is not None and said.muted_until > now,
-        "status": status,
-        "since": since,
-        "sentence": _sentence(windows, monitor, status, since),
-        "why": [without_basis(each) for each in reasons(changes[-1].reasons)]
-        if changes and status != "ok"
-        else [],
-        "advice": wording.advice(status),
-        "floor": highest_floor(monitor.rules),
-        "points": points,
+        "points": [_point(revisions, monitor, now) for revisions in windows],
         "ahead": [_ahead(each, zone) for each in outlooks],
         "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
-        "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
-        "reviews": [plain(each) for each in review_list(kept, monitor.name)],
-        "next_due": _next_due(monitor, points, now) if monitor.joining is None else None,
-        "unjudged": "" if segment else _unjudged(kept, monitor, points, outlooks),
     }
 
 
@@ -245,19 +280,49 @@ def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> dict[str, 
 
 
 def _status(
-    points: Sequence[dict[str, Any]], changes: Sequence[store.SavedTransition], zone: ZoneInfo
+    windows: Sequence[list[Kept]], changes: Sequence[store.SavedTransition], zone: ZoneInfo
 ) -> tuple[str, str | None]:
     if changes:
         return str(changes[-1].after), instant(changes[-1].since, zone)
-    return (str(Status.OK) if points else "waiting"), None
+    return (str(Status.OK) if windows else "waiting"), None
 
 
-def _sentence(windows: Sequence[list[Kept]], monitor: Monitor, status: str, since: str | None) -> str:
-    measured = [each[-1] for each in windows if "champion/auc" in each[-1].metrics]
-    if not windows:
-        return wording.not_judged(monitor.name)
-    newest = (measured or [windows[-1][-1]])[-1]
+def _newest(windows: Sequence[list[Kept]]) -> Kept | None:
+    """Return the window that the sentence is about: the newest that was measured, else the newest."""
+    newest = [each[-1] for each in windows]
+    measured = [each for each in newest if "champion/auc" in each.metrics]
+    return measured[-1] if measured else newest[-1] if newest else None
+
+
+def _sentence(
+    windows: Sequence[list[Kept]], monitor: Monitor, status: str, since: str | None, now: datetime
+) -> str:
+    newest = _newest(windows)
+    if newest is None:
+        joined = monitor.joining is not None
+        return wording.not_judged(monitor.name, first_due(monitor, now), joined=joined)
     return wording.monitor_sentence(newest.metrics, newest.window, monitor.timezone, status, since)
+
+
+def _why(
+    change: store.SavedTransition, windows: Sequence[list[Kept]], outlooks: Sequence[Ahead], zone: ZoneInfo
+) -> list[str]:
+    """Return the reasons of a change, with its window where the sentence is about another."""
+    found = [without_basis(each) for each in reasons(change.reasons)]
+    judged = [each[0].window for each in windows if any(one.at == change.at for one in each)]
+    begun = [each[0].window for each in windows] + [each.window for each in outlooks]
+    begun = [each for each in begun if each.start == change.since]
+    window = next((each for each in (*reversed(judged), *begun)), None)
+    if window is None:
+        return found
+    return [_of_window(each, window, _newest(windows), zone, "at the change, ") for each in found]
+
+
+def _of_window(text: str, window: Window, said: Kept | None, zone: ZoneInfo, before: str = "") -> str:
+    """Name the window of a line, unless the sentence does."""
+    if not text or (said is not None and window == said.window):
+        return text
+    return f"{before}{wording.window_short(window, zone)}: {text}"
 
 
 def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
@@ -282,29 +347,35 @@ def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _unjudged(
-    kept: store.Store, monitor: Monitor, points: Sequence[dict[str, Any]], foreseen: Sequence[Ahead]
+    kept: store.Store, monitor: Monitor, windows: Sequence[list[Kept]], foreseen: Sequence[Ahead]
 ) -> str:
     """Return the rows that are no window yet, where windows are joined."""
     if monitor.joining is None:
         return ""
-    ends = [each.window.end for each in foreseen]
-    ends += [datetime.fromisoformat(each["end"]) for each in points[-1:]]
+    ends = [each.window.end for each in foreseen] + [each[0].window.end for each in windows[-1:]]
     rest = unjudged(kept, monitor, max(ends, default=None))
     return "" if rest is None else unjudged_rows(rest, monitor.joining, monitor.timezone)
 
 
-def _next_due(monitor: Monitor, points: Sequence[dict[str, Any]], now: datetime) -> str | None:
+def _next_due(monitor: Monitor, windows: Sequence[list[Kept]], now: datetime) -> str | None:
     """When the first window that is not judged yet falls due at the latest."""
-    newest = datetime.fromisoformat(points[-1]["end"]) if points else monitor.start
+    newest = windows[-1][0].window.end if windows else monitor.start
     # A window that is long due and was never judged says nothing of the next one.
-    window = monitor.calendar.following(
-        max(newest, now - monitor.window.label_delay - 2 * monitor.window.length)
-    )
-    end = monitor.window.end
+    return _due(monitor, max(newest, now - monitor.window.label_delay - 2 * monitor.window.length), now)
+
+
+def first_due(monitor: Monitor, now: datetime) -> str | None:
+    """When the first window falls due at the latest; None if it already has."""
+    return _due(monitor, monitor.start, now)
+
+
+def _due(monitor: Monitor, after: datetime, now: datetime) -> str | None:
+    """When the first window after an instant falls due; None if it has, or there is none."""
+    window, end = monitor.calendar.following(after), monitor.window.end
     if end is not None and window.end > end.replace(tzinfo=monitor.timezone):
         return None
     due = monitor.labels.due_at(window)
-    return instant(due, monitor.timezone) if due > now - timedelta() else None
+    return instant(due, monitor.timezone) if due > now else None
 
 
 def review_of(site: Site, name: str, id: int) -> Review | None:

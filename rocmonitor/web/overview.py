@@ -16,7 +16,7 @@ from rocmonitor.store import Store
 from rocmonitor.store.glance import AllStates, Glance, LastChange, all_states, last_changes
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
-from rocmonitor.web.monitor import METRICS, window_slug
+from rocmonitor.web.monitor import METRICS, first_due, window_slug
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
@@ -63,7 +63,8 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
             row["opened"].sort(key=_badness)
     counted = Counter(row["status"] for row in rows)
     counts = {status: counted[status] for status in WORST_FIRST if counted[status]}
-    ticks, followed = store.ticks(kept), store_signs(kept)
+    ticks = store.ticks(kept)
+    followed = {name: found for name, found in store_signs(kept).items() if name in config.monitors}
     ticked = max((ticks[name].ended_at for name in config.monitors if name in ticks), default=None)
     return {
         "now": plain(now),
@@ -71,12 +72,16 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
         "last_tick": plain(ticked),
         "calm": not {"error", "degraded", "at-risk"} & counts.keys(),
         "troubles": troubles(kept, config),
-        "is_followed": bool(followed),
         "signs": [
             {"monitor": name, "text": text}
             for name, found in followed.items()
-            if name in config.monitors and (text := wording.signs(found.warned, found.outlooks, found.rising))
+            if (text := wording.signs(found.warned, found.outlooks, found.charts))
         ],
+        "no_signs": wording.no_signs(
+            sum(found.warned for found in followed.values()),
+            sum(found.outlooks for found in followed.values()),
+            sum(len(found.charts) for found in followed.values()),
+        ),
         "statuses": counts,
         "alarm_budget": alarm_year(config, kept, now),
         "filters": {"status": filters.status, "text": filters.text, "opened": filters.opened},
@@ -198,8 +203,10 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | N
         return None
     place = slugs.index(window) if window else len(slugs) - 1
     view: dict[str, Any] = {"name": name, "zone": str(zone), "window": None, "slug": "", "segments": []}
-    view |= {"earlier": None, "later": None}
+    view |= {"earlier": None, "later": None, "not_judged": ""}
     if not whole:
+        joined = monitor.joining is not None
+        view["not_judged"] = wording.not_judged(name, first_due(monitor, site.clock()), joined=joined)
         return view
     chosen = whole[place][0].window
     whole_row, *others = _rows(kept, name, chosen)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from werkzeug.exceptions import BadRequest
@@ -17,7 +18,7 @@ from rocmonitor.report import drawing, monitor, review, shapes
 from rocmonitor.report.html import STATIC, render, static
 from rocmonitor.web import actions
 from rocmonitor.web.actions import Permit
-from rocmonitor.web.monitor import Choice, monitor_view, review_of
+from rocmonitor.web.monitor import Choice, absent, monitor_view, review_of
 from rocmonitor.web.overview import Filters, as_json, overview, segments_view
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
@@ -156,40 +157,70 @@ def _press(site: Site, name: str, what: str, permit: Permit) -> Response:
 
 
 def _monitor(site: Site, name: str, permit: Permit) -> Any:
-    revision = request.args.get("revision", "")
-    if revision and not (revision.isascii() and revision.isdigit() and len(revision) < 7):
+    known = site.config().monitors.get(name)
+    if known is None:
         return None
     try:
-        start, end = (_moment(site, name, request.args.get(option, "")) for option in ("from", "to"))
-    except ValueError:
-        return None
-    choice = Choice(
-        start=start,
-        end=end,
-        segment=request.args.get("segment", ""),
-        window=request.args.get("window", ""),
-        revision=int(revision) if revision else None,
-    )
+        choice = _choice(known.timezone)
+    except ValueError as wrong:
+        return problem("The address is wrong", str(wrong), 400)
     view = monitor_view(site, name, choice)
-    if view is None or _wants_json():
-        return None if view is None else _json(view)
+    if view is None:
+        return problem("Not found", absent(site, name, choice), 404)
+    if _wants_json():
+        return _json(view)
     form = actions.form(name, permit)
     address = _json_address("monitor_json", name=name)
     answer = Response(monitor.page(view, home=_home(), json_address=address, form=form), mimetype="text/html")
     return answer if form is None else actions.keep_session(answer, _home())
 
 
-def _moment(site: Site, name: str, text: str) -> datetime | None:
-    """Return a date of the address in the monitor's zone; None for no date and no monitor."""
-    monitor = site.config().monitors.get(name)
-    if not text or monitor is None:
+def _choice(zone: ZoneInfo) -> Choice:
+    """Return what the address asks for.
+
+    Raises
+    ------
+    ValueError
+        An argument of the address makes no sense; says which.
+    """
+    given = request.args.get("revision", "")
+    if given and not (given.isascii() and given.isdigit() and len(given) < 7):
+        raise ValueError(wording.wrong_revision(given))
+    start, end = (_moment(option, zone) for option in ("from", "to"))
+    if start is not None and end is not None and start >= end:
+        raise ValueError(wording.wrong_order(request.args["from"], request.args["to"]))
+    return Choice(
+        start=start,
+        end=end,
+        segment=request.args.get("segment", ""),
+        window=request.args.get("window", ""),
+        revision=int(given) if given else None,
+    )
+
+
+def _moment(option: str, zone: ZoneInfo) -> datetime | None:
+    """Return a date of the address in a zone; None for no date.
+
+    Raises
+    ------
+    ValueError
+    """
+    text = request.args.get(option, "")
+    if not text:
         return None
-    moment = datetime.fromisoformat(text)
-    return (moment.replace(tzinfo=monitor.timezone) if moment.tzinfo is None else moment).astimezone(UTC)
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(UTC)
+        moment.astimezone(zone)
+    except (ValueError, OverflowError):  # the first and the last days of all have no time in other zones
+        raise ValueError(wording.wrong_time(option, text)) from None
+    return moment
 
 
 def _segments(site: Site, name: str) -> Any:
     view = segments_view(site, name, request.args.get("window", ""))
+    if view is None and name in site.config().monitors:
+        return problem("Not found", wording.no_window(name, request.args["window"]), 404)
     if view is None or _wants_json():
         return None if view is None else _json(view)
     return render(

@@ -39,10 +39,27 @@ def percent(share: float, digits: int = 3) -> str:
     --------
     >>> percent(0.95), percent(0.999846)
     ('95 %', '99.985 %')
+    >>> percent(0.304, 2), percent(1, 2), percent(25)
+    ('30 %', '100 %', '2,500 %')
     """
     if 0.999 < share < 1:  # two digits of what is left
         digits = max(digits, 1 - math.floor(math.log10(1 - share)))
+    if 100 * share >= 10**digits - 0.5:  # a power of ten would take their place
+        return f"{100 * share:,.{1 if share < 1 else 0}f} %"
     return f"{100 * share:.{digits}g} %"
+
+
+def days(number: float) -> str:
+    """Return a number of days: whole ones, below 100 with a decimal, below a tenth with two digits.
+
+    Examples
+    --------
+    >>> days(1203.4), days(14), days(22.5), days(1 / 24)
+    ('1,203', '14', '22.5', '0.042')
+    """
+    if 0 < number < 0.1:
+        return f"{number:.2g}"
+    return f"{number:.1f}".removesuffix(".0") if number < 99.95 else f"{number:,.0f}"
 
 
 def count(number: float, what: str, plural: str = "") -> str:

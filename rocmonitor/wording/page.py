@@ -5,14 +5,15 @@ The report of a monitor is the same as a file and says the same, in the words of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import known
+from rocmonitor.policy.evaluation import Chart, known
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.format import are, count
+from rocmonitor.wording.format import are, count, listed
 from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
@@ -21,7 +22,6 @@ NOT_FOUND = (
     "There is no such page here. It may have been removed from the configuration; the overview has all "
     "monitors."
 )
-READ_ONLY = "These pages can only be read."
 UNFORESEEN = "The log of `rocmonitor ui` says why. Nothing is lost."
 NORMAL, MEAN_BAND = "normal range", "interval of the mean"
 """The names of the bands in charts."""
@@ -29,9 +29,6 @@ DECIDED_HERE = "the decision has stood since this window"
 
 SPARK_WINDOWS = 26
 """Windows in the small chart of the overview."""
-NO_SIGNS = (
-    "No early sign of a drift: the last outlooks hardly warned, and no lasting change comes near an alarm."
-)
 NO_SEGMENTS = (
     "This monitor has no segments; `segments:` in its configuration names columns to cut the rows by."
 )
@@ -126,9 +123,74 @@ def monitor_sentence(
     return f"{found}. {state}."
 
 
-def not_judged(monitor: str) -> str:
-    """Return what to do about a monitor without windows."""
-    return f"{monitor} has not been judged yet. `rocmonitor run {monitor}` judges the windows that are due."
+def not_judged(monitor: str, first_due: str | None = None, *, joined: bool = False) -> str:
+    """Return what to do about a monitor without windows.
+
+    Parameters
+    ----------
+    monitor : str
+    first_due : str or None
+        When its first window falls due, if that is still to come.
+    joined : bool
+        Windows are joined, so that the first may fall due later.
+
+    Examples
+    --------
+    >>> not_judged("credit", "2030-01-16")
+    'credit has not been judged yet: its first window is due by 2030-01-16.'
+    """
+    if first_due is None:
+        return (
+            f"{monitor} has not been judged yet. `rocmonitor run {monitor}` judges the windows that are due."
+        )
+    when = f"on {first_due} or later" if joined else f"by {first_due}"
+    return f"{monitor} has not been judged yet: its first window is due {when}."
+
+
+def no_segment(monitor: str, segment: str) -> str:
+    """Return the refusal of a segment that is not there."""
+    return f"{monitor} has no segment {segment!r}. Its page lists those that there are."
+
+
+def no_window(monitor: str, window: str, *, in_period: bool = False) -> str:
+    """Return the refusal of a window that is not there."""
+    period = " in this period" if in_period else ""
+    return (
+        f"{monitor} has no judged window {window!r}{period}. Its page lists those that there are; an address "
+        "names a window by its start, such as window=2026-06-01 or window=2026-06-01T06:00."
+    )
+
+
+def no_revision(monitor: str, revision: int | None) -> str:
+    """Return the refusal of a revision that is not there."""
+    return f"This window of {monitor} has no revision {revision}."
+
+
+def wrong_time(argument: str, given: str) -> str:
+    """Return the refusal of an argument of the address that is no time."""
+    return f"{argument}={given} is no date or time; write it like {argument}=2026-06-01."
+
+
+def wrong_revision(given: str) -> str:
+    """Return the refusal of a revision that is no number."""
+    return f"revision={given} is no number of a revision; write it like revision=0."
+
+
+def wrong_order(start: str, end: str) -> str:
+    """Return the refusal of a period that ends before it begins."""
+    return f"from={start} must come before to={end}."
+
+
+def not_allowed(method: str, allowed: Sequence[str]) -> str:
+    """Return the refusal of a method.
+
+    Examples
+    --------
+    >>> not_allowed("PUT", ["POST"])
+    'This address does not take PUT, only POST: it belongs to a button on the page of a monitor.'
+    """
+    button = ": it belongs to a button on the page of a monitor" if "POST" in allowed else ""
+    return f"This address does not take {method}, only {listed(allowed)}{button}."
 
 
 def champion_changed(before: str, after: str) -> str:
@@ -295,23 +357,55 @@ def window_name(window: Window, zone: ZoneInfo) -> str:
     return f"from {window.in_zone(zone)}"
 
 
+def window_short(window: Window, zone: ZoneInfo) -> str:
+    """Return the same before a line about it: ``week of 13 October``, with its year."""
+    return re.sub("^(in the|on|from) ", "", window_name(window, zone))
+
+
 NEAR = 0.5
-"""Share of the way to its alarm from which a chart that rises is an early sign."""
+"""Share of the way to its limit from which a chart is a sign of a drift."""
 
 
-def signs(warned: int, outlooks: int, rising: Mapping[str, float]) -> str:
-    """Return the early signs of a drift; empty where there is none.
+def signs(warned: int, outlooks: int, charts: Mapping[str, Chart]) -> str:
+    """Return the signs of a drift; empty where there is none.
 
     Examples
     --------
-    >>> signs(3, 8, {"lasting": 0.7})
+    >>> signs(3, 8, {"lasting": Chart(0.7, 0.6)})
     '3 of the last 8 outlooks warned; lasting is at 70 % of its limit, and rising'
+    >>> signs(0, 8, {"lasting": Chart(1.2, 0.9, alarm=True)})
+    'lasting is in alarm: at 120 % of its limit, and rising'
     """
-    parts = [f"{warned} of the last {outlooks} outlooks warned"] if warned > 1 else []
-    for rule, share in rising.items():
-        if NEAR <= share < 1:
-            parts.append(f"{rule} is at {100 * share:.0f} % of its limit, and rising")
+    parts = [_warned(warned, outlooks)] if warned > 1 or warned == outlooks > 0 else []
+    parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.alarm or chart.share >= NEAR]
     return "; ".join(parts)
+
+
+def no_signs(warned: int, outlooks: int, charts: int) -> str:
+    """Return the sentence of monitors without a sign; empty where nothing could give one.
+
+    Examples
+    --------
+    >>> no_signs(1, 8, 0)
+    'No early sign of a drift: 1 of the last 8 outlooks warned.'
+    """
+    parts = [_warned(warned, outlooks)] if outlooks else []
+    parts += [f"no lasting change is at {100 * NEAR:.0f} % of its limit or more"] if charts else []
+    return f"No early sign of a drift: {', and '.join(parts)}." if parts else ""
+
+
+def _warned(warned: int, outlooks: int) -> str:
+    if outlooks == 1:
+        return f"the only outlook {'warned' if warned else 'did not warn'}"
+    return f"{warned or 'none'} of the last {outlooks:,} outlooks warned"
+
+
+def _chart(rule: str, chart: Chart) -> str:
+    share = round(100 * chart.share)
+    at = f"at {share if chart.alarm else min(share, 99)} % of its limit"
+    if chart.before is not None and chart.share != chart.before:
+        at += f", and {'rising' if chart.share > chart.before else 'falling'}"
+    return f"{rule} is in alarm: {at}" if chart.alarm else f"{rule} is {at}"
 
 
 def ago(age: timedelta) -> str:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.stops import MOST, NOTICED, AtAge, Stop
 from rocmonitor.policy.windows import DAY
-from rocmonitor.wording.format import count, instant, percent, set_aside
+from rocmonitor.wording.format import count, days, instant, percent, set_aside
 
 LABELS = "Rows with a label, by days after the end of their window."
 
@@ -60,7 +60,7 @@ def how_sure(found: Stop) -> str:
     """Return the level, and what it assumes."""
     if found.kind == "usable":
         usual = f", and more than twice the share of any of {found.n_windows} reference windows"
-        return f"this is more than {NOTICED:.0%}{usual if found.n_windows else ''}"
+        return f"this is more than {percent(NOTICED, 2)}{usual if found.n_windows else ''}"
     return (
         f"a window like these {found.n_windows} is below all of them by chance once in "
         f"{found.n_windows + 1} at most; this one has less than half of the lowest"
@@ -74,16 +74,20 @@ def by_age(found: Sequence[AtAge], zone: ZoneInfo) -> dict[str, list[str]]:
     if not found:
         return {}
     return {
-        "days after the window": [f"{each.age / DAY:.3g}" for each in found],
+        "days after the window": [days(each.age / DAY) for each in found],
         "labelled, on average": [
-            f"{each.expected.mean:.0%}" if each.expected else _UNKNOWN for each in found
+            percent(each.expected.mean, 2) if each.expected else _UNKNOWN for each in found
         ],
         "lowest to highest": [
-            f"{each.expected.lowest:.0%} to {each.expected.highest:.0%}" if each.expected else _UNKNOWN
+            f"{percent(each.expected.lowest, 2)} to {percent(each.expected.highest, 2)}"
+            if each.expected
+            else _UNKNOWN
             for each in found
         ],
         "newest window so old": [
-            f"{each.latest.share or 0:.0%}, {each.latest.window.in_zone(zone)}" if each.latest else _UNKNOWN
+            f"{percent(each.latest.share or 0, 2)}, {each.latest.window.in_zone(zone)}"
+            if each.latest
+            else _UNKNOWN
             for each in found
         ],
     }
@@ -123,10 +127,10 @@ def _rows(number: int) -> str:
 
 
 def _or_more(found: Stop) -> str:
-    lowest = f"{found.lowest:.0%}"
-    return lowest if lowest == "100%" else f"{lowest} or more"
+    lowest = percent(found.lowest, 2)
+    return lowest if lowest == "100 %" else f"{lowest} or more"
 
 
 def _share(found: Stop) -> str:
     share = found.labelled / found.rows if found.rows else 0.0
-    return "none" if not found.labelled else f"{share:.1%}" if share < 0.01 else f"{share:.0%}"
+    return "none" if not found.labelled else percent(share) if share < 0.01 else percent(share, 2)

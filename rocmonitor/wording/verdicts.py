@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from rocmonitor.policy.evaluation import Reason, Status, Verdict
-from rocmonitor.wording.format import area, forecast_span, listed, percent, signed, span
+from rocmonitor.wording.format import area, days, forecast_span, listed, percent, signed, span
 
 _BASIS = re.compile(r" \([^()]*\)$")
 
@@ -207,7 +207,7 @@ def _early(found: Verdict) -> str:
         return ""
     age, share = found.details["label_age_days"], found.details["labelled_share"]
     alone = found.details["labelled_auc"]
-    said = f"; estimated from {100 * share:.3g} % of the labels, {age:.3g} days after the window"
+    said = f"; estimated from {percent(share)} of the labels, {days(age)} days after the window"
     return said if alone is None else f"{said} (labelled rows alone {area(alone)})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 
@@ -92,3 +93,23 @@ def test_what_cannot_be_done_is_said(judged: World, arguments: list[str], said: 
     done = Rocmonitor(judged.folder)("report", *arguments, code=2)
     assert said in done.stderr
     assert not list(judged.folder.glob("*.html"))
+
+
+def test_before_its_first_window_is_due_it_says_when(here: World) -> None:
+    here.configure(window="{every: 7d, label_delay: 2d, start: 2099-01-05}")
+    done = Rocmonitor(here.folder)("report", "credit", code=2)
+    assert "credit has not been judged yet: its first window is due by 2099-01-14." in done.stderr
+
+
+def test_outlooks_alone_make_a_report(here: World) -> None:
+    """They are made long before the labels are due."""
+    window, outlook = "{every: 7d, label_delay: 30000d}", "{after: 1h}"
+    with here.runtime(week(21) + timedelta(days=1), window=window, outlook=outlook) as runtime:
+        run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+    done = Rocmonitor(here.folder)("report", "credit")
+    assert re.fullmatch(
+        r"credit has not been judged yet: its first window is due by 2\d{3}-.*\n", done.stdout
+    )
+    text = unescape((here.folder / "credit.html").read_text(encoding="utf-8"))
+    assert "Before its labels, the outlook of the window 2026-05-25 to 2026-06-01 is" in text
+    assert "The windows as a table (1)" in text

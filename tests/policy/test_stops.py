@@ -156,9 +156,9 @@ def test_the_curve_is_that_of_the_windows_counted_and_the_newest_that_is_so_old(
     ]
     shown = by_age(curve, ZoneInfo("UTC"))
     assert list(zip(*shown.values(), strict=True)) == [
-        ("1", "48%", "7% to 57%", "7%, 2026-07-20 to 2026-07-27"),
-        ("3", "90%", "90% to 90%", "90%, 2026-07-13 to 2026-07-20"),
-        ("9", "–", "–", "90%, 2026-07-06 to 2026-07-13"),
+        ("1", "48 %", "7 % to 57 %", "7 %, 2026-07-20 to 2026-07-27"),
+        ("3", "90 %", "90 % to 90 %", "90 %, 2026-07-13 to 2026-07-20"),
+        ("9", "–", "–", "90 %, 2026-07-06 to 2026-07-13"),
     ]
     assert arrival(None).by_age(ages) == []
 

@@ -17,6 +17,7 @@ from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.service import references
 from rocmonitor.service.checking import check
 from rocmonitor.service.tick import Tick, run_monitor
+from rocmonitor.wording.format import percent
 from rocmonitor.wording.verdicts import verdict
 
 DAY = timedelta(days=1)
@@ -180,7 +181,7 @@ def test_without_the_column_shares_are_compared_and_few_labels_refused(dated: Da
     assert (lack.code, lack.values["needed"], lack.values["labelled_share"]) == ("too-few-labels", 0.5, 0.4)
     assert few.metrics["champion/auc"] > 0.5  # shown, and not judged
     assert "forecast/margin" not in few.metrics
-    assert "40%" in verdict(few.verdicts[0])
+    assert "40 %" in verdict(few.verdicts[0])
 
 
 @pytest.mark.parametrize(("needed", "outcome"), [(0.3, Status.OK), (0.8, Status.INSUFFICIENT)])
@@ -223,11 +224,11 @@ def test_check_concludes_from_both_shares(dated: Dated) -> None:
         dated.score(number, labelled=share)
     ends = ("2026-06-01", "2026-06-08", "2026-06-15")
     alike, other, few = (explained(dated, week(30), column="", window=until.format(end)) for end in ends)
-    both = "of the rows of the last window have a label, 100% of the reference's"
-    assert alike == [f"95% {both}: they can be compared as they are"]
-    assert other[0].startswith(f"WARNING: 70% {both}: where labels come first to some scores")
+    both = "of the rows of the last window have a label, 100 % of the reference's"
+    assert alike == [f"95 % {both}: they can be compared as they are"]
+    assert other[0].startswith(f"WARNING: 70 % {both}: where labels come first to some scores")
     assert "columns.labelled_at" in other[0]
-    assert "50% are needed, so such a window is insufficient" in few[0]
+    assert "50 % are needed, so such a window is insufficient" in few[0]
 
 
 def test_check_shows_the_shares_at_the_label_age(dated: Dated) -> None:
@@ -235,7 +236,7 @@ def test_check_shows_the_shares_at_the_label_age(dated: Dated) -> None:
     until = "{{every: 7d, label_delay: {}, revise_for: 70d, end: 2026-06-01}}"
     shown = explained(dated, week(40), window=until.format("30d"))
     assert shown[0].startswith("when due, ")
-    assert shown[0].endswith("100% in the end")
+    assert shown[0].endswith("100 % in the end")
     ages = [0, 7.5, 15, 22.5, 30, 100]
     with dated._engine() as engine, engine.connect() as connection:
         known = [
@@ -247,7 +248,9 @@ def test_check_shows_the_shares_at_the_label_age(dated: Dated) -> None:
             for number in range(14, 20)
         ]
     shares = [sum(known[6 * place : 6 * place + 6]) / 6 for place in range(len(ages))]
-    curve = ", ".join(f"{share:.0%} after {age:g} days" for share, age in zip(shares, ages, strict=True))
+    curve = ", ".join(
+        f"{percent(share, 2)} after {age:g} days" for share, age in zip(shares, ages, strict=True)
+    )
     assert shown[1] == f"labels by age, in its last 6 windows: {curve}"
     assert shown[2].startswith("so a window is estimated when due")
     assert shown[3].startswith("the last window: ")

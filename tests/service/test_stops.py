@@ -104,7 +104,7 @@ def test_labels_that_stop_without_instants_are_seen_when_a_window_is_due(here):
     tick(here, week(22) + DAY)
     assert sent(here) == []
     tick(here, week(22) + 2 * DAY)
-    assert sent(here) == ["STOPPED credit: labels for 2% of the rows, usually 100%"]
+    assert sent(here) == ["STOPPED credit: labels for 2 % of the rows, usually 100 %"]
     here.label_late(21)
     tick(here, week(22) + 3 * DAY)
     assert sent(here)[1:] == ["OK credit: labels arrive again"]
@@ -119,7 +119,7 @@ def test_labels_that_stop_are_seen_early_where_ticks_have_counted_enough_windows
     assert sent(here) == []
     here.score(29, labelled=0.1)
     tick(here, week(30) + DAY)
-    assert sent(here) == ["STOPPED credit: labels for 10% of the rows, usually 50% or more"]
+    assert sent(here) == ["STOPPED credit: labels for 10 % of the rows, usually 50 % or more"]
 
 
 def test_labels_that_stop_are_seen_by_their_age_where_instants_are_known(dated):  # noqa: F811

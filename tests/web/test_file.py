@@ -62,6 +62,14 @@ def test_a_period_leaves_out_what_lies_outside(site: Site) -> None:
     assert file_view(site.store(), site.config().monitors["credit"], none, NOW) is None
 
 
+def test_outlooks_alone_make_a_report(site: Site) -> None:
+    told = written(site, "early", Choice(start=datetime(2026, 7, 20, tzinfo=UTC)))
+    text = text_of(told)
+    assert "Before its labels, the outlook of the window 2026-07-20 to 2026-07-27 is" in text
+    assert "The windows as a table (1)" in text
+    assert 'id="chart-data"' in told
+
+
 def test_it_asks_for_nothing(report: str) -> None:
     body = SCRIPT.sub("", report)
     assert not re.findall(r'\ssrc="|<link rel="stylesheet"|@import|url\(|<form|<iframe', body)

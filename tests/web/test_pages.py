@@ -14,7 +14,9 @@ import pytest
 from flask.testing import FlaskClient
 from web.world import HOSTILE, MONITORS, NOW, REGION, SECRET
 
+from rocmonitor.report.monitor import page as report_of
 from rocmonitor.web.alone import create_app
+from rocmonitor.web.monitor import Choice, monitor_view
 from rocmonitor.web.site import Site
 
 PAGES = (
@@ -121,11 +123,25 @@ class TestOverview:
         assert "the query gives no column 'missing'" in text
         assert page.index("fails at") < page.index("<table")
 
-    def test_early_signs_of_a_drift_are_named(self, site: Site, client: FlaskClient, tmp_path: Path) -> None:
-        assert "No early sign of a drift" in client.get("/").text
+    def test_without_a_sign_of_a_drift_it_says_what_was_looked_at(self, client: FlaskClient) -> None:
+        text = text_of(client.get("/").text)
+        assert re.search(r"No early sign of a drift: 1 of the last \d outlooks warned\.", text)
+
+    @pytest.mark.parametrize(
+        ("shares", "said"),
+        [
+            ((0.4, 0.7), "calm : lasting is at 70 % of its limit, and rising"),
+            ((0.95, 0.9), "calm : lasting is at 90 % of its limit, and falling"),
+            ((0.9, 1.2), "calm : lasting is in alarm: at 120 % of its limit, and rising"),
+            ((0.7, 0.4), "and no lasting change is at 50 % of its limit or more."),
+        ],
+    )
+    def test_a_chart_near_its_limit_or_past_it_is_a_sign(
+        self, site: Site, tmp_path: Path, shares: tuple[float, float], said: str
+    ) -> None:
         shutil.copytree(site.path.parent, tmp_path / "own")
         with sqlite3.connect(tmp_path / "own" / "rocmonitor.db") as database:
-            for start, share in (("2026-07-06", 0.4), ("2026-07-13", 0.7)):
+            for start, share in zip(("2026-07-06", "2026-07-13"), shares, strict=True):
                 database.execute(
                     "UPDATE rocmonitor_evaluation SET metrics = json_set(metrics, "
                     "'$.\"lasting/statistic\"', ?, '$.\"lasting/limit\"', 5.0) "
@@ -133,7 +149,9 @@ class TestOverview:
                     (5 * share, f"{start}%"),
                 )
         own = create_app(Site(path=tmp_path / "own" / "rocmonitor.yaml", clock=lambda: NOW)).test_client()
-        assert "lasting is at 70 % of its limit, and rising" in text_of(own.get("/").text)
+        text = text_of(own.get("/").text)
+        assert said in text.replace("\N{NO-BREAK SPACE}", " ")
+        assert ("No early sign" in text) == (shares[1] < 0.5)
 
     def test_a_small_chart_marks_degraded_windows(self, client: FlaskClient) -> None:
         page = client.get("/").text
@@ -267,11 +285,112 @@ class TestMonitor:
         assert view["segment"] == SEGMENT["segment"]
         assert view["status"] == "degraded"
 
-    @pytest.mark.parametrize("name", ["broken", "unborn"])
-    def test_without_a_window_it_says_what_to_do(self, client: FlaskClient, name: str) -> None:
-        assert f"rocmonitor run {name} judges the windows that are due" in text_of(
-            client.get(f"/monitors/{name}").text
+    @pytest.mark.parametrize(
+        "period",
+        [
+            "from=9999-12-31",
+            "to=0001-01-01",
+            "from=2026-06-01&to=2026-06-02",
+            "from=2026-06-01&to=2026-06-22",
+        ],
+    )
+    def test_a_period_leaves_status_and_sentence(self, client: FlaskClient, period: str) -> None:
+        whole = client.get("/monitors/credit.json").get_json()
+        view = client.get(f"/monitors/credit.json?{period}").get_json()
+        kept = ("status", "since", "sentence", "why", "advice", "version", "next_due", "has_alarm")
+        assert {name: view[name] for name in kept} == {name: whole[name] for name in kept}
+        page = client.get(f"/monitors/credit?{period}").text
+        assert "<title>credit: degraded" in page
+        assert "not judged yet" not in text_of(page)
+        assert "No window lies in this period" in page or view["points"]
+
+    def test_without_a_window_it_says_what_to_do(self, client: FlaskClient) -> None:
+        text = text_of(client.get("/monitors/broken").text)
+        assert (
+            "broken has not been judged yet. rocmonitor run broken judges the windows that are due." in text
         )
+
+    @pytest.mark.parametrize("address", ["/monitors/unborn", "/monitors/unborn/segments"])
+    def test_before_its_first_window_is_due_it_says_when(self, client: FlaskClient, address: str) -> None:
+        text = text_of(client.get(address).text)
+        assert "unborn has not been judged yet: its first window is due by 2030-01-16." in text
+        assert "rocmonitor run" not in text
+
+    def test_there_is_no_heading_over_nothing(self, client: FlaskClient) -> None:
+        assert "What to do" not in client.get("/monitors/unborn").text
+        for name in ("credit", "calm", "early", "starved", "broken"):
+            assert "What to do" in client.get(f"/monitors/{name}").text
+
+    def test_a_line_of_another_window_than_the_sentence_names_it(self, client: FlaskClient) -> None:
+        def because(address: str) -> str:
+            page = client.get(address).text
+            return text_of("<main" + page[page.index('class="because"') : page.index('class="todo"')])
+
+        newest = because("/monitors/credit")
+        assert "at the change, week of 6 July 2026: AUROC" in newest
+        assert "week of 13 July 2026" not in newest
+        chosen = client.get("/monitors/credit.json?window=2026-07-06").get_json()
+        assert chosen["chosen"]["because"]
+        assert chosen["because"] == f"week of 6 July 2026: {chosen['chosen']['because']}"
+        # The warning is of a window that has no labels yet.
+        assert "at the change, week of 20 July 2026:" in because("/monitors/early")
+
+    def test_windows_without_labels_are_counted_in_the_table(self, client: FlaskClient) -> None:
+        view = client.get("/monitors/early.json").get_json()
+        many = len(view["points"]) + len(view["ahead"])
+        assert f"The windows as a table ({many})" in client.get("/monitors/early").text
+
+    @pytest.mark.parametrize("version", [None, "8"])
+    def test_a_challenger_without_a_version_has_none(self, site: Site, version: str | None) -> None:
+        view = monitor_view(site, "credit", Choice())
+        assert view is not None
+        view["chosen"]["challenger_version"] = version
+        text = report_of(view, written="now", command="rocmonitor report credit")
+        assert f'dashed">challenger{"" if version is None else " 8"}</span>' in text
+        assert "None" not in text_of(text)
+
+    @pytest.mark.parametrize("address", PAGES)
+    def test_nothing_absent_is_printed(self, client: FlaskClient, address: str) -> None:
+        assert not re.search(r"\b(None|nan|null|undefined)\b", text_of(client.get(address).text))
+
+    @pytest.mark.parametrize(
+        ("query", "said"),
+        [
+            ("from=yesterday", "from=yesterday is no date or time"),
+            ("from=2026-99-99", "from=2026-99-99 is no date or time"),
+            ("to=0000-99-99", "to=0000-99-99 is no date or time"),
+            ("from=0001-01-01T00:00%2B05:00", "is no date or time"),
+            ("from=2026-08-01&to=2026-01-01", "from=2026-08-01 must come before to=2026-01-01."),
+            ("from=2026-08-01&to=2026-08-01", "must come before"),
+            ("revision=-1", "revision=-1 is no number of a revision"),
+            ("window=2026-06-01&revision=99999999999", "revision=99999999999 is no number of a revision"),
+        ],
+    )
+    def test_an_argument_that_makes_no_sense_is_named(
+        self, client: FlaskClient, query: str, said: str
+    ) -> None:
+        for page in ("/monitors/credit", "/monitors/credit.json"):
+            answer = client.get(f"{page}?{query}")
+            assert answer.status_code == 400
+            assert said in answer.text
+        assert client.get(f"/monitors/absent?{query}").status_code == 404
+
+    @pytest.mark.parametrize(
+        ("query", "said"),
+        [
+            ("?window=zzz", "credit has no judged window 'zzz'. Its page lists"),
+            ("?window=2026-06-01&from=2026-06-08", "no judged window '2026-06-01' in this period."),
+            ("?segment=absent", "credit has no segment 'absent'."),
+            ("?window=2026-06-01&revision=7", "This window of credit has no revision 7."),
+            ("/segments?window=x", "credit has no judged window 'x'."),
+        ],
+    )
+    def test_what_the_address_asks_for_in_vain_is_named(
+        self, client: FlaskClient, query: str, said: str
+    ) -> None:
+        answer = client.get(f"/monitors/credit{query}")
+        assert answer.status_code == 404
+        assert said in html.unescape(answer.text)
 
     @pytest.mark.parametrize(
         "address",
@@ -280,10 +399,6 @@ class TestMonitor:
             "/monitors/credit?window=2001-01-01",
             "/monitors/credit?segment=absent",
             "/monitors/credit?revision=7",
-            "/monitors/credit?from=yesterday",
-            "/monitors/credit?to=0000-99-99",
-            "/monitors/credit?revision=-1",
-            "/monitors/credit?window=2026-06-01&revision=99999999999",
             "/monitors/credit/segments?window=x",
             "/monitors/credit/reviews/2",
             "/monitors/calm/reviews/1",
@@ -398,6 +513,15 @@ class TestSafety:
     def test_it_only_reads(self, client: FlaskClient, method: str) -> None:
         for address in PAGES:
             assert getattr(client, method)(address).status_code == 405
+
+    @pytest.mark.parametrize("method", ["get", "put"])
+    def test_a_button_takes_only_post(self, client: FlaskClient, method: str) -> None:
+        for what in ("mute", "acknowledge"):
+            answer = getattr(client, method)(f"/monitors/credit/{what}")
+            assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+            said = f"This address does not take {method.upper()}, only POST: it belongs to a button"
+            assert said in answer.text
+        assert "does not take POST, only GET and HEAD." in client.post("/monitors/credit").text
 
     def test_numbers_that_are_not_finite_never_come(self, client: FlaskClient) -> None:
         def walk(value: Any) -> None:

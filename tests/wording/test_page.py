@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from rocmonitor.policy.evaluation import Chart
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording import page
 
@@ -133,4 +134,39 @@ def test_what_fails_is_named_once() -> None:
     )
     assert page.failing("channel:mail", "no such host", 2) == (
         "channel mail: no such host (2 deliveries waiting in all)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("warned", "outlooks", "chart", "expected"),
+    [
+        (0, 8, None, ""),
+        (1, 8, None, ""),
+        (2, 8, None, "2 of the last 8 outlooks warned"),
+        (1, 1, None, "the only outlook warned"),
+        (0, 0, Chart(0.49), ""),
+        (0, 0, Chart(0.5), "lasting is at 50 % of its limit"),
+        (0, 0, Chart(0.999, 0.9), "lasting is at 99 % of its limit, and rising"),
+        (0, 0, Chart(0.9, 0.9), "lasting is at 90 % of its limit"),
+        # An alarm holds while its chart is inside the limit again.
+        (0, 0, Chart(0.8, 1.2, alarm=True), "lasting is in alarm: at 80 % of its limit, and falling"),
+    ],
+)
+def test_signs_of_a_drift(warned: int, outlooks: int, chart: Chart | None, expected: str) -> None:
+    assert page.signs(warned, outlooks, {} if chart is None else {"lasting": chart}) == expected
+
+
+@pytest.mark.parametrize(
+    ("warned", "outlooks", "charts", "expected"),
+    [
+        (0, 0, 0, ""),
+        (0, 1, 0, "the only outlook did not warn."),
+        (0, 8, 0, "none of the last 8 outlooks warned."),
+        (1, 8, 2, "1 of the last 8 outlooks warned, and no lasting change is at 50 % of its limit or more."),
+        (0, 0, 1, "no lasting change is at 50 % of its limit or more."),
+    ],
+)
+def test_no_sign_of_a_drift(warned: int, outlooks: int, charts: int, expected: str) -> None:
+    assert page.no_signs(warned, outlooks, charts) == (
+        f"No early sign of a drift: {expected}" if expected else ""
     )

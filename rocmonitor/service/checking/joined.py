@@ -16,7 +16,7 @@ from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.service.checking.words import Doubt
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.wording.format import count, instant
+from rocmonitor.wording.format import count, days, instant, percent
 
 _UNITS = {"1h": "hours", "1d": "days", "7d": "weeks", "1mo": "months", "1q": "quarters", "1y": "years"}
 
@@ -58,11 +58,11 @@ def not_enough(monitor: Monitor, window: Window, labels: LabelCounts) -> str:
 
 def lengths(windows: Sequence[Window]) -> str:
     """Return how long windows are that differ."""
-    days = [(window.end - window.start) / DAY for window in windows]
-    if not days:
+    found = [(window.end - window.start) / DAY for window in windows]
+    if not found:
         return ""
-    shortest, longest = (f"{each:.3g}" for each in (min(days), max(days)))
-    span = count(max(days), "day") if shortest == longest else f"{shortest} to {longest} days"
+    shortest, longest = days(min(found)), days(max(found))
+    span = count(max(found), "day") if shortest == longest else f"{shortest} to {longest} days"
     return f" of {span}"
 
 
@@ -168,15 +168,18 @@ def label_shares(
         return _by_age(monitor, source, last, [window for window, _ in reference], past)
     now = None if last is None else _share([last[1]])
     if now is None:
-        return [f"{past:.0%} of the reference's rows have a label"]
-    both = f"{now:.0%} of the rows of the last window have a label, {past:.0%} of the reference's"
+        return [f"{percent(past, 2)} of the reference's rows have a label"]
+    both = f"{percent(now, 2)} of the rows of the last window have a label, "
+    both += f"{percent(past, 2)} of the reference's"
     needed = needed_share(monitor.window.min_labelled, past, dated=False)
     way_out = (
         "judge later (window.label_delay), or say when labels became known (columns.labelled_at), so that "
         "windows are estimated and compared with the reference at the same label age"
     )
     if now < needed:
-        return [Doubt(f"{both}; {needed:.0%} are needed, so such a window is insufficient: {way_out}")]
+        return [
+            Doubt(f"{both}; {percent(needed, 2)} are needed, so such a window is insufficient: {way_out}")
+        ]
     if abs(now - past) > ALIKE:
         return [
             Doubt(f"{both}: where labels come first to some scores, their AUROCs are not alike; {way_out}")
@@ -189,9 +192,10 @@ def _by_age(
 ) -> list[str]:
     then = [share for window in windows if (share := _share_when_due(monitor, source, window)) is not None]
     low, high = min(then), max(then)
-    shares = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
+    least, most = percent(low, 2), percent(high, 2)
+    shares = least if least == most else f"{least} to {most}"
     lines = [
-        f"when due, {shares} of the rows of a reference window had a label, {past:.0%} in the end",
+        f"when due, {shares} of the rows of a reference window had a label, {percent(past, 2)} in the end",
         _curve(monitor, source, windows[-WINDOWS_OF_CURVE:]),
     ]
     if sum(then) / len(then) > past - 0.005:
@@ -204,7 +208,7 @@ def _by_age(
     now = _share_when_due(monitor, source, last[0])
     if now is None:
         return lines
-    lines.append(f"the last window: {now:.0%} when due")
+    lines.append(f"the last window: {percent(now, 2)} when due")
     if now < low - ALIKE:
         lines[-1] = Doubt(
             f"{lines[-1]}, fewer than in any reference window: rules may be insufficient until its labels "
@@ -218,7 +222,7 @@ def _curve(monitor: Monitor, source: SqlSource, windows: Sequence[Window]) -> st
     said = []
     for age in monitor.labels.shown_ages:
         found = [source.label_counts(monitor, window, as_of=window.end + age) for window in windows]
-        said.append(f"{_share(found) or 0:.0%} after {age / DAY:.3g} days")
+        said.append(f"{percent(_share(found) or 0, 2)} after {days(age / DAY)} days")
     return f"labels by age, in its last {len(windows)} windows: {', '.join(said)}"
 
 

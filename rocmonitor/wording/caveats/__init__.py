@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from string import Formatter
 from typing import Any
 
 from rocmonitor.wording.caveats import (
@@ -14,7 +15,7 @@ from rocmonitor.wording.caveats import (
     statistics,
     window,
 )
-from rocmonitor.wording.format import are
+from rocmonitor.wording.format import are, percent
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     **statistics.SENTENCES,
@@ -27,11 +28,27 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
 }
 
 
+class _Words(Formatter):
+    """Templates, with per cent as everywhere: ``:.0%`` as whole, ``:.1%`` with a digit more."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec.endswith("%"):
+            return percent(value, 2 if format_spec == ".0%" else 3)
+        return super().format_field(value, format_spec)
+
+
+_WORDS = _Words()
+
+
 def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) -> str:
     """Return the sentence of a caveat, after the parts of the result that it is about."""
     words = SENTENCES.get(code, "")
     try:
-        text = words.format(**values, **_verbs(values)) if isinstance(words, str) else words(**values)
+        text = (
+            _WORDS.vformat(words, (), {**values, **_verbs(values)})
+            if isinstance(words, str)
+            else words(**values)
+        )
     except (LookupError, TypeError, ValueError):  # other values than this version knows
         text = ""
     return ": ".join([*about, text or _as_values(code, values)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rocmonitor.wording.format import area, percent, span
+from rocmonitor.wording.format import area, days, percent, span
 
 
 def _awaited(
@@ -17,8 +17,8 @@ def _awaited(
     confidence_level: float | None,
     labelled_auc: float | None,
 ) -> str:
-    said = f"{labelled_share:.0%} of the rows have a label, {label_age_days:.3g} days after the window: the "
-    said += f"AUROC of all is estimated to be {area(auc)}"
+    said = f"{percent(labelled_share, 2)} of the rows have a label, {days(label_age_days)} days after the "
+    said += f"window: the AUROC of all is estimated to be {area(auc)}"
     if low is not None and high is not None and confidence_level is not None:
         said += f" ({percent(confidence_level)} interval of its value with all labels: {span(low, high)})"
     if labelled_auc is not None:
@@ -36,12 +36,12 @@ def _otherwise(
 ) -> str:
     pace = "sooner" if labelled_share > highest else "later"
     said = (
-        f"labels come {pace} than in the reference: {labelled_share:.0%} of the rows have one "
-        f"{label_age_days:.3g} days after the window, and {lowest:.0%} to {highest:.0%} in its windows at "
-        "that age"
+        f"labels come {pace} than in the reference: {percent(labelled_share, 2)} of the rows have one "
+        f"{days(label_age_days)} days after the window, and {percent(lowest, 2)} to {percent(highest, 2)} in "
+        "its windows at that age"
     )
     if read_at_days is not None:
-        return f"{said}; compared with its windows {read_at_days:.3g} days after their end, at like shares"
+        return f"{said}; compared with its windows {days(read_at_days)} days after their end, at like shares"
     return (
         f"{said}; too much is open without the others: wait for the labels, or choose a reference in which "
         "they came as they do now"
@@ -51,11 +51,11 @@ def _otherwise(
 def _too_few(
     *, labelled_share: float, needed: float, labelled: int, unlabelled: int, reference_share: float | None
 ) -> str:
-    past = "" if reference_share is None else f", {reference_share:.0%} in the reference"
+    past = "" if reference_share is None else f", {percent(reference_share, 2)} in the reference"
     return (
-        f"{labelled:,} of {labelled + unlabelled:,} rows have a label ({labelled_share:.0%}{past}), and "
-        f"{needed:.0%} are needed: judge later (window.label_delay), name when labels became known in "
-        "columns.labelled_at, or set window.min_labelled"
+        f"{labelled:,} of {labelled + unlabelled:,} rows have a label ({percent(labelled_share, 2)}{past}), "
+        f"and {percent(needed, 2)} are needed: judge later (window.label_delay), name when labels became "
+        "known in columns.labelled_at, or set window.min_labelled"
     )
 
 

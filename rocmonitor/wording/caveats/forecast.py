@@ -53,8 +53,8 @@ def _alike(
 ) -> str:
     return (
         f"neighbours among the {n_windows} reference windows are alike (serial correlation "
-        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}): false alarms are near {outside:.0%} of "
-        f"windows, not {1 - achieved_level:.0%}, and come in runs"
+        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}): false alarms are near "
+        f"{percent(outside, 2)} of windows, not {percent(1 - achieved_level, 2)}, and come in runs"
     )
 
 
@@ -85,8 +85,8 @@ def _allowed(
     return (
         f"neighbours among the {n_windows} reference windows are alike (serial correlation "
         f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}). The range is {widening:.2f} times as "
-        f"wide to make up: false alarms stay near {outside:.0%} of windows "
-        f"({1 - achieved_level:.0%} were meant), but come in runs"
+        f"wide to make up: false alarms stay near {percent(outside, 2)} of windows "
+        f"({percent(1 - achieved_level, 2)} were meant), but come in runs"
     )
 
 

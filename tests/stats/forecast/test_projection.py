@@ -172,7 +172,7 @@ def test_scores_beyond_the_reference_count_as_its_ends_and_are_named():
     assert found.outside_share == 0.6
     assert codes(found) == ["scores-outside-reference"]
     assert found.caveats[0].values == {"share": 0.6, "rows": 3, "n_rows": 5}
-    assert "60.0% of the scores (3 of 5)" in str(found.caveats[0])
+    assert "60 % of the scores (3 of 5)" in str(found.caveats[0])
 
 
 def test_all_scores_outside():
