@@ -63,20 +63,3 @@ def test_what_every_installation_runs_imports_no_extra() -> None:
     command = [sys.executable, "-W", "ignore", "-c", IMPORTS_SOME, ",".join(absent), ",".join(modules)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-
-
-def test_ci_runs_again_what_asks_for_servers_spark_or_a_browser() -> None:
-    """`.ci/run` runs all tests as a newcomer, who may lack these, and then those that ask for them."""
-    tests = PACKAGE.parent / "tests"
-    [served] = re.findall(
-        r"^SERVED := (.*)$", (PACKAGE.parent / "Makefile").read_text(encoding="utf-8"), re.M
-    )
-    asks = re.compile(r"\b(postgres_url|mariadb_url|any_database_url|need_spark|browser\.|import Browser)\b")
-    asking = {
-        str(path.relative_to(tests.parent)): text
-        for path in tests.rglob("test_*.py")
-        if asks.search(text := path.read_text(encoding="utf-8"))
-    }
-    quick = {name for name, text in asking.items() if "pytestmark = pytest.mark.slow" not in text}
-    assert len(quick) > 15
-    assert {name for name in quick if not name.startswith(tuple(served.split()))} == set()
