@@ -99,8 +99,12 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
     return None if monitor is None else view_of(site.store(), monitor, choice, site.clock())
 
 
-def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
+def view_of(
+    kept: store.Store, monitor: Monitor, choice: Choice, now: datetime, *, until: datetime | None = None
+) -> dict[str, Any] | None:
     """Return the same for a configured monitor; None when it has no such segment, window or revision.
+
+    Its status is that of now, or with `until` what it was after the windows up to then.
 
     Raises
     ------
@@ -110,11 +114,13 @@ def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) 
     if choice.segment and choice.segment not in names:
         return None
     every = history(kept, monitor.name, choice.segment)
+    if until is not None:
+        every = [each for each in every if each[0].window.end <= until]
     windows = [each for each in every if choice.has(each[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
         return None
-    view = _standing(kept, monitor, choice.segment, every, now)
+    view = _standing(kept, monitor, choice.segment, every, now, until)
     view |= _over_time(kept, monitor, choice, windows, now)
     view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": "", "because": ""}
     if chosen is not None:
@@ -154,11 +160,13 @@ def absent(site: Site, name: str, choice: Choice) -> str:
 def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
     """Return the view of a file: it has the other windows in full too, the worst first, for it asks nobody.
 
+    Of a past period it says what the status was at its end.
+
     Raises
     ------
     StoreError
     """
-    view = view_of(kept, monitor, choice, now)
+    view = view_of(kept, monitor, choice, now, until=choice.end)
     if view is None or not (view["points"] or view["ahead"]):
         return None
     windows = history(kept, monitor.name, choice.segment)
@@ -179,11 +187,18 @@ def _badness(point: dict[str, Any]) -> float:
 
 
 def _standing(
-    kept: store.Store, monitor: Monitor, segment: str, windows: Sequence[list[Kept]], now: datetime
+    kept: store.Store,
+    monitor: Monitor,
+    segment: str,
+    windows: Sequence[list[Kept]],
+    now: datetime,
+    until: datetime | None,
 ) -> dict[str, Any]:
-    """Return the part of the view that no period changes."""
+    """Return the part of the view that the chosen period does not change."""
     zone = monitor.timezone
-    changes = store.transitions(kept, monitor.name, segment)
+    changes = [
+        each for each in store.transitions(kept, monitor.name, segment) if until is None or each.since < until
+    ]
     status, since = _status(windows, changes, zone)
     outlooks = ahead(kept, monitor.name).get((monitor.name, segment), ())
     said = store.attention(kept, monitor.name)

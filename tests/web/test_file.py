@@ -58,6 +58,12 @@ def test_a_period_leaves_out_what_lies_outside(site: Site) -> None:
     told = written(site, choice=Choice(end=end))
     assert text_of(told).count("2026-06-15 to") == 0
     assert "2026-06-08 to 2026-06-15" in told
+    kept, credit = site.store(), site.config().monitors["credit"]
+    then, now = (file_view(kept, credit, Choice(end=each), NOW) for each in (end, None))
+    assert then is not None
+    assert now is not None
+    assert (then["status"], now["status"]) == ("ok", "degraded")  # at its end
+    assert "8 June 2026" in then["sentence"]
     none = Choice(start=datetime(2030, 1, 1, tzinfo=UTC))
     assert file_view(site.store(), site.config().monitors["credit"], none, NOW) is None
 
