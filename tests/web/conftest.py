@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import waitress
 from flask.testing import FlaskClient
+from web.serving import serving
 from web.world import judged
 
 from rocmonitor.policy.evaluation import Evaluation
@@ -38,9 +37,5 @@ def client(site: Site) -> FlaskClient:
 @pytest.fixture(scope="session")
 def address(site: Site) -> Iterator[str]:
     """Where the page is served."""
-    server = waitress.create_server(create_app(site), host="127.0.0.1", port=0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.effective_port}"
-    server.close()
-    thread.join(10)
+    with serving(site) as address:
+        yield address

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from browser import Browser
 from flask.testing import FlaskClient
+from web.serving import serving
 from web.world import HOSTILE, NOW
 from werkzeug.test import TestResponse
 
@@ -195,16 +196,8 @@ def test_who_may_not_sees_no_button_and_presses_none(own: Site) -> None:
 
 @pytest.fixture
 def served(own: Site) -> Iterator[str]:
-    import threading
-
-    import waitress
-
-    server = waitress.create_server(create_app(own), host="127.0.0.1", port=0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.effective_port}"
-    server.close()
-    thread.join(10)
+    with serving(own) as address:
+        yield address
 
 
 def test_a_browser_can_press(browser: Browser, own: Site, served: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -12,16 +11,15 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-import waitress
 from browser import Browser
 from commands import Rocmonitor
 from pages import BEYOND, WIDTHS
 from scenario import runtime_of
+from web.serving import serving
 
 from rocmonitor import config, store
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.tick import run_monitor
-from rocmonitor.web.alone import create_app
 from rocmonitor.web.site import Site
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -84,13 +82,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
-    app = create_app(Site(path=folder / "rocmonitor.yaml", clock=lambda: NOW))
-    server = waitress.create_server(app, host="127.0.0.1", port=0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.effective_port}"
-    server.close()
-    thread.join(10)
+    with serving(Site(path=folder / "rocmonitor.yaml", clock=lambda: NOW)) as address:
+        yield address
 
 
 @pytest.fixture(params=["America/New_York", "Asia/Tokyo"])
