@@ -42,11 +42,11 @@ def is_remote(path: str) -> bool:
 
 
 State = tuple[tuple[str | int, ...], ...]
-"""What changes when some files do."""
+"""The names, sizes and times of local files: another state, other files."""
 
 
 def state_of(names: Sequence[str]) -> State | None:
-    """Return what changes when a local file does; None where one is remote, or has just gone."""
+    """Return the state of local files; None where one is remote, or has just gone."""
     try:
         found = [(name, os.stat(name)) for name in names]
     except OSError:

@@ -99,29 +99,41 @@ def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None
     return None if monitor is None else view_of(site.store(), monitor, choice, site.clock())
 
 
-def view_of(
-    kept: store.Store, monitor: Monitor, choice: Choice, now: datetime, *, until: datetime | None = None
-) -> dict[str, Any] | None:
+def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
     """Return the same for a configured monitor; None when it has no such segment, window or revision.
-
-    Its status is that of now, or with `until` what it was after the windows up to then.
 
     Raises
     ------
     StoreError
     """
+    return _view(kept, monitor, choice, history(kept, monitor.name, choice.segment), now)
+
+
+def _view(
+    kept: store.Store,
+    monitor: Monitor,
+    choice: Choice,
+    every: Sequence[list[Kept]],
+    now: datetime,
+    *,
+    until: datetime | None = None,
+) -> dict[str, Any] | None:
+    """Return the view; its status is that of now, or with `until` what it was then, after `every` window."""
     names = segments(kept, monitor.name)
     if choice.segment and choice.segment not in names:
         return None
-    every = history(kept, monitor.name, choice.segment)
-    if until is not None:
-        every = [each for each in every if each[0].window.end <= until]
     windows = [each for each in every if choice.has(each[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
         return None
-    view = _standing(kept, monitor, choice.segment, every, now, until)
-    view |= _over_time(kept, monitor, choice, windows, now)
+    changes = [
+        each
+        for each in store.transitions(kept, monitor.name, choice.segment)
+        if until is None or each.since < until
+    ]
+    outlooks = ahead(kept, monitor.name).get((monitor.name, choice.segment), ())
+    view = _standing(kept, monitor, choice.segment, every, changes, outlooks, now)
+    view |= _over_time(monitor, choice, windows, changes, outlooks, now)
     view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": "", "because": ""}
     if chosen is not None:
         view |= chosen_window(kept, monitor, *chosen)
@@ -166,10 +178,12 @@ def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime
     ------
     StoreError
     """
-    view = view_of(kept, monitor, choice, now, until=choice.end)
+    windows = history(kept, monitor.name, choice.segment)
+    if choice.end is not None:
+        windows = [each for each in windows if each[0].window.end <= choice.end]
+    view = _view(kept, monitor, choice, windows, now, until=choice.end)
     if view is None or not (view["points"] or view["ahead"]):
         return None
-    windows = history(kept, monitor.name, choice.segment)
     revisions = {window_slug(each[0].window, monitor.timezone): each for each in windows}
     others = [each for each in view["points"] if each["slug"] != view["chosen"]["slug"]]
     worst = min(others, key=_badness, default=None)
@@ -191,16 +205,13 @@ def _standing(
     monitor: Monitor,
     segment: str,
     windows: Sequence[list[Kept]],
+    changes: Sequence[store.SavedTransition],
+    outlooks: Sequence[Ahead],
     now: datetime,
-    until: datetime | None,
 ) -> dict[str, Any]:
     """Return the part of the view that the chosen period does not change."""
     zone = monitor.timezone
-    changes = [
-        each for each in store.transitions(kept, monitor.name, segment) if until is None or each.since < until
-    ]
     status, since = _status(windows, changes, zone)
-    outlooks = ahead(kept, monitor.name).get((monitor.name, segment), ())
     said = store.attention(kept, monitor.name)
     return {
         "name": monitor.name,
@@ -228,18 +239,17 @@ def _standing(
 
 
 def _over_time(
-    kept: store.Store, monitor: Monitor, choice: Choice, windows: Sequence[list[Kept]], now: datetime
+    monitor: Monitor,
+    choice: Choice,
+    windows: Sequence[list[Kept]],
+    changes: Sequence[store.SavedTransition],
+    outlooks: Sequence[Ahead],
+    now: datetime,
 ) -> dict[str, Any]:
     """Return the windows, outlooks and changes of the period."""
-    zone, segment = monitor.timezone, choice.segment
-    changes = [
-        each
-        for each in store.transitions(kept, monitor.name, segment)
-        if choice.end is None or each.since < choice.end
-    ]
-    outlooks = [
-        each for each in ahead(kept, monitor.name).get((monitor.name, segment), ()) if choice.has(each.window)
-    ]
+    zone = monitor.timezone
+    changes = [each for each in changes if choice.end is None or each.since < choice.end]
+    outlooks = [each for each in outlooks if choice.has(each.window)]
     return {
         "period": {"start": _day(choice.start, zone), "end": _day(choice.end, zone)},
         "asked": choice.asked(zone),
