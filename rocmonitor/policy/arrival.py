@@ -176,7 +176,8 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
     except DegenerateDataError as error:
         lacks.append(Caveat("not-computed", why=str(error)))
     if otherwise:
-        borne = errors is None or _is_borne(found, errors)
+        enough = needed_share(awaiting.min_labelled, labelled_share(reference), dated=False)
+        borne = errors is None or _is_borne(found, errors, enough)
         said = _otherwise(found, by_age, awaiting.age, reading.age if borne else None)
         doubts, lacks = ((said, *doubts), lacks) if borne else (doubts, [said, *lacks])
     return Estimate(
@@ -217,13 +218,16 @@ def _arrives_otherwise(found: PartlyLabelledAuc, reading: Reading) -> bool:
     return bool(shares) and not min(shares) <= found.labelled_share <= max(shares)
 
 
-def _is_borne(found: PartlyLabelledAuc, errors: LabelErrors) -> bool:
+def _is_borne(found: PartlyLabelledAuc, errors: LabelErrors, enough: float) -> bool:
     """Return True if missing labels leave no more open than sampling does once they are all in.
 
-    At another pace of labels the reference no longer vouches for more. Without labelled rows of both classes
-    there is nothing but the scores, and these never make a window ok.
+    At another pace of labels the reference no longer vouches for more. A window that would be judged if
+    nothing were known of when labels come, with a share `enough`, is judged at the latest then. Without
+    labelled rows of both classes there is nothing but the scores, and these never make a window ok.
     """
-    return found.labelled_auc is not None and errors.label_error(found) <= found.sampling_se
+    if found.labelled_auc is None:
+        return False
+    return found.labelled_share >= enough or errors.label_error(found) <= found.sampling_se
 
 
 def _otherwise(

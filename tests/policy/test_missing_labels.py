@@ -156,6 +156,22 @@ def test_what_is_open_beyond_sampling_is_not_judged(reference: Reference) -> Non
     assert [lack.code for lack in worse.lacks] == ["labels-arrive-otherwise"]
 
 
+def test_a_share_that_suffices_without_a_history_is_never_refused_with_one(reference: Reference) -> None:
+    rows = Rows(100, known=-1.5)
+    past = [replace(each, label_se=each.label_se / 9) for each in reference.labels.at(30 * DAY).estimates]  # type: ignore[union-attr]
+    history = replace(reference.labels, _read={0: replace_estimates(reference, past)})  # type: ignore[type-var]
+    awaiting = Awaiting(unlabelled=ScoreCounts.of(rows.s[~rows.known]), age=30 * DAY)
+    share = float(rows.known.mean())
+    for needed, refused in ((share - 0.01, False), (share + 0.01, True)):
+        found = estimate(
+            replace(reference, labels=history), rows.labelled, replace(awaiting, min_labelled=needed)
+        )
+        assert isinstance(found, Estimate)
+        assert found.errors is not None
+        assert found.errors.label_error(found.found) > found.found.sampling_se
+        assert bool(found.lacks) is refused
+
+
 def replace_estimates(reference: Reference, estimates: list[PartlyLabelledAuc]) -> Reading:
     """The reference at 30 days, as if its estimates were others."""
     assert reference.labels is not None

@@ -3,8 +3,8 @@
 Windows of 1,000 rows, 30 % positive, AUC about 0.8, varying from window to window. Labels arrive by age,
 positives and high scores first, about half of them after 30 days. Each reference has 39 windows whose labels
 all came in the end. Later windows are judged after 30 days, when they have the labels that they would have in
-the reference after 15, 30, 60 and 110 days: slower, alike, faster, much faster. In `decline` the AUC is lower
-by 0.05.
+the reference after 15, 30, 60 and 110 days: slower, alike, faster, much faster; and after 80 days with the
+labels of 30 (`slower, later`), more than half. In `decline` the AUC is lower by 0.05.
 
 `refused` is the share of windows that no rule judges; `final` how often the 95 % interval of the final AUC
 holds it, and `true` how often the confidence interval of `floor` and `drop` holds that of the population,
@@ -39,21 +39,27 @@ from rocmonitor.stats.unlabelled import ScoreCounts
 
 ROWS, WINDOWS, LATER = 1000, 39, 10
 AGES = tuple(timedelta(days=days) for days in (5, 10, 15, 20, 30, 40, 60, 80, 110, 120))
-JUDGED_AT = timedelta(days=30)
 
 
 class Design(NamedTuple):
-    """The age in the reference that has as many labels as windows have that are judged; loss of the AUC."""
+    """The age in the reference with as many labels as these windows, their age when judged, loss of AUC."""
 
     as_if: int
+    judged_at: int = 30
     loss: float = 0.0
 
 
-PACES = {"slower": 15, "alike": 30, "faster": 60, "much faster": 110}
+PACES = {
+    "slower": Design(15),
+    "slower, later": Design(30, judged_at=80),
+    "alike": Design(30),
+    "faster": Design(60),
+    "much faster": Design(110),
+}
 DESIGNS = {
-    f"{pace}{', decline' if loss else ''}": Design(days, loss)
+    f"{pace}{', decline' if loss else ''}": design._replace(loss=loss)
     for loss in (0.0, 0.05)
-    for pace, days in PACES.items()
+    for pace, design in PACES.items()
 }
 FIELDS = (
     "labelled",
@@ -135,18 +141,19 @@ def interval_before(found: PartlyLabelledAuc, errors: LabelErrors) -> tuple[floa
     return float(expit(middle - slope)), float(expit(middle + slope))
 
 
-def judged(window: Window, as_if: int, past: Reference) -> Floats:
+def judged(window: Window, design: Design, past: Reference) -> Floats:
     """Return what `FIELDS` names of one window; NaN where it is not judged."""
+    as_if, age = design.as_if, timedelta(days=design.judged_at)
     final, known = auc(window.y, window.s).auc, window.at(0, as_if)
     waiting = ScoreCounts.of(window.s[window.age > as_if])
     cells, full, labels = past.cells, past.forecasts["forecast"], past.labels
     assert cells is not None
     assert labels is not None
-    now = estimate(past, known, Awaiting(unlabelled=waiting, age=JUDGED_AT))
+    now = estimate(past, known, Awaiting(unlabelled=waiting, age=age))
     assert isinstance(now, Estimate)
     assert now.errors is not None
-    old, errors, refused = as_before(known, waiting, labels.at(JUDGED_AT))
-    then = Estimate(found=old, age=JUDGED_AT, reading=labels.at(JUDGED_AT), errors=errors)
+    old, errors, refused = as_before(known, waiting, labels.at(age))
+    then = Estimate(found=old, age=age, reading=labels.at(age), errors=errors)
     values = []
     for each, no, ends in (
         (then, refused, interval_before(old, errors)),
@@ -183,10 +190,7 @@ def one(rng: np.random.Generator) -> Floats:
     _FITS.clear()
     past = reference([drawn(rng) for _ in range(WINDOWS)])
     return np.stack(
-        [
-            [judged(drawn(rng, design.loss), design.as_if, past) for _ in range(LATER)]
-            for design in DESIGNS.values()
-        ]
+        [[judged(drawn(rng, design.loss), design, past) for _ in range(LATER)] for design in DESIGNS.values()]
     )
 
 
