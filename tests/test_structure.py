@@ -1,4 +1,4 @@
-"""Limits that the package keeps: imports that a newcomer has, and what CI runs again."""
+"""Limits that the package keeps: imports that a newcomer has, licences, and what CI runs again."""
 
 from __future__ import annotations
 
@@ -38,6 +38,16 @@ def test_every_module_imports_with_what_make_installs() -> None:
     command = [sys.executable, "-W", "ignore", "-c", IMPORTS_ALL, *absent]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_release_ships_the_licence_of_each_vendored_file() -> None:
+    """hatchling leaves out a path that does not exist, without a word."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found = sorted(path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("LICENSE*"))
+    assert found
+    assert project["license-files"] == ["LICENSE", *found]
+    release = (ROOT / ".ci" / "release").read_text(encoding="utf-8")
+    assert all(f"licenses/{path}" in release for path in found)
 
 
 IMPORTS_SOME = """
