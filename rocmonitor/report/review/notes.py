@@ -206,8 +206,8 @@ def _leads(review: Review) -> tuple[str, str, str]:
 def _money(review: Review) -> list[tuple[str, str, str]]:
     return [
         (
-            f"{row['unit'] or 'Money'} saved in {row['decisions']:,} decisions",
-            amounts(row)[0],
+            f"Saved in {row['decisions']:,} decisions",
+            f"{amounts(row)[0]} {row['unit'] or ''}".rstrip(),
             f"{level(review.rule)} interval {amounts(row)[1]}, w = {row['w']:.4g}",
         )
         for row in review.tables.get("costs", ())

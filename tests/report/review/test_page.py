@@ -210,7 +210,7 @@ class TestPage:
             "Champion's AUROC 0.7423 version 3 Challenger's AUROC 0.7520 version 5",
             "105,902 17,204 positive, 88,698 negative",
             "Forecast of the difference under drift −0.0061 to +0.0263",
-            "USD saved in 1,000 decisions +118.40 95 % interval +41.20 to +195.50",
+            "Saved in 1,000 decisions +118.40 USD 95 % interval +41.20 to +195.50",
         ):
             assert told in said
 
