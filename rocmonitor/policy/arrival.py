@@ -219,11 +219,12 @@ def _arrives_otherwise(found: PartlyLabelledAuc, reading: Reading) -> bool:
 
 
 def _is_borne(found: PartlyLabelledAuc, errors: LabelErrors, enough: float) -> bool:
-    """Return True if missing labels leave no more open than sampling does once they are all in.
+    """Return True if a window is judged although its labels come at another pace.
 
-    At another pace of labels the reference no longer vouches for more. A window that would be judged if
-    nothing were known of when labels come, with a share `enough`, is judged at the latest then. Without
-    labelled rows of both classes there is nothing but the scores, and these never make a window ok.
+    It is when its missing labels leave no more open than sampling does once they are all in, for then the
+    reference need not vouch for more, and at the latest with the share `enough`, with which it would be
+    judged if nothing were known of when labels come. Without labelled rows of both classes there is nothing
+    but the scores, and these never make a window ok.
     """
     if found.labelled_auc is None:
         return False

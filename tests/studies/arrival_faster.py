@@ -10,7 +10,7 @@ labels of 30 (`slower, later`), more than half. In `decline` the AUC is lower by
 holds it, and `true` how often the confidence interval of `floor` and `drop` holds that of the population,
 among those judged. `found` is the share of all windows below a one-sided 95 % forecast: false alarms without
 a decline. Each is given as it was before (windows with a share of labels more than 10 points outside that of
-reference windows at 30 days were refused, the others read at 30 days, and sampling and labels added as if
+reference windows at that age were refused, the others read at it, and sampling and labels added as if
 independent), and as it is now. `alone` is the share of windows whose labelled rows alone are below the
 forecast of full labels, which allows for no history of labels. Brackets: Monte Carlo standard errors.
 """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rocmonitor.policy.review.document import Review
-from rocmonitor.report.review.tables import NOTHING, amounts, count, number, percent, pvalue, signed, span
+from rocmonitor.report.review.tables import NOTHING, count, money_saved, number, percent, pvalue, signed, span
 from rocmonitor.wording.review import level
 
 LEFT_OUT = {
@@ -207,11 +207,12 @@ def _money(review: Review) -> list[tuple[str, str, str]]:
     return [
         (
             f"Saved in {row['decisions']:,} decisions",
-            f"{amounts(row)[0]} {row['unit'] or ''}".rstrip(),
-            f"{level(review.rule)} interval {amounts(row)[1]}, w = {row['w']:.4g}",
+            saved,
+            f"{level(review.rule)} interval {ends}, w = {row['w']:.4g}",
         )
         for row in review.tables.get("costs", ())
         if row.get("money_saved") is not None
+        for saved, ends in [money_saved(row)]
     ]
 
 

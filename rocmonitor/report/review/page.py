@@ -18,11 +18,11 @@ from rocmonitor.report.review.shapes import drawn, review_chart, still
 from rocmonitor.report.review.tables import (
     PULLED,
     Shown,
-    amounts,
     costs,
     count,
     fprs,
     money,
+    money_saved,
     point_span,
     points,
     shown,
@@ -126,11 +126,11 @@ def brief(review: Review, zone: ZoneInfo) -> str:
         at = f"True positives at {percent(row['fpr'])} false positives, all rows in one look"
         lines.append(f"  {at}: {points(row['difference'])} points ({ends})")
     for row in review.tables.get("costs", ()):
-        saved, ends = signed(row["saved"]), span(row["low"], row["high"])
         if row.get("money_saved") is not None:
-            (saved, ends), unit = amounts(row), row["unit"] or "money"
-            lines.append(f"  Saved in {count(row['decisions'])} decisions: {saved} {unit} ({ends})")
+            saved, ends = money_saved(row)
+            lines.append(f"  Saved in {count(row['decisions'])} decisions: {saved} ({ends})")
         else:
+            saved, ends = signed(row["saved"]), span(row["low"], row["high"])
             lines.append(f"  Cost at w {row['w']:.4g}, saved: {saved} ({ends})")
     caveats = f" and {len(review.caveats)} caveat{'s' * (len(review.caveats) > 1)}" if review.caveats else ""
     return "\n".join([*lines, f"Windows, tables{caveats}: --explain; figures: --output review.html"])

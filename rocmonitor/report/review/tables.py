@@ -339,6 +339,12 @@ def amounts(row: Row) -> tuple[str, str]:
     return saved, f"{low} to {high}"
 
 
+def money_saved(row: Row) -> tuple[str, str]:
+    """Return the money saved with its unit, and its interval."""
+    amount, ends = amounts(row)
+    return f"{amount} {row['unit'] or 'money'}", ends
+
+
 def pvalue(value: float | None) -> str:
     """Return a p-value, or a bound of a small one."""
     if value is None:
