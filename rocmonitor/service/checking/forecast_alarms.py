@@ -119,9 +119,8 @@ def _false_alarms(drawn: Simulation, monitor: Monitor, every: timedelta) -> list
     about = "" if yearly.expected < LEAST_SHOWN else "about "
     text = f"when nothing is wrong: {about}{rate(yearly.expected)} false alarms a year"
     if rate(yearly.low) != rate(yearly.high):
-        text += f"; {possible(yearly)} are possible (80 %)"
-        if scenario.is_read:
-            text += f", because the reference has only {scenario.reference_windows} windows"
+        why = f": the reference has {scenario.reference_windows} windows" if scenario.is_read else ""
+        text += f" (80 % range {possible(yearly)}{why})"
     improved = improvements(drawn, alarm, every).expected
     if improved >= LEAST_SHOWN:
         text += f"; and about {rate(improved)} messages a year of an improvement that is not real"
@@ -204,7 +203,7 @@ def _found(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
 
 
 def _cell(found: Detection, most: int) -> str:
-    median, later = (f"over {most}" if each is None else str(each) for each in found.windows)
+    median, later = (f"more than {most}" if each is None else str(each) for each in found.windows)
     times = median if median == later else f"{median} ({later})"
     return f"{times}; {100 * found.once:.0f} %"
 
@@ -213,7 +212,7 @@ def _days(found: Detection, most: int, monitor: Monitor, every: timedelta) -> st
     ends = []
     for windows in found.windows:
         time = (windows or most) * every + monitor.window.label_delay
-        ends.append(f"{'over ' if windows is None else ''}{_number(time / timedelta(days=1))}")
+        ends.append(f"{'more than ' if windows is None else ''}{_number(time / timedelta(days=1))}")
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} ({ends[1]})"
 
 
