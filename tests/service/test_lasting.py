@@ -75,7 +75,7 @@ def test_one_tick_of_many_windows_finds_what_many_ticks_find(here: World) -> Non
 def test_windows_beyond_the_longest_course_are_forgotten_and_read_again_when_asked_for(
     here: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("lasting", "corrected"):
+    for module in ("corrected", "lasting"):  # the first copies the number when it is imported
         monkeypatch.setattr(f"rocmonitor.policy.{module}.LONGEST", 2)
     sizes: list[int] = []
     add = Courses.add
