@@ -12,7 +12,10 @@ def test_check_explains_and_changes_nothing(here, rocmonitor):
     told = rocmonitor("check", "--explain").stdout
     assert "20 windows, 8,000 rows, 8,000 labelled" in told
     assert re.search(r"expected windows: 1\d\d positives and 2\d\d negatives, with an AUROC of 0\.", told)
-    assert re.search(r"about [\d.]+ false alarms a year; [\d.]+ to [\d.]+ are possible", told)
+    assert re.search(
+        r"about [\d.]+ false alarms a year \(80 % range [\d.]+ to [\d.]+: the reference has \d+ windows\)",
+        told,
+    )
     assert re.search(r"each rule alone: forecast [\d.]+ \([\d.]+ to [\d.]+\), drop [\d.]+", told)
     assert re.search(r"a drop by 0\.0\d+ or more is found in the first window with 80 % probability", told)
     assert sorted(path.name for path in here.folder.iterdir()) == before
