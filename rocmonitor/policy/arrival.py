@@ -17,7 +17,8 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts
-from rocmonitor.policy.reference import Reference, ages, range_of
+from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.reference import Reference, ages
 from rocmonitor.policy.windows import DAY, Window, day_of
 from rocmonitor.rules import Rule
 from rocmonitor.rules.evidence import Evidence, PartOfLabels, Past
@@ -292,28 +293,28 @@ def labelled_share(reference: Reference) -> float | None:
 
 
 def forecasts(
-    found: Estimate, rules: Mapping[str, Rule], reference: Reference
+    found: Estimate, rules: Mapping[str, Rule], ranges: NormalRanges, day: float | None = None
 ) -> dict[str, ForecastInterval]:
     """Return the forecast intervals of an estimate by rule, calibrated on estimates at its label age."""
+    reference = ranges.reference
     if found.lacks or reference.cells is None:
         return {}
     windows, intervals = [Window.from_dict(reference.windows[at]) for at in found.reading.numbers], {}
     days = [day_of(window) for window in windows]
-    for name, full in reference.forecasts.items():
+    for name, full in reference.fits.items():
         if (rule := rules.get(name)) is None or rule.needs.history:
             continue
         weights = rule.worth(ages(windows))
-        fit, centre = found.reading.fit(
-            full.fit, reference.cells, batch=found.sizes, weights=weights, days=days
-        )
+        fit, centre = found.reading.fit(full, reference.cells, batch=found.sizes, weights=weights, days=days)
         error = 0.0 if found.errors is None else found.errors.arrival
-        intervals[name] = range_of(name, reference, fit.batch, fit=fit, around=centre, error=error)
+        intervals[name] = ranges.range(name, fit.batch, day=day, fit=fit, around=centre, error=error)
     return intervals
 
 
 def evidence(
     found: Estimate,
     intervals: Mapping[str, ForecastInterval],
+    ranges: NormalRanges,
     past: Past | None,
     expected: float | None,
 ) -> Evidence:
@@ -323,6 +324,8 @@ def evidence(
         now=WindowAuc(found.found.auc, found.found.n_pos, found.found.n_neg, expected),
         sample=None,  # rules that look at rows need all labels
         forecasts=intervals,
+        charts=ranges.charts,
+        derived=ranges.derived,
         past=past,
         partly=Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share),
         lacks=found.lacks,

@@ -89,15 +89,15 @@ class Levels:
     ----------
     rules : dict of str to Rule
         By name.
-    derived : frozenset of str
-        Names of those whose level comes from the budget: they are judged by it also where the reference
-        windows are too few to show it.
+    derived : dict of str to Rule
+        Those whose level comes from the budget: they are judged by it also where the reference windows are
+        too few to show it.
     budgeted : bool
         Whether there is a budget: then the verdicts on the segments of a window allow for their number.
     """
 
     rules: Mapping[str, Rule]
-    derived: frozenset[str] = frozenset()
+    derived: Mapping[str, Rule] = field(default_factory=dict)
     budgeted: bool = False
 
     def for_outlook(self, segments: int) -> Levels:
@@ -165,12 +165,12 @@ def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
     tail = _shared(max(budget - written, LEAST_SHARE * budget), free)
     levels = {}
     for load in loads:
-        derived = frozenset(name for each, name, _ in raising if each is load and name not in load.written)
-        rules = {
-            name: rule.at_tail(min(tail, rule.tail)) if name in derived else rule
-            for name, rule in load.rules.items()
+        derived = {
+            name: rule.at_tail(min(tail, rule.tail))
+            for each, name, rule in raising
+            if each is load and name not in load.written
         }
-        levels[load.monitor] = Levels(rules=rules, derived=derived, budgeted=True)
+        levels[load.monitor] = Levels(rules={**load.rules, **derived}, derived=derived, budgeted=True)
     return Allotment(
         group=group,
         budget=budget,

@@ -108,7 +108,7 @@ class Simulation:
         for name in self.rules:
             seen = self.of(name).seen[:windows]
             if name not in self.limits:
-                found[name] = _charted(self.scenario.reference.charts[name], seen + shift)
+                found[name] = _charted(self.scenario.ranges.charts[name], seen + shift)
             else:
                 low, high = map(self.of(name).of_series, self.limits[name])
                 moved = 0.0 if name in self.scenario.margins else shift
@@ -131,7 +131,7 @@ def simulation(scenario: Scenario, every: timedelta, processes: Processes | None
     missing = {*uncounted(scenario), *without_chart(scenario)}
     counted = {name: rule for name, rule in scenario.rules.items() if rule.alarms and name not in missing}
     own = {
-        name: _as_charted(scenario.reference.charts[name], coming)
+        name: _as_charted(scenario.ranges.charts[name], coming)
         for name, rule in counted.items()
         if rule.needs.chart
     }

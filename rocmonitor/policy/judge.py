@@ -15,8 +15,9 @@ from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.lessons import learned, withdrawn
 from rocmonitor.policy.measure import Pair, data_metrics, measure, unmeasurable
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import Row, Tables, caveats_of
-from rocmonitor.policy.reference import Reference, range_of, season_not_seen
+from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.rules import Rule, highest_floor
 from rocmonitor.rules.evidence import AllLabels, Evidence
 from rocmonitor.rules.lasting import lasting_metrics
@@ -90,9 +91,10 @@ def judge(
     pair: Pair | None,
     counts: Counts,
     *,
-    reference: Reference,
+    ranges: NormalRanges,
     rules: Mapping[str, Rule],
     min_per_class: int,
+    day: float | None = None,
     max_error: float = 0.5,
     fprs: Sequence[float] = (),
     thresholds: Mapping[float, float] = MappingProxyType({}),
@@ -108,11 +110,14 @@ def judge(
     pair : PairedSample, CondensedPair or None
         Champion and challenger on the rows that both scored.
     counts : Counts
-    reference : Reference
+    ranges : NormalRanges
+        Of the reference.
     rules : dict of str to Rule
         By name, as from `rocmonitor.rules.by_name`.
     min_per_class : int
         With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
+    day : float, optional
+        On which the window starts, for the season; default the middle of the year.
     max_error : float
         The same where cells of neighbouring scores leave more of the AUROC open; of the challenger's, there
         is no comparison.
@@ -127,30 +132,32 @@ def judge(
     beyond : Beyond
         What is measured besides the ranking.
     """
-    rules = {name: rule for name, rule in rules.items() if rule.needs.labels}
+    reference, rules = ranges.reference, {name: rule for name, rule in rules.items() if rule.needs.labels}
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class) or unmeasurable(champion, max_error)) is not None:
-        return _insufficient(small, metrics, rules, reference)
+        return _insufficient(small, metrics, rules, ranges, day)
     measured = measure(
         champion, pair, fprs=fprs, thresholds=thresholds, costs=reference.cost_thresholds, max_error=max_error
     )
     measured = beyond_ranking(measured, champion, pair, beyond)
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
     metrics |= measured.metrics | expected_metric(rules, reference, scores)
-    forecasts, doubts = _forecasts(rules, reference, champion, scores)
+    forecasts, doubts = _forecasts(rules, ranges, champion, scores, day)
     now = WindowAuc(measured.champion.auc, counts.n_pos, counts.n_neg, metrics.get("expected/auc"))
     evidence = Evidence(
         law=AllLabels(measured.champion),
         now=now,
         sample=champion,
         forecasts=forecasts,
+        charts=ranges.charts,
+        derived=ranges.derived,
         past=past,
         difference=measured.difference,
         calibration=measured.calibration,
         doubts=measured.caveats,
     )
     verdicts = tuple(rule.judge(name, evidence, reference) for name, rule in rules.items())
-    doubts = [*_of_reference(reference, verdicts), *doubts, *_chart_caveats(rules, reference)]
+    doubts = [*_of_reference(reference, verdicts), *doubts, *_chart_caveats(rules, ranges)]
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
@@ -162,9 +169,15 @@ def judge(
 
 
 def _insufficient(
-    small: Verdict, metrics: dict[str, float], rules: Mapping[str, Rule], reference: Reference
+    small: Verdict,
+    metrics: dict[str, float],
+    rules: Mapping[str, Rule],
+    ranges: NormalRanges,
+    day: float | None,
 ) -> Finding:
-    expected = rule_metrics((), reference, _expected(rules, reference))  # for charts without gaps
+    # For charts without gaps; the size is not known.
+    usual = {name: ranges.range(name, day=day) for name in ranges.reference.fits if name in rules}
+    expected = rule_metrics((), ranges.reference, usual)
     return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
 
 
@@ -254,31 +267,31 @@ def verdict_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
     return margins | lasting_metrics(verdicts)
 
 
-def _expected(rules: Mapping[str, Rule], reference: Reference) -> dict[str, ForecastInterval]:
-    """Return the intervals for a batch whose size is not known: as large as the median reference window."""
-    return {name: interval for name, interval in reference.forecasts.items() if name in rules}
-
-
-def _chart_caveats(rules: Mapping[str, Rule], reference: Reference) -> list[Caveat]:
+def _chart_caveats(rules: Mapping[str, Rule], ranges: NormalRanges) -> list[Caveat]:
     """Return what is doubtful about comparing with the reference: the season, once, and the rest of each
     chart.
     """
     comparing = any(rule.needs.auc for rule in rules.values())
-    found = list(season_not_seen(reference)) if comparing else []
-    for name in (each for each in rules if each in reference.charts):
-        found += [each for each in caveats_of(reference.charts[name], name) if each.code != "season-not-seen"]
+    found = list(season_not_seen(ranges.reference)) if comparing else []
+    for name in (each for each in rules if each in ranges.charts):
+        found += [each for each in caveats_of(ranges.charts[name], name) if each.code != "season-not-seen"]
     return found
 
 
 def _forecasts(
-    rules: Mapping[str, Rule], reference: Reference, champion: Sample, scores: ScoreCounts
+    rules: Mapping[str, Rule],
+    ranges: NormalRanges,
+    champion: Sample,
+    scores: ScoreCounts,
+    day: float | None,
 ) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
     """Return the intervals for a batch of this size, and what is doubtful about them."""
-    forecasts, cells = _expected(rules, reference), reference.cells
-    if cells is not None:
+    reference, forecasts = ranges.reference, dict[str, ForecastInterval]()
+    if (cells := reference.cells) is not None:
         batch = (champion.n_pos, champion.n_neg)
         error = 0.0 if champion.ends is None else condensed_error(champion).auc
-        forecasts = {name: range_of(name, reference, batch, error=error) for name in forecasts}
+        for name in (each for each in reference.fits if each in rules):
+            forecasts[name] = ranges.range(name, batch, day=day, error=error)
         if (history := reference.history) is not None:
             for name, rule in rules.items():
                 given = rule.range_given(history, cells, scores, batch, error)
@@ -319,9 +332,10 @@ OUTLOOK_LEVEL = 0.95
 def foresee(
     scores: ScoreCounts,
     *,
-    reference: Reference,
+    ranges: NormalRanges,
     rules: Mapping[str, Rule],
     min_rows: int,
+    day: float | None = None,
     since: Sequence[JudgedOutlook] = (),
 ) -> Finding:
     """Forecast the AUROC of a window from its scores, and apply the rules that need no labels.
@@ -330,11 +344,14 @@ def foresee(
     ----------
     scores : ScoreCounts
         All usable champion scores of the window, labelled or not.
-    reference : Reference
+    ranges : NormalRanges
+        Of the reference.
     rules : dict of str to Rule
         By name. Of those that need labels, a ``floor`` and a ``forecast`` limit the rule ``outlook``.
     min_rows : int
         With fewer scores the outlook is ``insufficient``.
+    day : float, optional
+        As for `judge`.
     since : sequence of JudgedOutlook
         Windows since the reference that were judged after their outlook, oldest first.
 
@@ -344,6 +361,7 @@ def foresee(
         ``at-risk`` when a rule warns, ``insufficient`` when there can be no outlook, else ``ok``: which here
         says no more than that nothing warns.
     """
+    reference = ranges.reference
     if (lack := _lack(scores, reference, min_rows)) is not None:
         return no_outlook(lack)
     history, cells = reference.history, reference.cells
@@ -357,9 +375,17 @@ def foresee(
         expected = history.forecast(cells, scores, confidence_level=level, widening=_widening(reference))
     except DegenerateDataError as error:
         return no_outlook(Caveat("not-computed", why=str(error)).concerning("outlook"))
-    limits = _limits(rules, reference, expected)
+    limits = _limits(rules, ranges, expected, day)
     expected, moved = learned(expected, since)
-    evidence = Evidence(law=None, now=None, sample=None, expected=expected, limits=limits, since=since)
+    evidence = Evidence(
+        law=None,
+        now=None,
+        sample=None,
+        derived=ranges.derived,
+        expected=expected,
+        limits=limits,
+        since=since,
+    )
     verdicts = [
         rule.judge(name, evidence, reference) for name, rule in rules.items() if not rule.needs.labels
     ]
@@ -367,7 +393,7 @@ def foresee(
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
         verdicts=tuple(verdicts),
-        metrics=_outlook_metrics(expected, verdicts, reference) | moved,
+        metrics=_outlook_metrics(expected, verdicts, ranges, day) | moved,
         tables={"scores": _moved(history, cells, scores)} if warns else {},
         caveats=(*withdrawn(since), *dict.fromkeys(caveats_of(expected, "outlook"))),
     )
@@ -395,29 +421,31 @@ def _widening(reference: Reference) -> float:
     """Return what the normal range allows for neighbouring windows that are alike; an outlook allows the
     same.
     """
-    return max((interval.fit.widening for interval in reference.forecasts.values()), default=1.0)
+    return max((fit.widening for fit in reference.fits.values()), default=1.0)
 
 
-def _limits(rules: Mapping[str, Rule], reference: Reference, expected: ScoreForecast) -> dict[str, float]:
+def _limits(
+    rules: Mapping[str, Rule], ranges: NormalRanges, expected: ScoreForecast, day: float | None
+) -> dict[str, float]:
     """Return what the whole interval of an outlook is compared with: the highest floor, and the forecast."""
     limits = {}
     if (floor := highest_floor(rules.values())) is not None:
         limits["floor"] = floor
     for name in rules:
-        if name in reference.forecasts and expected.batch is not None:
-            limits["forecast"] = range_of(name, reference, expected.batch).low
+        if name in ranges.reference.fits and expected.batch is not None:
+            limits["forecast"] = ranges.range(name, expected.batch, day=day).low
             break
     return limits
 
 
 def _outlook_metrics(
-    expected: ScoreForecast, verdicts: list[Verdict], reference: Reference
+    expected: ScoreForecast, verdicts: list[Verdict], ranges: NormalRanges, day: float | None
 ) -> dict[str, float]:
     values = {"auc": expected.foreseen, "expected_auc": expected.auc}  # with and without learned strength
     for name in ("low", "high", "strength", "prevalence", "score_distance", "outside_share"):
         values[name] = float(getattr(expected, name))
     metrics = {f"outlook/{name}": value for name, value in values.items()}
-    for interval in list(reference.forecasts.values())[:1]:  # what is normal, for the words
+    if (interval := ranges.first(day)) is not None:  # what is normal, for the words
         metrics |= {"forecast/low": interval.low, "forecast/high": interval.high}
     return metrics | {
         f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None

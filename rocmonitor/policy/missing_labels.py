@@ -11,8 +11,8 @@ from rocmonitor.policy.arrival import Awaiting, Estimate
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of, rule_metrics, verdict_metrics
 from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import OF_A_CHANGE, caveats_of
-from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Rule
 from rocmonitor.stats import Sample
 
@@ -22,9 +22,10 @@ def allow_for_missing(
     champion: Sample,
     counts: Counts,
     *,
-    reference: Reference,
+    ranges: NormalRanges,
     rules: Mapping[str, Rule],
     awaiting: Awaiting,
+    day: float | None = None,
     past: Course | None = None,
 ) -> Finding:
     """Return what holds of a finding on the labelled rows when other rows wait for their labels.
@@ -35,10 +36,10 @@ def allow_for_missing(
         Of the labelled rows alone.
     champion : Sample
     counts : Counts
-    reference : Reference
+    ranges : NormalRanges
     rules : dict of str to Rule
     awaiting : Awaiting
-    past : Course, optional
+    day, past
         As for `rocmonitor.policy.judge.judge`.
 
     Returns
@@ -50,13 +51,14 @@ def allow_for_missing(
         stands, with a caveat where the reference has other shares of labelled rows; with too few labels the
         window is ``insufficient``.
     """
+    reference = ranges.reference
     if not counts.unlabelled or any(verdict.kind == "data" for verdict in finding.verdicts):
         return finding
     if (lack := arrival.refused(reference, counts, awaiting.min_labelled)) is not None:
         return refused(finding, lack)
     found = arrival.estimate(reference, champion, awaiting)
     if isinstance(found, Estimate):
-        return _estimated(finding, found, reference, rules, past)
+        return _estimated(finding, found, ranges, rules, day, past)
     doubts = () if found is None else (found,)
     if isinstance(found, Caveat) and counts.labelled_share < (awaiting.min_labelled or arrival.MIN_LABELLED):
         return refused(finding, found)
@@ -79,13 +81,14 @@ def refused(finding: Finding, lack: Caveat) -> Finding:
 def _estimated(
     finding: Finding,
     found: Estimate,
-    reference: Reference,
+    ranges: NormalRanges,
     rules: Mapping[str, Rule],
+    day: float | None,
     past: Course | None,
 ) -> Finding:
-    intervals = arrival.forecasts(found, rules, reference)
+    reference, intervals = ranges.reference, arrival.forecasts(found, rules, ranges, day)
     expected = finding.metrics.get("expected/auc")
-    evidence = arrival.evidence(found, intervals, past, expected)
+    evidence = arrival.evidence(found, intervals, ranges, past, expected)
     verdicts = tuple(
         each if rules[each.rule].needs.challenger else rules[each.rule].judge(each.rule, evidence, reference)
         for each in finding.verdicts

@@ -1,10 +1,6 @@
 """The reference: the period that later windows are compared with, reduced to what the rules need.
 
-A reference for one window: at the levels of its rules, and in the window's season.
-
-Where its windows are too few to show the level of a forecast, its interval is the one that has it under
-a model of the windows (`rocmonitor.stats.forecast.strict`). With a half-life only a budget asks for that:
-windows that count less the older they are do not scatter about one mean.
+It has what was learned, at no level that may change: `rocmonitor.policy.normal_ranges` gives ranges from it.
 """
 
 from __future__ import annotations
@@ -28,7 +24,6 @@ from rocmonitor.rules.evidence import ReferenceWindows
 from rocmonitor.stats import (
     AucResult,
     ForecastFit,
-    ForecastInterval,
     LastingChart,
     PairedSample,
     Sample,
@@ -40,11 +35,9 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.condensed import aligned
 from rocmonitor.stats.cost.wrong_decisions import WrongDecisions, cross_fitted
-from rocmonitor.stats.forecast.bounds import Bounds, FollowedBounds, bounds_of
 from rocmonitor.stats.forecast.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
-from rocmonitor.stats.lasting.strict import at_probability
-from rocmonitor.stats.season import WHOLE_YEAR, YEAR_DAYS
+from rocmonitor.stats.season import WHOLE_YEAR
 
 Learned = TypeVar("Learned")
 
@@ -57,9 +50,9 @@ class Reference:
     ----------
     auc : AucResult or None
         Of the whole period; None when it has fewer than two rows of a class.
-    forecasts : dict of str to ForecastInterval
-        By the name of the rule that asks for it, for a batch as large as the median window; a rule is missing
-        when its interval cannot be computed. What is stored of it is its fit.
+    fits : dict of str to ForecastFit
+        They give the normal range of any window, by the name of the rule that asks for it, and are made for a
+        batch as large as the median window; a rule is missing when its fit cannot be computed.
     charts : dict of str to LastingChart
         By the name of the rule `lasting`; a rule is missing when its chart cannot be computed.
     cells : Sample or None
@@ -86,15 +79,10 @@ class Reference:
         all rows only.
     caveats : tuple of Caveat
         About one rule each, or about ``reference``.
-    strict : frozenset of str
-        Names of the rules that it serves at levels beyond what its windows show
-        (`at_levels`); not stored.
-    bounds : callable or None
-        Those of `cells`, remembered from window to window (`followed`); not stored.
     """
 
     auc: AucResult | None
-    forecasts: dict[str, ForecastInterval] = field(default_factory=dict)
+    fits: dict[str, ForecastFit] = field(default_factory=dict)
     charts: dict[str, LastingChart] = field(default_factory=dict)
     cells: Sample | None = None
     joined: bool = False
@@ -106,14 +94,12 @@ class Reference:
     windows: list[dict[str, Any]] = field(default_factory=list)
     pieces: list[dict[str, Any]] = field(default_factory=list)
     caveats: tuple[Caveat, ...] = ()
-    strict: frozenset[str] = frozenset()
-    bounds: Bounds | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         plain: dict[str, Any] = {
             "auc": None,
-            "forecasts": {name: interval.fit.to_dict() for name, interval in self.forecasts.items()},
+            "fits": {name: fit.to_dict() for name, fit in self.fits.items()},
             "charts": {name: chart.to_dict() for name, chart in self.charts.items()},
             "cells": None,
             "history": None if self.history is None else self.history.to_dict(),
@@ -157,10 +143,9 @@ class Reference:
         """Return the inverse of `to_dict`."""
         whole, kept = plain["auc"], plain.get("cells")
         cells = None if kept is None else Sample.from_counts(kept["score"], kept["pos"], kept["neg"])
-        fits = {name: ForecastFit.from_dict(fit) for name, fit in plain["forecasts"].items()}
         return cls(
             auc=None if whole is None else AucResult.from_dict(whole),
-            forecasts={} if cells is None else {name: fit.interval(cells) for name, fit in fits.items()},
+            fits={name: ForecastFit.from_dict(fit) for name, fit in plain["fits"].items()},
             charts={name: LastingChart.from_dict(chart) for name, chart in plain.get("charts", {}).items()},
             cells=cells,
             joined=kept is not None and kept["joined"],
@@ -225,7 +210,7 @@ def freeze(
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
         auc=overall,
-        forecasts={name: fit.interval(whole) for name, fit in fits.items()},
+        fits=fits,
         charts=charts,
         cells=cells,
         joined=len(cells.score) < len(whole.score) or whole.ends is not None,
@@ -235,13 +220,6 @@ def freeze(
         cost_errors=dict(zip(cost_w, cross_fitted(whole, samples, cost_w), strict=True)) if cost_w else {},
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
-    )
-
-
-def followed(reference: Reference) -> Reference:
-    """Return the reference for many windows: what their sizes have in common is computed once."""
-    return (
-        reference if reference.cells is None else replace(reference, bounds=FollowedBounds(reference.cells))
     )
 
 
@@ -406,83 +384,3 @@ def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[dict
 
 _DRAWN = 100
 """Steps of either rate that a drawing of a curve can show."""
-
-
-def at_levels(reference: Reference, rules: Mapping[str, Rule], names: frozenset[str]) -> Reference:
-    """Return the reference, serving the rules at the levels that they have now.
-
-    Parameters
-    ----------
-    reference : Reference
-        Frozen for the same rules at any levels: it need not be read again when levels change.
-    rules : dict of str to Rule
-        By name.
-    names : frozenset of str
-        Whose levels come from a budget. The others keep those at which they were frozen.
-    """
-    found = replace(reference, strict=reference.strict | names)
-    forecasts, charts = dict(reference.forecasts), dict(reference.charts)
-    for name, interval in reference.forecasts.items():
-        if name in names and name in rules:
-            level = rules[name].settings["confidence_level"]
-            forecasts[name] = range_of(name, found, confidence_level=level)
-        elif interval.model_low is not None:  # not yet at its level
-            forecasts[name] = range_of(name, found)
-    for name in names & charts.keys():
-        charts[name] = at_probability(charts[name], rules[name].settings["false_alarm_probability"])
-    return replace(found, forecasts=forecasts, charts=charts)
-
-
-def in_season(reference: Reference, window: Window) -> Reference:
-    """Return the reference for one window: forecasts that take a season off lie around that of the window."""
-    day, forecasts = day_of(window), dict(reference.forecasts)
-    for name, interval in reference.forecasts.items():
-        if interval.fit.season:
-            forecasts[name] = range_of(name, reference, day=day)
-    return replace(reference, forecasts=forecasts)
-
-
-def over_the_year(name: str, reference: Reference) -> tuple[float, float] | None:
-    """Return the least and the largest AUROC that a forecast lies around, by month; None without a season."""
-    fit = reference.forecasts[name].fit
-    if not fit.season or reference.cells is None:
-        return None
-    within = reference.bounds or bounds_of(reference.cells)
-    found = [fit.auc_at(within, fit.seasonal_root(month * YEAR_DAYS / 12)) for month in range(12)]
-    return min(found), max(found)
-
-
-def range_of(
-    name: str,
-    reference: Reference,
-    batch: tuple[int, int] | None = None,
-    *,
-    fit: ForecastFit | None = None,
-    confidence_level: float | None = None,
-    day: float | None = None,
-    **more: float,
-) -> ForecastInterval:
-    """Return the normal range by which a rule judges a window.
-
-    Parameters
-    ----------
-    name : str
-        Of the rule, which has one.
-    reference : Reference
-    batch, fit, confidence_level, day
-        Default: those of the range that the reference has for the usual window.
-    **more
-        `around` and `error` of `ForecastFit.interval`.
-    """
-    usual = reference.forecasts[name]
-    fit = fit or usual.fit
-    assert reference.cells is not None
-    return fit.interval(
-        reference.cells,
-        batch or usual.batch,
-        confidence_level=confidence_level or usual.confidence_level,
-        day=usual.day if day is None else day,
-        full_level=name in reference.strict or not fit.weights,
-        bounds=reference.bounds,
-        **more,
-    )

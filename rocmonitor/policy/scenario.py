@@ -11,11 +11,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from rocmonitor.policy.evaluation import Verdict
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
 from rocmonitor.rules.calm import Limits
-from rocmonitor.stats import AucResult, AucSpread
+from rocmonitor.stats import AucResult, AucSpread, ForecastInterval
 from rocmonitor.stats.coming import Coming, Processes, draw, learned, sampling_alone
 from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.stats.rows import Floats
@@ -76,9 +77,9 @@ class Scenario:
     ----------
     rules : dict of str to Rule
         By name, as from `rocmonitor.rules.by_name`.
-    reference : Reference
-        With an `auc`. Forecast intervals that it lacks are taken from the number of its windows; scatter and
-        serial correlation are learned from their AUROCs, where it has them.
+    ranges : NormalRanges
+        Of a reference with an `auc`. Ranges that it lacks are taken from the number of its windows; scatter
+        and serial correlation are learned from their AUROCs, where it has them.
     spread : AucSpread
         At the reference's AUROC.
     n_pos, n_neg : float
@@ -88,11 +89,16 @@ class Scenario:
     """
 
     rules: Mapping[str, Rule]
-    reference: Reference
+    ranges: NormalRanges
     spread: AucSpread
     n_pos: float
     n_neg: float
     margins: Mapping[str, Margins] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> Reference:
+        """The reference."""
+        return self.ranges.reference
 
     @property
     def auc(self) -> AucResult:
@@ -135,19 +141,23 @@ class Scenario:
 
     def takes_season(self, rule: str) -> bool:
         """Return True if a rule is a forecast that lies around the season of a window."""
-        return self.knows_range(rule) and bool(self.reference.forecasts[rule].fit.season)
+        return self.knows_range(rule) and bool(self.reference.fits[rule].season)
 
     def knows_range(self, rule: str) -> bool:
         """Return True for a rule that has its range, and not another one for the scores of each window."""
-        known = rule in self.rules and rule in self.reference.forecasts
+        known = rule in self.rules and rule in self.reference.fits
         return known and not self.rules[rule].needs.history
+
+    def range(self, rule: str) -> ForecastInterval | None:
+        """Return the normal range of a window of the usual size; None for a rule without one."""
+        return self.ranges.range(rule) if rule in self.reference.fits else None
 
     def mirrored(self) -> Scenario:
         """Return the scenario with all scores negated: its drops are the rises of this one."""
         auc = 1 - self.auc.auc
         return replace(
             self,
-            reference=replace(self.reference, auc=replace(self.auc, auc=auc)),
+            ranges=replace(self.ranges, reference=replace(self.reference, auc=replace(self.auc, auc=auc))),
             spread=replace(self.spread, auc=auc),  # its variances are the same
         )
 
@@ -196,7 +206,7 @@ def uncounted(scenario: Scenario) -> list[str]:
     """
     reference, found = scenario.reference, []
     for name, rule in scenario.rules.items():
-        unknown = rule.needs.range and name not in reference.forecasts and not rule.weights(name, reference)
+        unknown = rule.needs.range and name not in reference.fits and not rule.weights(name, reference)
         if unknown or (not rule.of_auc and name not in scenario.margins):
             found.append(name)
     return found
@@ -204,5 +214,5 @@ def uncounted(scenario: Scenario) -> list[str]:
 
 def without_chart(scenario: Scenario) -> list[str]:
     """Return the names of the rules whose chart is not known: they count with their stated probability."""
-    charts = scenario.reference.charts
+    charts = scenario.ranges.charts
     return [name for name, rule in scenario.rules.items() if rule.needs.chart and name not in charts]

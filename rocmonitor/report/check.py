@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.chart import monitor_chart
 from rocmonitor.report.html import render
@@ -26,15 +26,15 @@ class Watched:
     answers : dict of str to str
         By topic.
     doubts : sequence of str
-    reference : Reference or None
-        None where its rows were not read.
+    ranges : NormalRanges or None
+        None where the rows of the reference were not read.
     """
 
     monitor: str
     zone: ZoneInfo
     answers: Mapping[str, str]
     doubts: Sequence[str]
-    reference: Reference | None
+    ranges: NormalRanges | None
 
 
 def page(watched: Sequence[Watched], *, made: datetime) -> str:
@@ -49,11 +49,12 @@ def page(watched: Sequence[Watched], *, made: datetime) -> str:
 
 def _chart(watched: Watched) -> dict[str, Any]:
     """Return the chart of the reference windows inside the range, and its label; None without any."""
-    reference = watched.reference
-    rows = [] if reference is None else [row for row in reference.windows if row.get("auc") is not None]
-    if reference is None or not rows:
+    ranges = watched.ranges
+    windows = [] if ranges is None else ranges.reference.windows
+    rows = [row for row in windows if row.get("auc") is not None]
+    if ranges is None or not rows:
         return {"chart": None, "label": ""}
-    interval = next(iter(reference.forecasts.values()), None)
+    interval = ranges.first()
     ends = (None, None) if interval is None else (interval.low, interval.high)
     points = [_point(row, ends, watched.zone) for row in rows]
     plain = dict.fromkeys(("reference", "chosen", "floor"))

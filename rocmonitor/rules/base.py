@@ -183,7 +183,7 @@ class Rule(ABC):
             return (evidence.partly,)
         absent = (
             no_range
-            or (needs.chart and name not in reference.charts)
+            or (needs.chart and name not in evidence.charts)
             or (needs.range and needs.history and reference.history is None)
             or (needs.auc and not (needs.range or needs.chart) and reference.auc is None)
             or any(reference.cost_at(w) is None for w in needs.costs)
@@ -261,10 +261,10 @@ def beyond(below: bool, above: bool) -> Status:
     return Status.DEGRADED if below else Status.IMPROVED if above else Status.OK
 
 
-def is_shown(name: str, reference: Reference, level: float, achieved: float) -> bool:
-    """Return True if the windows of the reference show the level of a rule."""
+def is_shown(name: str, evidence: Evidence, level: float, achieved: float) -> bool:
+    """Return True if a rule is judged at the level that the reference windows show."""
     from rocmonitor.stats.forecast.calibration import (
         LEVEL_ROUNDING,
     )  # statistics: slow to import, and the configuration imports rules
 
-    return name not in reference.strict or achieved >= level - LEVEL_ROUNDING
+    return name not in evidence.derived or achieved >= level - LEVEL_ROUNDING

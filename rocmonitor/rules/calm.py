@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from rocmonitor.rules.evidence import Reference
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import AucResult
+    from rocmonitor.stats import AucResult, ForecastInterval
     from rocmonitor.stats.rows import Floats
 
 
@@ -45,6 +45,9 @@ class Calm(Protocol):
     @property
     def reference(self) -> Reference:
         """All else that is known of the reference."""
+
+    def range(self, rule: str) -> ForecastInterval | None:
+        """Return the normal range of a window of the usual size; None for a rule without one."""
 
     def window(self, auc: float) -> AucResult:
         """Return a window of the expected size that has this AUROC."""

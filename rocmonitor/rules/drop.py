@@ -58,7 +58,7 @@ class Drop(TwoSided):
             difference, low, high = law.change(past, self.confidence_level)
         except DegenerateDataError:  # one score for all here, complete separation there
             return Verdict.lacking(name, self.kind, Caveat("no-scatter-to-compare", **both))
-        reach = _scatter_reach(name, self, reference, law.sizes)
+        reach = self._reach(reference, law.sizes) if name in evidence.derived else 0.0
         low, high = min(low, difference - reach), max(high, difference + reach)
         return Verdict(
             rule=name,
@@ -73,32 +73,29 @@ class Drop(TwoSided):
             details={**evidence.stated, **both},
         )
 
+    def _reach(self, reference: Reference, sizes: tuple[int, int]) -> float:
+        """Return how far the AUROC of a window of these sizes may lie from the reference's, as past ones do.
 
-def _scatter_reach(name: str, rule: Drop, reference: Reference, sizes: tuple[int, int]) -> float:
-    """Return how far the AUROC of a window of these sizes may lie from the reference's, as reference windows
-    do.
+        0 where fewer than two windows show it. Half of the misses are on each side.
+        """
+        from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
+        from rocmonitor.stats.forecast.strict import coming_window
 
-    0 where the level is not derived, and where fewer than two windows show it. Half of the misses are on each
-    side.
-    """
-    from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
-    from rocmonitor.stats.forecast.strict import coming_window
+        past = [each.get("auc") for each in reference.windows]
+        known = sum(auc is not None for auc in past)
+        if reference.cells is None or reference.auc is None or known < 2:
+            return 0.0
+        pairs = moments(reference.cells)
 
-    past = [each.get("auc") for each in reference.windows]
-    known = sum(auc is not None for auc in past)
-    if name not in reference.strict or reference.cells is None or reference.auc is None or known < 2:
-        return 0.0
-    pairs = moments(reference.cells)
+        def noise(n_pos: int, n_neg: int) -> float:
+            return exact_bootstrap_variance(pairs.zeta10, pairs.zeta01, pairs.kernel, n_pos, n_neg)
 
-    def noise(n_pos: int, n_neg: int) -> float:
-        return exact_bootstrap_variance(pairs.zeta10, pairs.zeta01, pairs.kernel, n_pos, n_neg)
-
-    coming = coming_window(
-        [0.0 if auc is None else auc - reference.auc.auc for auc in past],
-        [
-            math.inf if auc is None else noise(each["n_pos"], each["n_neg"])
-            for auc, each in zip(past, reference.windows, strict=True)
-        ],
-        noise(*sizes),
-    )
-    return coming.reach((1 - rule.confidence_level) / 2, two_sided=True)
+        coming = coming_window(
+            [0.0 if auc is None else auc - reference.auc.auc for auc in past],
+            [
+                math.inf if auc is None else noise(each["n_pos"], each["n_neg"])
+                for auc, each in zip(past, reference.windows, strict=True)
+            ],
+            noise(*sizes),
+        )
+        return coming.reach((1 - self.confidence_level) / 2, two_sided=True)

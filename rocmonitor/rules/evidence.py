@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         AucDifference,
         AucResult,
         Calibration,
+        ForecastFit,
         ForecastInterval,
         LastingChart,
         PartlyLabelledAuc,
@@ -130,6 +131,11 @@ class Evidence:
         The labelled rows.
     forecasts : dict of str to ForecastInterval
         The normal range for this window, by the rule that asks for it.
+    charts : dict of str to LastingChart
+        The chart that goes on with this window, likewise.
+    derived : collection of str
+        Names of the rules whose level comes from a budget: it holds also where the reference windows are too
+        few to show it.
     past : Past or None
         The windows before; None for the first one after the reference.
     difference : AucDifference or None
@@ -156,6 +162,8 @@ class Evidence:
     now: WindowAuc | None
     sample: Sample | None
     forecasts: Mapping[str, ForecastInterval] = field(default_factory=dict)
+    charts: Mapping[str, LastingChart] = field(default_factory=dict)
+    derived: Collection[str] = ()
     past: Past | None = None
     difference: AucDifference | None = None
     calibration: Calibration | None = None
@@ -193,12 +201,8 @@ class Reference(Protocol):
         """The AUROC of the whole period."""
 
     @property
-    def forecasts(self) -> Mapping[str, ForecastInterval]:
-        """Normal ranges by the rule that asks for them, for a batch of the usual size."""
-
-    @property
-    def charts(self) -> Mapping[str, LastingChart]:
-        """Charts by the rule that asks for them."""
+    def fits(self) -> Mapping[str, ForecastFit]:
+        """Fits that give the normal range of any window, by the rule that asks for it."""
 
     @property
     def cells(self) -> Sample | None:
@@ -211,10 +215,6 @@ class Reference(Protocol):
     @property
     def windows(self) -> Sequence[Mapping[str, Any]]:
         """Its windows with sizes and AUROCs."""
-
-    @property
-    def strict(self) -> frozenset[str]:
-        """The names of the rules that it serves at levels beyond those its windows show."""
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:

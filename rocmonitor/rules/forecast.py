@@ -118,9 +118,8 @@ class Forecast(AtLevel):
         """
         if self.method != "calibrated":
             return None
-        interval = reference.forecasts.get(name)
-        if interval is not None:
-            return interval.fit.weights or (1.0,) * interval.n_windows
+        if (fit := reference.fits.get(name)) is not None:
+            return fit.weights or (1.0,) * fit.n_windows
         ages = [age for age, w in enumerate(reversed(reference.windows)) if w["n_pos"] and w["n_neg"]]
         return tuple(self.worth(ages) or [1.0] * len(ages)) or None
 
@@ -137,11 +136,10 @@ class Forecast(AtLevel):
 
         from rocmonitor.stats.lasting.windows import scaled
 
-        reference, two_sided = windows.reference, self.alternative == "two-sided"
-        if self.given is None and name in reference.forecasts:
-            interval = reference.forecasts[name]
+        interval, two_sided = windows.range(name), self.alternative == "two-sided"
+        if self.given is None and interval is not None:
             return Limits.of(scaled(interval.low), scaled(interval.high) if two_sided else math.inf)
-        level = self._level(name, reference)
+        level = self._level(name, windows.reference, interval)
         if level is None:
             return Limits.of(-math.inf)
         achieved, n = level
@@ -150,13 +148,14 @@ class Forecast(AtLevel):
         above = coming.mean + reach if two_sided else Limits.of(-math.inf).high
         return Limits(coming.mean - reach, above)
 
-    def _level(self, name: str, reference: Reference) -> tuple[float, float] | None:
+    def _level(
+        self, name: str, reference: Reference, interval: ForecastInterval | None
+    ) -> tuple[float, float] | None:
         """Return the level of a calibrated interval, and how many windows it is worth; else None."""
         weights = self.weights(name, reference)
         if weights is None:
             return None
         total = sum(weights)
-        interval = reference.forecasts.get(name)
         shown = 1.0 if self.half_life is None else total / (total + 1)  # without one a model has the level
         level = min(self.confidence_level, shown) if interval is None else interval.achieved_level
         return None if level is None else (level, total**2 / sum(weight**2 for weight in weights))

@@ -107,7 +107,7 @@ class Lasting(Rule):
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Follow the chart up to this window."""
         assert evidence.now is not None
-        found = lasting_verdict(name, reference.charts[name], evidence.now, evidence.past)
+        found = lasting_verdict(name, evidence.charts[name], evidence.now, evidence.past)
         return replace(found, details={**found.details, **evidence.stated})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -14,7 +13,6 @@ from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from rocmonitor.stats import Sample, ScoreHistory
-    from rocmonitor.stats.forecast.learning import JudgedOutlook
     from rocmonitor.stats.forecast.score_history import HistoryLimit
 
 
@@ -57,8 +55,8 @@ class Outlook(BeforeLabels):
         expected, history = evidence.expected, reference.history
         assert expected is not None
         assert history is not None
-        lowest, level = self._lowest(name, reference, expected.n_rows)
-        learned = self._learned(name, reference, history, evidence.since, expected.n_rows)
+        lowest, level = self._lowest(name, history, evidence, expected.n_rows)
+        learned = self._learned(name, history, evidence, expected.n_rows)
         lowest -= learned
         beyond = {against: at for against, at in evidence.limits.items() if expected.high < at}
         if expected.auc < lowest or not beyond:
@@ -86,21 +84,21 @@ class Outlook(BeforeLabels):
             details={"against": against},
         )
 
-    def _lowest(self, name: str, reference: Reference, rows: int) -> tuple[float, float]:
+    def _lowest(self, name: str, history: ScoreHistory, evidence: Evidence, rows: int) -> tuple[float, float]:
         """Return the limit of the expected AUROC of a number of scores, and its level."""
-        assert reference.history is not None
-        shown = reference.history.expected_limit(rows, confidence_level=self.confidence_level)
-        found = shown.limit, shown.achieved_level
-        return _lowest_expected(name, reference, self.confidence_level, found)
+        from scipy.special import expit, logit
 
-    def _learned(
-        self,
-        name: str,
-        reference: Reference,
-        history: ScoreHistory,
-        since: Sequence[JudgedOutlook],
-        rows: int,
-    ) -> float:
+        from rocmonitor.stats.forecast.strict import extreme_limit
+
+        level = self.confidence_level
+        shown = history.expected_limit(rows, confidence_level=level)
+        if is_shown(name, evidence, level, shown.achieved_level):
+            return shown.limit, shown.achieved_level
+        odds = [logit(min(max(auc, _LEAST_ODDS), 1 - _LEAST_ODDS)) for auc in history.window_expected]
+        least = -extreme_limit([-each for each in odds], 1 - level)
+        return min(shown.limit, float(expit(least))), level
+
+    def _learned(self, name: str, history: ScoreHistory, evidence: Evidence, rows: int) -> float:
         """Return by how much the limit is lower after windows that were good all the same.
 
         In steps of the scatter of reference windows, or of sampling if that is more: so of the good windows
@@ -109,24 +107,10 @@ class Outlook(BeforeLabels):
         """
         from rocmonitor.stats.forecast.learning import tracked_margin
 
-        sampling = math.sqrt(history.score_variance / rows)
+        since, sampling = evidence.since, math.sqrt(history.score_variance / rows)
         step = max(stdev(history.window_expected), sampling, _LEAST_STEP)
-        limits = {rows: self._lowest(name, reference, rows)[0] for rows in {each.rows for each in since}}
+        limits = {
+            rows: self._lowest(name, history, evidence, rows)[0] for rows in {each.rows for each in since}
+        }
         short = [limits[each.rows] - each.expected for each in since]
         return tracked_margin(short, 1 - self.confidence_level, step, [each.good for each in since])
-
-
-def _lowest_expected(
-    name: str, reference: Reference, level: float, found: tuple[float, float]
-) -> tuple[float, float]:
-    """Limit of the expected AUROC and its level, from those that the windows show (`found`)."""
-    from scipy.special import expit, logit
-
-    from rocmonitor.stats.forecast.strict import extreme_limit
-
-    history = reference.history
-    if is_shown(name, reference, level, found[1]) or history is None:
-        return found
-    odds = [logit(min(max(auc, _LEAST_ODDS), 1 - _LEAST_ODDS)) for auc in history.window_expected]
-    least = -extreme_limit([-each for each in odds], 1 - level)
-    return min(found[0], float(expit(least))), level

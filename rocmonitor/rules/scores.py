@@ -49,10 +49,7 @@ class Scores(BeforeLabels):
         expected, history = evidence.expected, reference.history
         assert expected is not None
         assert history is not None
-        shown = history.distance_limit(expected.n_rows, confidence_level=self.confidence_level)
-        limit, level = _largest_distance(
-            name, reference, self.confidence_level, (shown.limit, shown.achieved_level)
-        )
+        limit, level = self._largest(name, history, evidence, expected.n_rows)
         return Verdict(
             rule=name,
             kind=self.kind,
@@ -64,18 +61,18 @@ class Scores(BeforeLabels):
             details={"rows": expected.n_rows},
         )
 
+    def _largest(
+        self, name: str, history: ScoreHistory, evidence: Evidence, rows: int
+    ) -> tuple[float, float]:
+        """Return the limit of the distance of a number of scores, and its level."""
+        from rocmonitor.stats.forecast.strict import extreme_limit
 
-def _largest_distance(
-    name: str, reference: Reference, level: float, found: tuple[float, float]
-) -> tuple[float, float]:
-    """Limit of the distance of the scores and its level, likewise, on the log scale."""
-    from rocmonitor.stats.forecast.strict import extreme_limit
-
-    history = reference.history
-    if is_shown(name, reference, level, found[1]) or history is None:
-        return found
-    logs = [math.log(max(distance, _LEAST_ODDS)) for distance in history.window_distances]
-    return max(found[0], math.exp(min(extreme_limit(logs, 1 - level), 700.0))), level
+        level = self.confidence_level
+        shown = history.distance_limit(rows, confidence_level=level)
+        if is_shown(name, evidence, level, shown.achieved_level):
+            return shown.limit, shown.achieved_level
+        logs = [math.log(max(distance, _LEAST_ODDS)) for distance in history.window_distances]
+        return max(shown.limit, math.exp(min(extreme_limit(logs, 1 - level), 700.0))), level
 
 
 def _loss(short: Callable[[float], float], auc: float) -> float | None:

@@ -27,10 +27,10 @@ from rocmonitor.policy.judge import Finding, foresee, judge, no_outlook
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.measure import guaranteed
 from rocmonitor.policy.missing_labels import allow_for_missing, refused
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import as_scored, caveats_of, negated
-from rocmonitor.policy.reference import Reference, at_levels, in_season
 from rocmonitor.policy.stops import unusable
-from rocmonitor.policy.windows import Window
+from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
 from rocmonitor.service.counted import Reader, to_keep
 from rocmonitor.sources import Batch, LabelCounts, Rows, SqlSource
@@ -41,7 +41,8 @@ from rocmonitor.store import KeptCounts
 def find(
     monitor: Monitor,
     rows: Rows,
-    reference: Reference,
+    ranges: NormalRanges,
+    window: Window,
     age: timedelta,
     past: Course | None = None,
     *,
@@ -53,7 +54,8 @@ def find(
     ----------
     monitor : Monitor
     rows : Rows
-    reference : Reference
+    ranges : NormalRanges
+    window : Window
     age : timedelta
         From the end of the window to the instant at which labels had to be known.
     past : Course, optional
@@ -61,7 +63,7 @@ def find(
     rules : dict of str to Rule
         By name, at the levels at which they are judged.
     """
-    low_is_positive = monitor.positive.low_is_positive
+    low_is_positive, day = monitor.positive.low_is_positive, day_of(window)
     thresholds = monitor.operating_points.thresholds
     finding = judge(
         rows.champion,
@@ -69,8 +71,9 @@ def find(
         rows.counts,
         scores=rows.scores,
         past=past,
-        reference=reference,
+        ranges=ranges,
         rules=rules,
+        day=day,
         min_per_class=monitor.min_per_class,
         max_error=monitor.condense.max_error,
         fprs=monitor.operating_points.fpr,
@@ -81,12 +84,13 @@ def find(
         finding,
         rows.champion,
         rows.counts,
-        reference=reference,
+        ranges=ranges,
         rules=rules,
+        day=day,
         awaiting=Awaiting(unlabelled=rows.unlabelled, age=age, min_labelled=monitor.window.min_labelled),
         past=past,
     )
-    doubt = unusable(reference, rows.counts)
+    doubt = unusable(ranges.reference, rows.counts)
     if doubt is not None:
         judged = all(verdict.kind != "data" for verdict in finding.verdicts)
         if judged and doubt.values["refused"]:
@@ -102,7 +106,8 @@ def find(
 def find_before_labels(
     monitor: Monitor,
     rows: Rows,
-    reference: Reference,
+    ranges: NormalRanges,
+    window: Window,
     rules: Mapping[str, Rule],
     since: Sequence[JudgedOutlook] = (),
 ) -> Finding:
@@ -110,12 +115,17 @@ def find_before_labels(
 
     `since` is what came of earlier outlooks, as in `foresee`.
     """
-    doubt = unusable(reference, rows.counts)
+    doubt = unusable(ranges.reference, rows.counts)
     if doubt is not None and doubt.values["refused"]:
         found = no_outlook(doubt)
     else:
         found = foresee(
-            rows.scores, reference=reference, rules=rules, min_rows=2 * monitor.min_per_class, since=since
+            rows.scores,
+            ranges=ranges,
+            rules=rules,
+            min_rows=2 * monitor.min_per_class,
+            day=day_of(window),
+            since=since,
         )
     if doubt is not None:
         found = replace(found, caveats=(doubt, *found.caveats))
@@ -206,10 +216,10 @@ class WindowRequest:
         Whether to judge it; else only its outlook is wanted.
     labels : LabelCounts or None
         What the source says of the labels of a window that is judged, where it was asked before.
-    references : dict of str to Reference
+    ranges : dict of str to NormalRanges
         By segment, at the levels of the tick.
-    absent : Reference
-        The one of a segment that has none.
+    absent : NormalRanges
+        Those of a segment without a reference.
     levels : Levels
     courses : dict of str to Course
         The windows before it, by segment, where a rule reads them.
@@ -233,8 +243,8 @@ class WindowRequest:
     now: datetime
     judges: bool
     labels: LabelCounts | None
-    references: Mapping[str, Reference]
-    absent: Reference
+    ranges: Mapping[str, NormalRanges]
+    absent: NormalRanges
     levels: Levels
     courses: Mapping[str, Course]
     foresees: bool
@@ -287,45 +297,44 @@ class WindowRequest:
         """Return each segment; one of the reference without rows now is no_outlook, not absent."""
         none = Rows.none(paired=self.monitor.columns.challenger is not None)
         segments = {
-            segment: (batch.segments.get(segment) or none, self.references.get(segment, self.absent))
-            for segment in sorted({*batch.segments, *self.references})
+            segment: (batch.segments.get(segment) or none, self.ranges.get(segment, self.absent))
+            for segment in sorted({*batch.segments, *self.ranges})
         }
         findings = self._findings(segments) if self.judges else {}
         return {
             segment: Seen(
                 finding=findings.get(segment),
-                foreseen=self._foreseen(segment, rows, reference),
+                foreseen=self._foreseen(segment, rows, ranges),
                 counts=rows.counts,
                 caveats=caveats_of(rows),
                 scored=rows.scored,
                 guaranteed=guaranteed(rows.champion),
             )
-            for segment, (rows, reference) in segments.items()
+            for segment, (rows, ranges) in segments.items()
         }
 
-    def _findings(self, segments: Mapping[str, tuple[Rows, Reference]]) -> dict[str, Finding]:
+    def _findings(self, segments: Mapping[str, tuple[Rows, NormalRanges]]) -> dict[str, Finding]:
         """Return what the rules find, by segment; with a budget their number is allowed for."""
         levels, age = self.levels, self.as_of - self.window.end
 
-        def found(segment: str, rules: Mapping[str, Rule], names: frozenset[str]) -> Finding:
-            rows, reference = segments[segment]
-            reference = in_season(at_levels(reference, rules, names), self.window)
-            return find(self.monitor, rows, reference, age, self.courses.get(segment), rules=rules)
+        def found(segment: str, rules: Mapping[str, Rule], ranges: NormalRanges) -> Finding:
+            rows, past = segments[segment][0], self.courses.get(segment)
+            return find(self.monitor, rows, ranges, self.window, age, past, rules=rules)
 
         def outcome(segment: str, name: str, chance: float) -> Status:
-            rule = levels.rules[name].at_tail(chance)
-            return found(segment, {name: rule}, frozenset({name})).outcome
+            rules = {name: levels.rules[name].at_tail(chance)}
+            return found(segment, rules, segments[segment][1].at(rules)).outcome
 
-        alone = {segment: found(segment, levels.rules, frozenset()) for segment in segments}
+        alone = {segment: found(segment, levels.rules, ranges) for segment, (_, ranges) in segments.items()}
         return allow_for_segments(alone, levels.rules, outcome) if levels.budgeted else alone
 
-    def _foreseen(self, segment: str, rows: Rows, reference: Reference) -> Finding | None:
+    def _foreseen(self, segment: str, rows: Rows, ranges: NormalRanges) -> Finding | None:
         if not self.foresees or segment in self.has_outlook:
             return None
-        share = len(self.references.keys() - {""}) if segment else 1
+        share = len(self.ranges.keys() - {""}) if segment else 1
         rules = self.levels.for_outlook(share).rules
         since = self.since.get(segment, ())
-        return find_before_labels(self.monitor, rows, in_season(reference, self.window), rules, since)
+        return find_before_labels(self.monitor, rows, ranges, self.window, rules, since)
 
 
 @cache

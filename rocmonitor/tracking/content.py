@@ -207,7 +207,7 @@ def _within_limit(evaluation: Evaluation) -> str:
     it.
     """
     whole = evaluation.to_dict()
-    large = [("reference", "windows"), ("reference", "forecasts")]
+    large = [("reference", "windows"), ("reference", "fits")]
     large += [("tables", name) for name in sorted(whole["tables"], key=lambda name: name != "roc")]
     left_out: list[str] = []
     text = json.dumps(whole, ensure_ascii=False)

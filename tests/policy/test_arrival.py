@@ -21,10 +21,11 @@ from rocmonitor.policy.arrival import (
     shares_differ,
 )
 from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Labels
 from rocmonitor.rules import Challenger, Drop, Floor, Forecast
-from rocmonitor.stats import Sample, auc, condensed, forecast_interval
+from rocmonitor.stats import Sample, auc, condensed, forecast_fit
 from rocmonitor.stats.forecast.label_history import PastWindow, label_history
 from rocmonitor.stats.unlabelled import ScoreCounts
 from rocmonitor.wording.caveats import arrival
@@ -53,7 +54,7 @@ def frozen(n_windows: int = 20, **changes: object) -> Reference:
     ]
     reference = Reference(
         auc=auc(whole),
-        forecasts={"forecast": forecast_interval(whole, windows=samples, batch=(100, 100))},
+        fits={"forecast": forecast_fit(whole, windows=samples, batch=(100, 100))},
         cells=condensed(whole),
         labels=label_history(past, AGES),
         windows=[
@@ -75,8 +76,8 @@ def test_every_rule_but_the_challenger_is_applied_to_the_estimate() -> None:
     found = seen(reference)
     assert isinstance(found, Estimate)
     assert found.lacks == ()
-    intervals = forecasts(found, RULES, reference)
-    shown = evidence(found, intervals, None, None)
+    intervals = forecasts(found, RULES, NormalRanges.of(reference))
+    shown = evidence(found, intervals, NormalRanges.of(reference), None, None)
     verdicts = {
         name: rule.judge(name, shown, reference) for name, rule in RULES.items() if name != "challenger"
     }
@@ -96,12 +97,12 @@ def test_every_rule_but_the_challenger_is_applied_to_the_estimate() -> None:
 )
 def test_the_options_of_a_forecast_hold_at_any_age(rule: Forecast) -> None:
     reference = frozen()
-    fit = replace(reference.forecasts["forecast"].fit, alternative=rule.alternative, method=rule.method)
+    fit = replace(reference.fits["forecast"], alternative=rule.alternative, method=rule.method)
     fit = replace(fit, usual=None, distance=0.02 if rule.method == "dual" else 0.0)
-    reference = replace(reference, forecasts={"forecast": fit.interval(reference.cells)})
+    reference = replace(reference, fits={"forecast": fit})
     found = seen(reference)
     assert isinstance(found, Estimate)
-    interval = forecasts(found, {"forecast": rule}, reference)["forecast"]
+    interval = forecasts(found, {"forecast": rule}, NormalRanges.of(reference))["forecast"]
     assert interval.low < interval.auc < interval.high
     assert (interval.high == 1) is (rule.alternative == "less")
     assert interval.contains(found.found.auc)
@@ -131,8 +132,8 @@ def test_a_forecast_given_the_scores_needs_all_labels() -> None:
     reference, rule = frozen(), Forecast(given="scores")
     found = seen(reference)
     assert isinstance(found, Estimate)
-    assert forecasts(found, {"forecast": rule}, reference) == {}
-    judged = rule.judge("forecast", evidence(found, {}, None, None), reference)
+    assert forecasts(found, {"forecast": rule}, NormalRanges.of(reference)) == {}
+    judged = rule.judge("forecast", evidence(found, {}, NormalRanges.of(reference), None, None), reference)
     assert (judged.outcome, judged.lacks[0].code) == (Status.INSUFFICIENT, "rule-needs-all-labels")
 
 
@@ -142,7 +143,9 @@ def test_few_windows_judge_nothing_and_still_estimate() -> None:
     assert isinstance(found, Estimate)
     assert "estimate/auc" in found.metrics
     assert "estimate/auc_low" not in found.metrics
-    shown = evidence(found, forecasts(found, RULES, reference), None, None)
+    shown = evidence(
+        found, forecasts(found, RULES, NormalRanges.of(reference)), NormalRanges.of(reference), None, None
+    )
     judged = RULES["floor"].judge("floor", shown, reference)
     assert judged.outcome is Status.INSUFFICIENT
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import foresee, judge
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Forecast, Outlook, Rule, Scores
@@ -85,13 +86,13 @@ def test_what_is_said_and_when(reference: Reference, broken: Break, early: set[s
     label, score = broken(rng, *rows(rng, 0.2))
     sample = Sample(label, score)
     scores = ScoreCounts(sample.score, sample.pos + sample.neg)
-    outlook = foresee(scores, reference=reference, rules=RULES, min_rows=100)
+    outlook = foresee(scores, ranges=NormalRanges.of(reference), rules=RULES, min_rows=100)
     warned = {verdict.rule for verdict in outlook.verdicts if verdict.outcome is Status.AT_RISK}
     judged = judge(
         sample,
         None,
         Counts(rows=ROWS, n_pos=sample.n_pos, n_neg=sample.n_neg),
-        reference=reference,
+        ranges=NormalRanges.of(reference),
         rules=RULES,
         min_per_class=50,
     )

@@ -19,6 +19,7 @@ from rocmonitor.policy.budget import (
     allotments,
 )
 from rocmonitor.policy.false_alarms import false_alarms, simulation
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm
@@ -101,7 +102,7 @@ def test_every_verdict_of_a_rule_with_a_level_shares_the_budget():
     assert (found.verdicts, found.written) == (208, 0)
     assert found.expected == pytest.approx(0.52)
     levels = found.levels["credit"]
-    assert levels.derived == {"forecast", "drop"}
+    assert set(levels.derived) == {"forecast", "drop"}
     assert levels.rules["drop"].confidence_level == pytest.approx(1 - 2 * 0.0025)
     assert levels.rules["old"] == RULES["old"]
     assert allot(0.52, [replace(LOAD, segmented=False)]).tail == pytest.approx(0.005)
@@ -160,7 +161,7 @@ def test_derived_levels_use_about_the_budget_by_the_prediction_of_check():
     load = replace(LOAD, segmented=False, rules={"drop": Drop()})
     scenario = Scenario(
         rules=allot(0.5, [load]).levels["credit"].rules,
-        reference=Reference(auc=whole),
+        ranges=NormalRanges.of(Reference(auc=whole)),
         spread=AucSpread.normal(0.8),
         n_pos=300,
         n_neg=1200,

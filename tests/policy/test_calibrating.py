@@ -12,6 +12,7 @@ from rocmonitor.errors import ConfigError, InputError
 from rocmonitor.policy.calibrating import Beyond, flagged_shares
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import judge
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Calibration
 from rocmonitor.stats import Sample, calibration
@@ -31,7 +32,7 @@ def judged(sample: Sample, rule: Calibration):
         sample,
         None,
         counts,
-        reference=Reference(auc=None),
+        ranges=NormalRanges.of(Reference(auc=None)),
         rules={"calibration": rule},
         min_per_class=10,
         beyond=Beyond(shares=(0.05,), probability=True),
@@ -81,7 +82,7 @@ def test_less_than_one_flagged_row_is_said():
         sample,
         None,
         counts,
-        reference=Reference(auc=None),
+        ranges=NormalRanges.of(Reference(auc=None)),
         rules={},
         min_per_class=1,
         beyond=Beyond(shares=(0.009, 0.01, 0.1)),

@@ -12,6 +12,7 @@ from studies.running import replicate
 from rocmonitor.errors import InputError
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import judge
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Cost
@@ -36,7 +37,7 @@ def reference() -> Reference:
 
 def judged(sample: Sample, rule: Cost, of: Reference):
     counts = Counts(rows=sample.n_pos + sample.n_neg, n_pos=sample.n_pos, n_neg=sample.n_neg)
-    found = judge(sample, None, counts, reference=of, rules={"cost": rule}, min_per_class=10)
+    found = judge(sample, None, counts, ranges=NormalRanges.of(of), rules={"cost": rule}, min_per_class=10)
     return found.verdicts[0]
 
 

@@ -8,6 +8,7 @@ import pytest
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.false_alarms import early
 from rocmonitor.policy.judge import foresee
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Outlook, Rule, Scores
@@ -44,7 +45,7 @@ def warned(reference: Reference, rule: Rule, *, windows: int, lost: float = 0.0)
         sample = scores(rng, lost=lost, prevalence=float(rng.uniform(0.28, 0.32)))
         found = foresee(
             ScoreCounts(sample.score, sample.pos + sample.neg),
-            reference=reference,
+            ranges=NormalRanges.of(reference),
             rules={rule.kind: rule},
             min_rows=100,
         )

@@ -25,6 +25,7 @@ from rocmonitor.policy.false_alarms import (
     window_rate,
 )
 from rocmonitor.policy.judge import judge
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.scenario import Scenario, sampling_only, uncounted
 from rocmonitor.policy.status import Alarm, Health
@@ -47,16 +48,15 @@ WEEK = timedelta(days=7)
 WINDOW = Window(datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 12, tzinfo=UTC))
 
 
-def scenario(
-    *rules, auc=0.8, se=0.01, n_pos=300, n_neg=1200, windows=20, forecasts=None, aucs: Sequence[float] = ()
-):
+def scenario(*rules, auc=0.8, se=0.01, n_pos=300, n_neg=1200, windows=20, aucs: Sequence[float] = ()):
     sizes = {"n_pos": n_pos, "n_neg": n_neg}
     return Scenario(
         rules=by_name(rules),
-        reference=Reference(
-            auc=AucResult(auc=auc, se=se, n_pos=5000, n_neg=20_000, method="delong"),
-            forecasts=forecasts or {},
-            windows=[sizes | {"auc": each} for each in aucs] or [sizes] * windows,
+        ranges=NormalRanges.of(
+            Reference(
+                auc=AucResult(auc=auc, se=se, n_pos=5000, n_neg=20_000, method="delong"),
+                windows=[sizes | {"auc": each} for each in aucs] or [sizes] * windows,
+            )
         ),
         spread=AucSpread.normal(auc),
         n_pos=n_pos,
@@ -137,8 +137,9 @@ def test_a_forecast_without_a_level_counts_when_its_interval_is_known():
     rng = np.random.default_rng(2)
     sample = drawn(rng, 0.8, 300, 1200)
     known = freeze([(WINDOW, sample)], by_name([fixed]))
-    low = known.forecasts["forecast"].low
-    seen = replace(unknown, reference=replace(known, auc=replace(known.auc, auc=0.8, se=1e-9)))
+    low = NormalRanges.of(known).range("forecast").low
+    known = replace(known, auc=replace(known.auc, auc=0.8, se=1e-9))
+    seen = replace(unknown, ranges=NormalRanges.of(known))
     assert uncounted(seen) == []
     below = ndtr((scaled(low) - scaled(0.8)) / seen.noise(0.8) ** 0.5)
     assert rate_of(seen) == pytest.approx(below, rel=1e-4)
@@ -149,7 +150,7 @@ def test_without_the_windows_only_calibrated_forecasts_count_drift():
     rules = (Forecast(), Floor(value=0.7), Drop(), Challenger(), fixed)
     assert sampling_only(scenario(*rules)) == ["floor", "drop"]  # the fixed one is not counted at all
     known = freeze([(WINDOW, drawn(np.random.default_rng(2), 0.8, 300, 1200))], by_name([fixed]))
-    assert sampling_only(replace(scenario(fixed), reference=known)) == ["forecast"]
+    assert sampling_only(replace(scenario(fixed), ranges=NormalRanges.of(known))) == ["forecast"]
     assert sampling_only(scenario(*rules, aucs=[0.79, 0.8, 0.81])) == []
 
 
@@ -162,7 +163,7 @@ def test_windows_weigh_the_same_whether_they_were_read_or_counted():
     windows = [Window(WINDOW.start + age * week, WINDOW.end + age * week) for age in range(5)]
     rules = by_name([Forecast(half_life=2), Forecast(), Drop()])
     read = freeze(list(zip(windows, samples, strict=True)), rules)
-    counted = replace(read, forecasts={})
+    counted = replace(read, fits={})
     by_definition = [0.5 ** (age / 2) for age in (4, 2, 1, 0)]
     assert sorted(rules["forecast"].weights("forecast", read)) == pytest.approx(sorted(by_definition))
     assert sorted(rules["forecast"].weights("forecast", counted)) == pytest.approx(sorted(by_definition))
@@ -351,7 +352,7 @@ def test_alarms_and_times_are_those_of_series_that_go_on_from_the_reference(seri
         aucs = [unscaled(x) for x in rng.normal(states, noise**0.5)]
         one = scenario(Drop(), Lasting(), n_pos=100, n_neg=300, aucs=aucs, auc=float(np.mean(aucs)), se=0.006)
         numbers = [WindowAuc(each, 100, 300) for each in aucs]
-        one.reference.charts["lasting"] = lasting_chart(numbers, weekly.PAIRS)
+        one.ranges.charts["lasting"] = lasting_chart(numbers, weekly.PAIRS)
         given = known(*one.numbers(), serial=serial, between=check_alarms.SCATTER)
         told = simulation(one, WEEK, given)
         really = simulation(one, WEEK, check_alarms.truth(states[-1], serial))
@@ -459,11 +460,10 @@ def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
     rows = []
     for _ in range(references):
         past = [drawn(rng, area, n_pos, n_neg) for _ in range(9)]
-        # Without its cells the reference keeps the intervals that it has, and nothing is explained: quicker.
-        reference = replace(freeze([(WINDOW, sample) for sample in past], rules), cells=None)
+        ranges = NormalRanges.of(freeze([(WINDOW, sample) for sample in past], rules))
         told = Scenario(
             rules=rules,
-            reference=reference,
+            ranges=ranges,
             spread=AucSpread.from_sample(Sample.merge(past)),
             n_pos=n_pos,
             n_neg=n_neg,
@@ -476,7 +476,7 @@ def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
                     drawn(rng, at, n_pos, n_neg),
                     None,
                     counts,
-                    reference=reference,
+                    ranges=ranges,
                     rules=rules,
                     min_per_class=20,
                 ).outcome

@@ -9,6 +9,7 @@ import pytest
 
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import foresee, judge
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Floor, Forecast, Outlook, Rule
@@ -41,7 +42,7 @@ def test_a_loss_that_the_scores_explain_is_forgiven_by_the_forecast_that_takes_t
 ) -> None:
     window = mixed(np.random.default_rng(8), hard=0.85)
     counts = Counts(rows=4000, n_pos=window.n_pos, n_neg=window.n_neg)
-    found = judge(window, None, counts, reference=reference, rules=RULES, min_per_class=50)
+    found = judge(window, None, counts, ranges=NormalRanges.of(reference), rules=RULES, min_per_class=50)
     plain, given = found.verdicts
     assert (plain.outcome, given.outcome) == (Status.DEGRADED, Status.OK)
     (low, high), (plain_low, plain_high) = given.limit, plain.limit
@@ -61,7 +62,7 @@ def test_a_loss_that_the_scores_do_not_explain_is_not_forgiven(reference: Refere
     label = rng.random(len(score)) < 0.5 + 0.5 * (score - 0.5)  # half as steep as it was
     window = Sample(label, score)
     counts = Counts(rows=4000, n_pos=window.n_pos, n_neg=window.n_neg)
-    found = judge(window, None, counts, reference=reference, rules=RULES, min_per_class=50)
+    found = judge(window, None, counts, ranges=NormalRanges.of(reference), rules=RULES, min_per_class=50)
     assert [verdict.outcome for verdict in found.verdicts] == [Status.DEGRADED, Status.DEGRADED]
     assert abs(found.metrics["shift/foreseen"]) < 0.2 * abs(found.metrics["shift/unforeseen"])
 
@@ -78,7 +79,7 @@ def test_an_outlook_wholly_below_a_floor_or_the_forecast_warns(
 ) -> None:
     window = mixed(np.random.default_rng(8), hard=0.97)
     scores = ScoreCounts(window.score, window.pos + window.neg)
-    found = foresee(scores, reference=reference, rules=rules, min_rows=100)
+    found = foresee(scores, ranges=NormalRanges.of(reference), rules=rules, min_rows=100)
     [verdict] = found.verdicts
     assert found.outcome is Status.AT_RISK
     assert verdict.details["against"] in (against, "windows")

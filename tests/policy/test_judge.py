@@ -11,6 +11,7 @@ import pytest
 
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Drop, Floor, Forecast, Rule
@@ -42,7 +43,9 @@ def judged(
 ) -> Finding:
     counts = Counts(rows=window.n_pos + window.n_neg, n_pos=window.n_pos, n_neg=window.n_neg)
     rules = rules or FORECAST
-    return judge(window, None, counts, reference=reference, rules=rules, min_per_class=20, **points)
+    return judge(
+        window, None, counts, ranges=NormalRanges.of(reference), rules=rules, min_per_class=20, **points
+    )
 
 
 def clustered(window: Sample, size: int) -> Sample:
@@ -111,7 +114,7 @@ def test_a_batch_of_a_tenth_does_not_alarm_where_the_interval_of_large_windows_d
 
 def test_the_metrics_are_those_of_the_batch_that_came(reference):
     large, small = (judged(drawn(2000, 40 * n, 60 * n), reference).metrics for n in (10, 1))
-    frozen = reference.forecasts["forecast"]
+    frozen = NormalRanges.of(reference).range("forecast")
     assert (large["forecast/low"], large["forecast/high"]) == pytest.approx(
         (frozen.low, frozen.high), abs=5e-5
     )
@@ -127,7 +130,7 @@ def test_the_metrics_are_those_of_the_batch_that_came(reference):
 def test_before_the_labels_come_the_expected_size_counts(reference):
     nothing = judged(Sample([], []), reference)
     assert nothing.outcome is Status.INSUFFICIENT
-    assert nothing.metrics["forecast/low"] == reference.forecasts["forecast"].low
+    assert nothing.metrics["forecast/low"] == NormalRanges.of(reference).range("forecast").low
     assert "shift/from_positives" not in nothing.metrics
 
 

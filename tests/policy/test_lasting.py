@@ -13,6 +13,7 @@ from rocmonitor.policy.evaluation import Counts, Point, Status, Verdict
 from rocmonitor.policy.false_alarms import false_alarms, improvements, simulation
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course, course
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm
@@ -56,7 +57,8 @@ def leading(points: list[Point], number: int, champion: str = "7") -> Course:
 
 def judged(window: Sample, reference: Reference, past: Course | None, rules=RULES) -> Finding:
     counts = Counts(rows=500, n_pos=window.n_pos, n_neg=window.n_neg)
-    return judge(window, None, counts, reference=reference, rules=rules, min_per_class=20, past=past)
+    ranges = NormalRanges.of(reference)
+    return judge(window, None, counts, ranges=ranges, rules=rules, min_per_class=20, past=past)
 
 
 def test_a_drop_that_lasts_is_degraded_and_says_since_when(reference):
@@ -209,7 +211,9 @@ def test_its_false_alarms_are_the_stated_probability_as_a_rate():
     def a_year(*rules) -> tuple[float, float]:
         scenario = Scenario(
             rules=by_name(rules),
-            reference=Reference(auc=AucResult(auc=0.8, se=0.01, n_pos=5000, n_neg=20_000, method="delong")),
+            ranges=NormalRanges.of(
+                Reference(auc=AucResult(auc=0.8, se=0.01, n_pos=5000, n_neg=20_000, method="delong"))
+            ),
             spread=AucSpread.normal(0.8),
             n_pos=300,
             n_neg=1200,

@@ -10,6 +10,7 @@ import pytest
 from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.judge import Finding, foresee
 from rocmonitor.policy.lessons import judged_outlook, withdrawn
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Outlook, by_name
@@ -39,7 +40,7 @@ def reference() -> Reference:
 
 def foreseen(reference: Reference, since: list[JudgedOutlook], wide: float = 0.85) -> Finding:
     of = ScoreCounts.of(scores(np.random.default_rng(6), wide))
-    return foresee(of, reference=reference, rules=RULES, min_rows=40, since=since)
+    return foresee(of, ranges=NormalRanges.of(reference), rules=RULES, min_rows=40, since=since)
 
 
 def judged(metrics: dict[str, float], outcome: Status = Status.OK) -> Point:

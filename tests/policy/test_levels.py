@@ -12,7 +12,8 @@ from scipy.special import ndtri
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.false_alarms import false_alarms, simulation
 from rocmonitor.policy.judge import judge
-from rocmonitor.policy.reference import Reference, at_levels, freeze
+from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Window
@@ -42,7 +43,7 @@ def frozen(windows: int, rules: dict[str, Forecast] = PLAIN) -> Reference:
 
 def judged(reference: Reference, sample: Sample, rules: dict[str, Forecast] = PLAIN):
     counts = Counts(rows=sample.n_pos + sample.n_neg, n_pos=sample.n_pos, n_neg=sample.n_neg)
-    return judge(sample, None, counts, reference=reference, rules=rules, min_per_class=20)
+    return judge(sample, None, counts, ranges=NormalRanges.of(reference), rules=rules, min_per_class=20)
 
 
 @pytest.mark.parametrize(("level", "enough"), [(0.8, 4), (0.9, 9), (0.95, 19)])
@@ -51,7 +52,7 @@ def test_the_model_is_used_where_windows_are_too_few_for_the_level_and_nowhere_e
     sample = rows(0.8, np.random.default_rng(1), size=200)
     for windows in (2, enough - 1, enough):
         reference = frozen(windows, rules)
-        conformal = reference.forecasts["forecast"].for_batch(reference.cells, (200, 200))
+        conformal = reference.fits["forecast"].interval(reference.cells, (200, 200))
         finding = judged(reference, sample, rules)
         [verdict] = finding.verdicts
         codes = {each.code for each in finding.caveats}
@@ -72,7 +73,7 @@ def test_the_model_is_used_where_windows_are_too_few_for_the_level_and_nowhere_e
 
 def test_a_window_that_eight_others_cannot_exclude_is_ok_and_the_verdict_says_why():
     reference = frozen(8)
-    conformal = reference.forecasts["forecast"]
+    conformal = reference.fits["forecast"].interval(reference.cells)
     sample = rows(0.735, np.random.default_rng(9))
     finding = judged(reference, sample)
     [verdict] = finding.verdicts
@@ -85,7 +86,9 @@ def test_with_a_half_life_the_level_is_that_of_the_weights():
     rules = {"forecast": Forecast(half_life=6)}
     reference = frozen(12, rules)
     [verdict] = judged(reference, rows(0.8, np.random.default_rng(1)), rules).verdicts
-    assert verdict.confidence_level == reference.forecasts["forecast"].achieved_level < 0.95
+    assert (
+        verdict.confidence_level == reference.fits["forecast"].interval(reference.cells).achieved_level < 0.95
+    )
     assert "known_level" not in verdict.details
 
 
@@ -100,12 +103,13 @@ def test_the_forecast_given_the_scores_has_the_level_too():
 
 
 def test_false_alarms_are_counted_with_the_interval_that_judges():
-    """Weekly, alpha / 2 below: 1.3 a year of the level promised; the conformal one of 6 gives many more."""
+    """Weekly, alpha / 2 below: 1.3 a year of the level promised; half that is asked for gives many more."""
     reference = frozen(6)
     spread = AucSpread.from_sample(reference.cells)
     a_year = []
-    for each in (at_levels(reference, PLAIN, frozenset()), reference):
-        scenario = Scenario(rules=PLAIN, reference=each, spread=spread, n_pos=300, n_neg=300)
+    for derived in ({}, {"forecast": Forecast(confidence_level=6 / 7)}):
+        ranges = NormalRanges.of(reference, derived)
+        scenario = Scenario(rules=PLAIN, ranges=ranges, spread=spread, n_pos=300, n_neg=300)
         a_year.append(false_alarms(simulation(scenario, WEEK), Alarm(), WEEK).expected)
     assert 0.3 < a_year[0] < 2
     assert a_year[1] > 2 * a_year[0]

@@ -20,6 +20,7 @@ from rocmonitor.policy.false_alarms import (
     single_window_drop,
     window_rate,
 )
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import Margins, Scenario, margins_of, uncounted
 from rocmonitor.policy.status import Alarm
@@ -36,7 +37,9 @@ YEAR = 365.25 / 7
 def scenario(*rules, margins):
     return Scenario(
         rules=by_name(rules),
-        reference=Reference(auc=AucResult(auc=0.8, se=0.01, n_pos=5000, n_neg=20_000, method="delong")),
+        ranges=NormalRanges.of(
+            Reference(auc=AucResult(auc=0.8, se=0.01, n_pos=5000, n_neg=20_000, method="delong"))
+        ),
         spread=AucSpread.normal(0.8),
         n_pos=150,
         n_neg=450,
@@ -133,7 +136,9 @@ def test_what_is_told_is_what_comes(rule, between):
         errors = errors_at(whole, threshold)
         margins = margins_of([verdict(each) for each in past])
         seen = scenario(rule, margins={rule.kind: margins})
-        seen = replace(seen, reference=Reference(auc=auc(whole)), spread=AucSpread.from_sample(whole))
+        seen = replace(
+            seen, ranges=NormalRanges.of(Reference(auc=auc(whole))), spread=AucSpread.from_sample(whole)
+        )
         told.append(false_alarms(simulation(seen, WEEK), ALONE, WEEK).expected)
         degraded = [verdict(week(rng, between)).outcome is Status.DEGRADED for _ in range(52)]
         came.append(sum(now and not before for before, now in pairwise([False, *degraded])))

@@ -14,6 +14,7 @@ from rocmonitor.policy.evaluation import Counts, Point, Status
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import course
 from rocmonitor.policy.missing_labels import allow_for_missing
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Lasting, by_name
@@ -72,9 +73,11 @@ def found(
     awaiting = Awaiting(
         unlabelled=ScoreCounts.of(rows.s[~rows.known]), age=30 * DAY, min_labelled=min_labelled
     )
-    alone = judge(known, None, counts, reference=reference, rules=RULES, min_per_class=20, past=past)
+    alone = judge(
+        known, None, counts, ranges=NormalRanges.of(reference), rules=RULES, min_per_class=20, past=past
+    )
     return allow_for_missing(
-        alone, known, counts, reference=reference, rules=RULES, awaiting=awaiting, past=past
+        alone, known, counts, ranges=NormalRanges.of(reference), rules=RULES, awaiting=awaiting, past=past
     )
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze, large_enough, reference_curve
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Floor, Forecast
@@ -44,9 +45,9 @@ def test_it_comes_back_from_json_as_it_was(digits: int) -> None:
     assert back.to_dict() == frozen.to_dict()
     assert back.joined is (digits == 9)
     batch = (30, 50)
-    for name, interval in frozen.forecasts.items():
-        again = back.forecasts[name].for_batch(back.cells, batch)
-        assert again.to_dict() == interval.for_batch(frozen.cells, batch).to_dict()
+    for name, fit in frozen.fits.items():
+        again = back.fits[name].interval(back.cells, batch)
+        assert again.to_dict() == fit.interval(frozen.cells, batch).to_dict()
 
 
 def test_its_cells_hold_all_rows_and_nearly_all_of_its_order() -> None:
@@ -56,7 +57,7 @@ def test_its_cells_hold_all_rows_and_nearly_all_of_its_order() -> None:
     assert len(frozen.cells.score) < 1000
     assert len(json.dumps(frozen.to_dict()["cells"])) < 40_000
     # For windows of the sizes it was frozen for, the cells give the interval of the rows.
-    known = frozen.forecasts["forecast"]
+    known = frozen.fits["forecast"].interval(frozen.cells)
     again = replace(known.fit, usual=None).interval(frozen.cells)
     assert (again.low, again.high) == pytest.approx((known.low, known.high), abs=5e-5)
     bounds = auc_bounds(Sample.merge(sample for _, sample in past), known.distance)
@@ -65,23 +66,23 @@ def test_its_cells_hold_all_rows_and_nearly_all_of_its_order() -> None:
 
 def test_it_expects_a_batch_as_large_as_the_median_window() -> None:
     past = weeks(*(drawn(seed, n, 2 * n) for seed, n in enumerate([50, 10, 30, 20, 40])), Sample([], []))
-    assert freeze(past, FORECAST).forecasts["forecast"].batch == (30, 60)
+    assert freeze(past, FORECAST).fits["forecast"].batch == (30, 60)
 
 
 def test_recent_windows_count_for_more_when_a_rule_says_so() -> None:
     past = weeks(*(drawn(seed, 40, 60) for seed in range(6)))
     frozen = freeze(past, {"forecast": Forecast(half_life=2)})
     expected = [0.5 ** (age / 2) for age in (5, 4, 3, 2, 1, 0)]
-    assert frozen.forecasts["forecast"].fit.weights == pytest.approx(expected)
+    assert frozen.fits["forecast"].weights == pytest.approx(expected)
     # A week without rows of the segment is a week of age all the same.
     frozen = freeze(past[:2] + past[4:], {"forecast": Forecast(half_life=2)})
-    assert frozen.forecasts["forecast"].fit.weights == pytest.approx([expected[n] for n in (0, 1, 4, 5)])
+    assert frozen.fits["forecast"].weights == pytest.approx([expected[n] for n in (0, 1, 4, 5)])
 
 
 def test_a_loss_only_has_no_upper_end() -> None:
     past = weeks(*(drawn(seed, 40, 60) for seed in range(25)))
     both, less = (
-        freeze(past, {"forecast": Forecast(alternative=each)}).forecasts["forecast"]
+        NormalRanges.of(freeze(past, {"forecast": Forecast(alternative=each)})).range("forecast")
         for each in ("two-sided", "less")
     )
     assert less.high == 1
@@ -103,7 +104,7 @@ def test_the_thresholds_of_operating_conditions_are_chosen_on_it() -> None:
 
 
 def test_other_rules_need_no_forecast() -> None:
-    assert freeze(weeks(drawn(1, 40, 60)), {"floor": Floor(value=0.5)}).forecasts == {}
+    assert freeze(weeks(drawn(1, 40, 60)), {"floor": Floor(value=0.5)}).fits == {}
 
 
 def test_its_curve_for_a_drawing_is_thin_and_has_its_area() -> None:
@@ -134,9 +135,10 @@ def test_a_window_that_would_not_be_judged_counts_together_with_its_neighbour():
 
     past = weeks(*(sized(900, 3400) for _ in range(10)), sized(9, 30), *(sized(900, 3400) for _ in range(10)))
     plain, pooled = (freeze(past, FORECAST, min_per_class=least) for least in (1, 50))
-    widths = [each.forecasts["forecast"].high - each.forecasts["forecast"].low for each in (plain, pooled)]
+    found = [NormalRanges.of(each).range("forecast") for each in (plain, pooled)]
+    widths = [each.high - each.low for each in found]
     assert widths[1] < 0.6 * widths[0]
-    assert pooled.forecasts["forecast"].n_windows == 20
+    assert pooled.fits["forecast"].n_windows == 20
     assert len(pooled.windows) == 21  # for charts
     assert pooled.auc == plain.auc
     [caveat] = [each for each in pooled.caveats if each.code == "reference-windows-pooled"]

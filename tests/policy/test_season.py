@@ -13,7 +13,8 @@ from scipy.special import ndtri
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.false_alarms import simulation, single_window_drop, usual_rate, window_rate
 from rocmonitor.policy.judge import judge
-from rocmonitor.policy.reference import Reference, at_levels, freeze, in_season
+from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Forecast
@@ -46,7 +47,7 @@ def reference() -> Reference:
 
 def scenario(reference: Reference) -> Scenario:
     spread = AucSpread.from_sample(reference.cells)
-    return Scenario(rules=RULES, reference=reference, spread=spread, n_pos=800, n_neg=800)
+    return Scenario(rules=RULES, ranges=NormalRanges.of(reference), spread=spread, n_pos=800, n_neg=800)
 
 
 def test_a_summer_as_good_as_a_year_is_only_then_an_improvement(reference):
@@ -54,8 +55,8 @@ def test_a_summer_as_good_as_a_year_is_only_then_an_improvement(reference):
     sample = rows(summer, np.random.default_rng(8), drop=-0.06)
     rules = {"forecast": RULES["forecast"]}
     seasonal, plain = (
-        judge(sample, None, COUNTS, reference=each, rules=rules, min_per_class=20)
-        for each in (in_season(reference, summer), reference)
+        judge(sample, None, COUNTS, ranges=NormalRanges.of(reference), rules=rules, min_per_class=20, day=day)
+        for day in (day_of(summer), None)
     )
     assert (seasonal.outcome, plain.outcome) == (Status.IMPROVED, Status.OK)
     verdict = seasonal.verdicts[0]
@@ -68,17 +69,19 @@ def test_a_summer_as_good_as_a_year_is_only_then_an_improvement(reference):
 
 def test_levels_of_a_budget_keep_the_season(reference):
     rules = {"forecast": Forecast(confidence_level=0.999)}
-    strict = in_season(at_levels(reference, rules, frozenset(rules)), window(33)).forecasts["forecast"]
-    usual = in_season(reference, window(33)).forecasts["forecast"]
+    day = day_of(window(33))
+    strict = NormalRanges.of(reference, rules).range("forecast", day=day)
+    usual = NormalRanges.of(reference).range("forecast", day=day)
     assert strict.low < usual.low
     assert strict.seasonal_auc == pytest.approx(usual.seasonal_auc)
     assert strict.achieved_level == 0.999
 
 
 def test_a_reference_that_was_frozen_without_a_season_keeps_its_interval(reference):
-    fit = replace(reference.forecasts["forecast"].fit, season=(), window_rests=())
-    old = replace(reference, forecasts={"forecast": fit.interval(reference.cells)})
-    assert in_season(old, window(33)).forecasts == old.forecasts
+    fit = replace(reference.fits["forecast"], season=(), window_rests=())
+    old = NormalRanges.of(replace(reference, fits={"forecast": fit}))
+    found = [old.range("forecast", day=day).to_dict() for day in (day_of(window(33)), None)]
+    assert found[0] == found[1]
 
 
 def test_what_check_expects_of_the_forecast_is_without_the_season(reference):

@@ -19,6 +19,7 @@ from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.false_alarms import early, simulation, window_rate
 from rocmonitor.policy.judge import foresee, judge
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.scenario import Scenario, limits
 from rocmonitor.policy.windows import Window
@@ -119,7 +120,7 @@ def scenario(reference: Reference) -> Scenario:
     assert reference.auc is not None
     return Scenario(
         rules=EACH,
-        reference=reference,
+        ranges=NormalRanges.of(reference),
         spread=AucSpread.normal(reference.auc.auc),
         n_pos=450,
         n_neg=1050,
@@ -133,7 +134,7 @@ def verdict_of(rule: Rule, sample: Sample, reference: Reference) -> Verdict:
     known = replace(reference, **_renamed(reference, rule.kind))
     if not rule.needs.labels:
         scores = ScoreCounts(sample.score, sample.pos + sample.neg)
-        found = foresee(scores, reference=known, rules=rules, min_rows=10)
+        found = foresee(scores, ranges=NormalRanges.of(known), rules=rules, min_rows=10)
     else:
         score = np.repeat(sample.score, sample.pos + sample.neg)
         label = np.concatenate([[1] * p + [0] * n for p, n in zip(sample.pos, sample.neg, strict=True)])
@@ -142,7 +143,7 @@ def verdict_of(rule: Rule, sample: Sample, reference: Reference) -> Verdict:
             sample,
             pair,
             counts,
-            reference=known,
+            ranges=NormalRanges.of(known),
             rules=rules,
             min_per_class=10,
             beyond=Beyond(probability=True),
@@ -155,7 +156,7 @@ def _renamed(reference: Reference, kind: str) -> dict[str, dict]:
     """What the reference keeps for the rule of a kind, under the name `mine`."""
     return {
         kept: {"mine": of[kind]} if kind in (of := getattr(reference, kept)) else {}
-        for kept in ("forecasts", "charts")
+        for kept in ("fits", "charts")
     }
 
 
@@ -180,7 +181,7 @@ def test_it_says_what_it_needs_and_where_that_is_absent_it_is_never_ok(kind, ref
     rule = EACH[kind]
     assert isinstance(rule.needs, Needs)
     nothing = Evidence(law=None, now=None, sample=None)
-    bare = replace(reference, forecasts={}, charts={}, history=None, auc=None, cost_thresholds={}, windows=[])
+    bare = replace(reference, fits={}, charts={}, history=None, auc=None, cost_thresholds={}, windows=[])
     asks = replace(rule.needs, labels=True) != Needs()
     if asks and kind not in ("challenger", "calibration", "scores", "outlook"):
         found = rule.judge("mine", nothing, bare)

@@ -380,7 +380,7 @@ def test_a_rule_that_the_reference_cannot_be_computed_for_is_a_problem(here, mon
     def lacking(*arguments: object, **options: bool) -> Reference:
         whole = freeze(*arguments, **options)
         why = Caveat("not-computed", why="no reweighting reaches window 3").concerning("forecast")
-        return replace(whole, forecasts={}, caveats=(why,))
+        return replace(whole, fits={}, caveats=(why,))
 
     monkeypatch.setattr(checking.references, "freeze", lacking)
     [problem], _ = problems_of(here)

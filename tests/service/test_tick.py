@@ -277,7 +277,7 @@ def test_windows_of_a_tenth_do_not_alarm_because_they_are_small(here):
     few = {"min_per_class": "5", "rules": "[{kind: forecast}]"}
     evaluations = tick(here, week(40) + 3 * DAY, **few).evaluations
     assert len(evaluations) == 20
-    frozen = evaluations[0].reference["forecasts"]["forecast"]["usual"]
+    frozen = evaluations[0].reference["fits"]["forecast"]["usual"]
     outside = [
         not frozen["low"] <= evaluation.metrics["champion/auc"] <= frozen["high"]
         for evaluation in evaluations

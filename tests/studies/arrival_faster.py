@@ -31,7 +31,7 @@ from studies.running import options, replicate, say, table
 
 from rocmonitor.policy.arrival import ALIKE, Awaiting, Estimate, estimate
 from rocmonitor.policy.reference import Reference
-from rocmonitor.stats import ForecastFit, PartlyLabelledAuc, Sample, auc, condensed, forecast_interval
+from rocmonitor.stats import ForecastFit, PartlyLabelledAuc, Sample, auc, condensed, forecast_fit
 from rocmonitor.stats.forecast.label_errors import LabelErrors, label_errors
 from rocmonitor.stats.forecast.label_history import PastWindow, Reading, label_history
 from rocmonitor.stats.forecast.partial_labels import partly_labelled_auc
@@ -110,8 +110,8 @@ def reference(windows: Sequence[Window]) -> Reference:
     past = [PastWindow([window.at(*pair) for pair in pairwise(ends)], none, END) for window in windows]
     return Reference(
         auc=auc(whole),
-        forecasts={
-            "forecast": forecast_interval(whole, windows=samples, batch=(1, 1), alternative="less"),
+        fits={
+            "forecast": forecast_fit(whole, windows=samples, batch=(1, 1), alternative="less"),
         },
         cells=condensed(whole),
         windows=[
@@ -146,7 +146,7 @@ def judged(window: Window, design: Design, past: Reference) -> Floats:
     as_if, age = design.as_if, timedelta(days=design.judged_at)
     final, known = auc(window.y, window.s).auc, window.at(0, as_if)
     waiting = ScoreCounts.of(window.s[window.age > as_if])
-    cells, full, labels = past.cells, past.forecasts["forecast"], past.labels
+    cells, full, labels = past.cells, past.fits["forecast"], past.labels
     assert cells is not None
     assert labels is not None
     now = estimate(past, known, Awaiting(unlabelled=waiting, age=age))
@@ -164,7 +164,7 @@ def judged(window: Window, design: Design, past: Reference) -> Floats:
         below = not no and each.found.auc < lowest(each, past)
         held = [np.nan, np.nan] if no else [low <= final <= high, ends[0] <= window.truth <= ends[1]]
         values.append([no, *held, below])
-    alone = not full.for_batch(cells, (known.n_pos, known.n_neg)).contains(auc(known).auc)
+    alone = not full.interval(cells, (known.n_pos, known.n_neg)).contains(auc(known).auc)
     pairs = np.array(values, dtype=np.float64).T.ravel()
     return np.concatenate([[now.found.labelled_share], pairs, [alone]])
 
@@ -174,13 +174,13 @@ _FITS: dict[int, tuple[Reading, ForecastFit, float]] = {}
 
 def lowest(found: Estimate, past: Reference) -> float:
     """Return the lower end of the forecast, as `rocmonitor.policy.arrival.forecasts` makes it."""
-    cells, full = past.cells, past.forecasts["forecast"]
+    cells, full = past.cells, past.fits["forecast"]
     assert cells is not None
     assert found.errors is not None
     key = id(found.reading)
     if key not in _FITS or _FITS[key][0] is not found.reading:
         days = [0.0] * len(found.reading.numbers)
-        _FITS[key] = found.reading, *found.reading.fit(full.fit, cells, batch=(1, 1), weights=None, days=days)
+        _FITS[key] = found.reading, *found.reading.fit(full, cells, batch=(1, 1), weights=None, days=days)
     _, fit, centre = _FITS[key]
     return fit.interval(cells, found.sizes, around=centre, error=found.errors.arrival, full_level=True).low
 

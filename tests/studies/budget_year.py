@@ -31,7 +31,8 @@ from rocmonitor.policy.discoveries import allow_for_segments
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course
-from rocmonitor.policy.reference import Reference, at_levels, freeze
+from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.reference import freeze
 from rocmonitor.policy.status import Alarm, Health
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Forecast, Lasting, Rule
@@ -132,8 +133,8 @@ def judges_of(designs: Sequence[float | None], rng: np.random.Generator) -> list
     found = []
     for budget in designs:
         rules, budgeted = derived(budget)[0], budget is not None
-        names = frozenset(rules) if budgeted else frozenset()
-        found.append(Judges([at_levels(each, rules, names) for each in frozen], rules, budgeted))
+        at = rules if budgeted else {}
+        found.append(Judges([NormalRanges.of(each, at) for each in frozen], rules, budgeted))
     return found
 
 
@@ -153,9 +154,9 @@ def window(at: int) -> Window:
 
 @dataclass(frozen=True)
 class Judges:
-    """The references of all streams at the levels of one budget."""
+    """The ranges of all streams at the levels of one budget."""
 
-    references: Sequence[Reference]
+    ranges: Sequence[NormalRanges]
     rules: Mapping[str, Rule]
     budgeted: bool
 
@@ -174,9 +175,9 @@ class Judges:
 
     def _beyond(self, place: int, aucs: list[float]) -> NDArray[np.bool_]:
         """(weeks,): whether a stream is beyond a limit of its reference, whose windows are as large."""
-        reference, sizes = self.references[place], size(place)
-        chart = reference.charts["lasting"].follow([WindowAuc(each, *sizes) for each in aucs])
-        interval = reference.forecasts["forecast"]
+        ranges, sizes = self.ranges[place], size(place)
+        chart = ranges.charts["lasting"].follow([WindowAuc(each, *sizes) for each in aucs])
+        interval = ranges.range("forecast")
         assert interval.batch == sizes
         return np.asarray((np.array(aucs) < interval.low) | (chart.alarm > 0))
 
@@ -199,16 +200,16 @@ class Judges:
     def _find(
         self, place: int, sample: Sample, aucs: Floats, rules: Mapping[str, Rule], *, anew: bool = False
     ) -> Finding:
-        reference, sizes = self.references[place], size(place)
+        ranges, sizes = self.ranges[place], size(place)
         if anew:
-            reference = at_levels(reference, rules, frozenset(rules))
+            ranges = ranges.at(rules)
         places = tuple(window(REFERENCE + at) for at in range(len(aucs)))
         numbers = tuple(WindowAuc(each, *sizes) for each in aucs[:-1].tolist())
         return judge(
             sample,
             None,
             Counts(rows=sum(sizes), n_pos=sizes[0], n_neg=sizes[1]),
-            reference=reference,
+            ranges=ranges,
             rules=rules,
             min_per_class=20,
             past=Course(windows=places, numbers=numbers, zone=ZoneInfo("UTC")),

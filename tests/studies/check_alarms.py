@@ -39,13 +39,14 @@ from rocmonitor.policy.false_alarms import (
 )
 from rocmonitor.policy.judge import judge, outcome_of
 from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.status import Alarm, Health
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Floor, Forecast, Lasting, by_name
 from rocmonitor.rules.evidence import ReferenceWindows
-from rocmonitor.stats import AucSpread, Sample, WindowAuc, auc, coming, forecast_interval
+from rocmonitor.stats import AucSpread, Sample, WindowAuc, auc, coming, forecast_fit
 from rocmonitor.stats.coming import Processes, known
 from rocmonitor.stats.dependence import Ahead
 from rocmonitor.stats.lasting.windows import scaled, unscaled
@@ -281,10 +282,11 @@ def scenario_of(past: list[Sample]) -> Scenario:
     learned = ReferenceWindows(past, [day_of(each) for each in windows], range(len(past))[::-1])
     chart = Lasting().learn_chart(learned, whole, None)
     assert chart is not None
-    interval = forecast_interval(whole, windows=past, batch=(N_POS, N_NEG), correlation="estimated")
+    fit = forecast_fit(whole, windows=past, batch=(N_POS, N_NEG), correlation="estimated")
     reference = Reference(
         auc=auc(whole),
-        forecasts={"forecast": interval},
+        fits={"forecast": fit},
+        cells=whole,
         charts={"lasting": chart},
         windows=[
             {"start": at.start.isoformat(), "end": at.end.isoformat(), **SIZES, "auc": auc(each).auc}
@@ -292,7 +294,11 @@ def scenario_of(past: list[Sample]) -> Scenario:
         ],
     )
     return Scenario(
-        rules=RULES, reference=reference, spread=AucSpread.from_sample(whole), n_pos=N_POS, n_neg=N_NEG
+        rules=RULES,
+        ranges=NormalRanges.of(reference),
+        spread=AucSpread.from_sample(whole),
+        n_pos=N_POS,
+        n_neg=N_NEG,
     )
 
 
@@ -304,7 +310,9 @@ def judged_year(reference: Reference, windows: list[Sample]) -> dict[str, list[S
     numbers: list[WindowAuc | None] = []
     for at, sample in enumerate(windows):
         past = Course(windows=tuple(places[: at + 1]), numbers=tuple(numbers), zone=ZoneInfo("UTC"))
-        finding = judge(sample, None, counts, reference=reference, rules=RULES, min_per_class=20, past=past)
+        finding = judge(
+            sample, None, counts, ranges=NormalRanges.of(reference), rules=RULES, min_per_class=20, past=past
+        )
         for verdict in finding.verdicts:
             found[verdict.rule].append(verdict.outcome)
         found[TOGETHER].append(outcome_of(finding.verdicts))

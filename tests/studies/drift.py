@@ -27,6 +27,7 @@ from studies.running import options, say, share, table
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import judge
 from rocmonitor.policy.lasting import Course
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.canvas import BLUE, LIGHT, PURPLE, panels, png
@@ -204,7 +205,9 @@ def judged(stream: Stream) -> Found:
     for window, sample in later:
         course = Course(windows=(*windows, window), numbers=tuple(numbers), zone=UTC)  # type: ignore[arg-type]
         counts = Counts(rows=sample.n_pos + sample.n_neg, n_pos=sample.n_pos, n_neg=sample.n_neg)
-        found = judge(sample, None, counts, reference=reference, rules=RULES, min_per_class=5, past=course)
+        found = judge(
+            sample, None, counts, ranges=NormalRanges.of(reference), rules=RULES, min_per_class=5, past=course
+        )
         for verdict in found.verdicts:
             if verdict.outcome is Status.DEGRADED:
                 degraded[verdict.rule].append(window.start)

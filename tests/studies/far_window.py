@@ -22,7 +22,8 @@ from scipy.special import ndtri
 from studies.running import options, replicate, say, table
 
 from rocmonitor.policy.measure import shows_no_scatter
-from rocmonitor.policy.reference import at_levels, freeze
+from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.reference import freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Forecast
 from rocmonitor.stats import ForecastInterval, Sample, auc
@@ -167,7 +168,7 @@ def _interval(windows: list[Sample], min_per_class: int) -> ForecastInterval:
     """Return the interval by which the rule judges a window of the usual size."""
     dated = [(Window(START + at * WEEK, START + (at + 1) * WEEK), each) for at, each in enumerate(windows)]
     frozen = freeze(dated, RULES, min_per_class=min_per_class)
-    return at_levels(frozen, RULES, frozenset()).forecasts["forecast"]
+    return NormalRanges.of(frozen).range("forecast")
 
 
 def _judged(interval: ForecastInterval, later: tuple[np.ndarray, np.ndarray]) -> tuple[float, ...]:

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import ndtri
 from studies.running import options, replicate, say, table
 
-from rocmonitor.policy.reference import at_levels, freeze
+from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.reference import freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Forecast
 from rocmonitor.stats import Sample, auc
@@ -80,7 +81,10 @@ def one(design: Design, rng: np.random.Generator) -> tuple[float, ...]:
     past = [window(design, shift, rng) for shift in shifts[: design.windows]]
     dated = [(Window(START + at * WEEK, START + (at + 1) * WEEK), each) for at, each in enumerate(past)]
     frozen = freeze(dated, RULES)
-    found = [each.forecasts["forecast"] for each in (frozen, at_levels(frozen, RULES, frozenset()))]
+    found = [
+        frozen.fits["forecast"].interval(Sample.merge(past)),
+        NormalRanges.of(frozen).range("forecast"),
+    ]
     seen = np.array([auc(window(design, shift, rng)).auc for shift in shifts[design.windows :]])
     held = [float(np.mean((each.low <= seen) & (seen <= each.high))) for each in found]
     below = [float(np.mean(seen < each.low)) for each in found]

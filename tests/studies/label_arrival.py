@@ -39,9 +39,10 @@ from studies.running import options, replicate, say, table
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.arrival import Awaiting, Estimate, estimate, forecasts
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Forecast
-from rocmonitor.stats import Sample, auc, condensed, forecast_interval
+from rocmonitor.stats import Sample, auc, condensed, forecast_fit
 from rocmonitor.stats.forecast.label_history import PastWindow, label_history
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -119,7 +120,7 @@ def reference(windows: Sequence[Window]) -> Reference:
     none = ScoreCounts(np.zeros(0), np.zeros(0, dtype=np.int64))
     return Reference(
         auc=auc(whole),
-        forecasts={"forecast": forecast_interval(whole, windows=samples, batch=(1, 1))},
+        fits={"forecast": forecast_fit(whole, windows=samples, batch=(1, 1))},
         cells=condensed(whole),
         windows=[
             {"start": (START + at * END).isoformat(), "end": (START + (at + 1) * END).isoformat()}
@@ -135,17 +136,17 @@ FIELDS = ("share", "alone", "error", "final", "true", "alarm_alone", "alarm")
 def judged(window: Window, past: Reference) -> Floats:
     """One window: what `FIELDS` names, NaN where a thing is not defined."""
     final, known = auc(window.y, window.s).auc, window.known
-    cells, full = past.cells, past.forecasts["forecast"]
+    cells, full = past.cells, past.fits["forecast"]
     assert cells is not None
     alone = auc(known).auc
-    left = float(not full.for_batch(cells, (known.n_pos, known.n_neg)).contains(alone))
+    left = float(not full.interval(cells, (known.n_pos, known.n_neg)).contains(alone))
     waiting = ScoreCounts.of(window.s[~window.labelled])
     found = estimate(past, known, Awaiting(unlabelled=waiting, age=AGE))
     assert isinstance(found, Estimate)
     assert found.errors is not None
     low, high, _ = found.errors.final_interval(found.found)
     true = found.errors.ci(found.found)
-    intervals = forecasts(found, RULES, past)
+    intervals = forecasts(found, RULES, NormalRanges.of(past))
     return np.array(
         [
             found.found.labelled_share,

@@ -17,7 +17,8 @@ from rocmonitor.errors import DegenerateDataError, RocmonitorError
 from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.false_alarms import Early, Simulation, simulation
 from rocmonitor.policy.judge import too_few
-from rocmonitor.policy.reference import Reference, at_levels
+from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.check import Watched
@@ -160,7 +161,7 @@ def check(config: Config, *, now: datetime, output: Print, explain: bool = False
                 zone=monitor.timezone,
                 answers=answers.lines,
                 doubts=doubts,
-                reference=seen.reference,
+                ranges=seen.ranges,
             )
         )
         if config.alarm_budget is not None:
@@ -226,7 +227,7 @@ class _Seen:
     last: Sample | None = None
     last_counts: tuple[Window, LabelCounts] | None = None
     past_counts: Sequence[tuple[Window, LabelCounts]] = ()
-    reference: Reference | None = None
+    ranges: NormalRanges | None = None
     scenario: Scenario | None = None
     drawn: Simulation | None = None
     early: Mapping[str, Early] = field(default_factory=dict)
@@ -241,7 +242,7 @@ def _answers(monitor: Monitor, seen: _Seen) -> Answers:
     sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
     drawn = seen.drawn if seen.drawn is not None and counts_alarms(seen.drawn) else None
     if drawn is not None:
-        found.add("normal", normal(monitor, drawn.scenario.reference, drawn, sizes))
+        found.add("normal", normal(monitor, drawn, sizes))
     found.add("judged", judged(monitor, sizes, seen.last_counts))
     if seen.drawn is not None:
         found.add("alarms", alarms(monitor, drawn, seen.every, seen.early.values()))
@@ -364,25 +365,26 @@ def _served(
         like_last = None if seen.last is None else _scatter([seen.last])
         assumed, seen.assumed = _assumed(like_last)
         known = _counted(monitor, counts, assumed)
+        ranges = NormalRanges.of(known, levels.derived)
         scatter = assumed
         if like_last is None:
             rules = {name: rule for name, rule in rules.items() if rule.floor is None}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
         known = references.frozen_for(monitor, samples)
-        known = at_levels(known, rules, levels.derived)
+        ranges = NormalRanges.of(known, levels.derived)
         scatter = _scatter([sample for _, sample in samples])
-        said += far(monitor, samples, known)
+        said += far(monitor, samples, ranges)
     low_is_positive = monitor.positive.low_is_positive
     if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
         seen.assumed = "see the reference"
         return [*said, *reversed_scores]
     failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
-    seen.reference = None if rows is None else known
+    seen.ranges = None if rows is None else ranges
     if rows is not None:
-        seen.judged = on_reference(monitor, [each for each, _ in counts], rows, known, serving)
-    seen.scenario = _scenario(serving, known, scatter, seen.judged)
+        seen.judged = on_reference(monitor, [each for each, _ in counts], rows, ranges, serving)
+    seen.scenario = _scenario(serving, ranges, scatter, seen.judged)
     if seen.scenario is None:
         why = (
             useless(known, low_is_positive=low_is_positive)
@@ -392,8 +394,8 @@ def _served(
     return [
         *said,
         *problems,
-        *[*window_levels(known, serving), *design_effect(known, monitor.columns.cluster, rows or ())],
-        *[*likeness(known), *seasons(known, serving)],
+        *[*window_levels(ranges, serving), *design_effect(known, monitor.columns.cluster, rows or ())],
+        *[*likeness(known), *seasons(ranges, serving)],
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
 
@@ -407,11 +409,12 @@ def _scatter(samples: Sequence[Sample]) -> AucSpread | None:
 
 def _scenario(
     rules: Mapping[str, Rule],
-    reference: Reference,
+    ranges: NormalRanges,
     spread: AucSpread | None,
     judged: Judged | None,
 ) -> Scenario | None:
     """Return what to expect of a window; None when nothing is known to derive it from."""
+    reference = ranges.reference
     sizes = [(w["n_pos"], w["n_neg"]) for w in reference.windows if w["n_pos"] and w["n_neg"]]
     if not sizes or spread is None or reference.auc is None:
         return None
@@ -419,9 +422,7 @@ def _scenario(
     if (effect := reference.auc.design_effect) is not None:  # clustered rows scatter as fewer would
         spread = replace(spread, zeta10=effect * spread.zeta10, zeta01=effect * spread.zeta01)
     margins = {} if judged is None else judged.margins
-    return Scenario(
-        rules=rules, reference=reference, spread=spread, n_pos=n_pos, n_neg=n_neg, margins=margins
-    )
+    return Scenario(rules=rules, ranges=ranges, spread=spread, n_pos=n_pos, n_neg=n_neg, margins=margins)
 
 
 def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:

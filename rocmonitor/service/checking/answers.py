@@ -16,7 +16,6 @@ from rocmonitor.policy.false_alarms import (
     false_alarms,
     single_window_drop,
 )
-from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import without_chart
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.joined import window_length
@@ -56,7 +55,7 @@ class Answers:
 
 
 def normal(
-    monitor: Monitor, reference: Reference, drawn: Simulation, sizes: Sequence[tuple[int, int]] = ()
+    monitor: Monitor, drawn: Simulation, sizes: Sequence[tuple[int, int]] = ()
 ) -> tuple[str, list[Doubt]]:
     """Return the range that will be normal, and the drops that show.
 
@@ -65,7 +64,7 @@ def normal(
     sizes : sequence of pairs of int
         As `reference` of `judged`; no drop is named if no such window could be judged.
     """
-    found = next(iter(reference.forecasts.values()), None)
+    found = drawn.scenario.ranges.first()
     auc = drawn.scenario.auc.auc
     range_ = f"AUROC {_range(found.low, found.high)}; " if found is not None else "AUROC "
     line, doubts, drops = f"{range_}{auc:.3f} in the reference", list[Doubt](), list[str]()

@@ -28,9 +28,9 @@ from rocmonitor.policy.false_alarms import (
     window_rate,
 )
 from rocmonitor.policy.judge import Finding, judge, too_few
-from rocmonitor.policy.reference import Reference, in_season
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.scenario import Margins, Scenario, margins_of, sampling_only, uncounted, without_chart
-from rocmonitor.policy.windows import Window
+from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, Doubt, possible, rate
 from rocmonitor.sources.batch import Rows
@@ -149,7 +149,7 @@ def _lasting(scenario: Scenario) -> list[str]:
                 f"{name}: {100 * chance:g} % probability of an alarm within {horizon} windows "
                 "when nothing lasts"
             )
-            chart = scenario.reference.charts.get(name)
+            chart = scenario.ranges.charts.get(name)
             doubts = () if chart is None else chart.caveats
             # The season is said once, with the reference.
             lines += [f"{name}: {caveat}" for caveat in doubts if caveat.code != "season-not-seen"]
@@ -224,7 +224,7 @@ def on_reference(
     monitor: Monitor,
     windows: Sequence[Window],
     rows: Sequence[Rows],
-    reference: Reference,
+    ranges: NormalRanges,
     rules: Mapping[str, Rule],
 ) -> Judged | None:
     """Return what the rules say of the reference windows, each judged like a coming one.
@@ -234,15 +234,12 @@ def on_reference(
     alarming = [name for name, rule in rules.items() if rule.alarms]
     both = list(zip(rows, windows, strict=True))
     enough = [each for each in both if too_few(each[0].counts, monitor.min_per_class) is None]
-    if not alarming or reference.auc is None or len(enough) < 2:
+    if not alarming or ranges.reference.auc is None or len(enough) < 2:
         return None
     latest = enough[-MOST_JUDGED:]
     least, beyond = monitor.min_per_class, Beyond(probability=monitor.is_probability)
-    find = partial(judge, rules=rules, min_per_class=least, beyond=beyond)
-    found = [
-        find(rows.champion, None, rows.counts, reference=in_season(reference, window))
-        for rows, window in latest
-    ]
+    find = partial(judge, ranges=ranges, rules=rules, min_per_class=least, beyond=beyond)
+    found = [find(rows.champion, None, rows.counts, day=day_of(window)) for rows, window in latest]
     by_rule = {
         name: sum(
             verdict.rule == name and verdict.outcome is Status.DEGRADED

@@ -11,8 +11,9 @@ from rocmonitor.config import Monitor
 from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.measure import shows_no_scatter
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import negated
-from rocmonitor.policy.reference import Reference, over_the_year, season_not_seen
+from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Rule
 from rocmonitor.service import references
@@ -151,16 +152,16 @@ def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple
                 f"both classes; the reference has {usable}: choose a longer period, or cut it finer ({finer})"
                 f"{fixed}",
             )
-        elif rule.needs.range and reference.cells is not None and name not in reference.forecasts:
+        elif rule.needs.range and reference.cells is not None and name not in reference.fits:
             parts = [str(each.bare()) for each in reference.caveats if each.about[:1] == (name,)]
             yield name, "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
 
 
-def window_levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
+def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
     """Return what the windows are too few for, of each calibrated rule."""
     lines = []
     for name, rule in rules.items():
-        weights = rule.weights(name, reference)
+        weights = rule.weights(name, ranges.reference)
         if weights is None:
             continue
         asked, half_life = (rule.settings[key] for key in ("confidence_level", "half_life"))
@@ -170,8 +171,8 @@ def window_levels(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
             continue
         known = {"n_windows": len(weights), "known": level, "confidence_level": asked}
         by_model = Caveat("level-by-model", **known)
-        interval = reference.forecasts.get(name)
-        if by_model in interval.caveats if interval is not None else half_life is None:
+        shown = ranges.range(name).caveats if name in ranges.reference.fits else None
+        if by_model in shown if shown is not None else half_life is None:
             lines.append(f"{name}: {by_model}; from {needed} windows on they show it themselves")
             continue
         weighing = f"the {len(weights)} windows"
@@ -223,17 +224,17 @@ def design_effect(reference: Reference, column: str | None, windows: Sequence[Ro
     ]
 
 
-def seasons(reference: Reference, rules: Mapping[str, Rule]) -> list[str]:
+def seasons(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
     """Return which rules take a season off; that it cannot be told from a change, in less than a year."""
     comparing = any(rule.needs.auc for rule in rules.values())
-    lines = [str(each) for each in season_not_seen(reference)] if comparing else []
+    lines = [str(each) for each in season_not_seen(ranges.reference)] if comparing else []
     for name in rules:
-        if name in reference.forecasts and (ends := over_the_year(name, reference)) is not None:
+        if name in ranges.reference.fits and (ends := ranges.over_the_year(name)) is not None:
             lines.append(
                 f"{name}: the reference shows a season, which is taken off: its interval lies around "
                 f"an AUROC of {ends[0]:.4f} to {ends[1]:.4f}, by the time of year"
             )
-        elif name in reference.charts and any(reference.charts[name].wave):
+        elif name in ranges.charts and any(ranges.charts[name].wave):
             lines.append(f"{name}: the reference shows a season, which is taken off")
     return lines
 
@@ -270,7 +271,7 @@ def set_aside(names: Sequence[str]) -> list[str]:
     return [f"{len(names)} windows have one class only, or no labels, and are set aside: {most}"]
 
 
-def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Reference) -> Sequence[str]:
+def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: NormalRanges) -> Sequence[str]:
     """Return a line for each reference window that is far from the others, with the forecast without it."""
     measured = [(window, auc(sample)) for window, sample in samples if not shows_no_scatter(sample)]
     areas = [area for _, area in measured]
@@ -279,7 +280,7 @@ def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Refer
     for each in found:
         window, area = measured[each.place]
         left = [part for part in left if part[0] != window]
-        without = references.frozen_for(monitor, left)
+        without = NormalRanges.of(references.frozen_for(monitor, left), known.derived)
         start = window.start.astimezone(monitor.timezone).replace(tzinfo=None)
         name = f"{start:%Y-%m-%d}" if start.time() == time() else f"{start}"
         lines.append(
@@ -292,10 +293,10 @@ def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Refer
     return lines
 
 
-def _widths(known: Reference, without: Reference) -> str:
+def _widths(known: NormalRanges, without: NormalRanges) -> str:
     """Return the intervals of the first forecast with a window and without it; empty where there is none."""
-    for name, interval in known.forecasts.items():
-        if name in without.forecasts:
-            spans = [forecast_span(each.low, each.high) for each in (interval, without.forecasts[name])]
+    for name in known.reference.fits:
+        if name in without.reference.fits:
+            spans = [forecast_span(each.low, each.high) for each in (known.range(name), without.range(name))]
             return f"; it makes the range of {name} {spans[0]} where the others make it {spans[1]}"
     return ""

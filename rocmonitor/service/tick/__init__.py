@@ -259,7 +259,7 @@ class _Work:
 
     def _correct(self) -> None:
         """Judge again the windows of which a chart says something else, now that older ones were revised."""
-        if self._state.references is None:
+        if self._state.ranges is None:
             return
         self._revised = False
         self._state.forget_judged()
@@ -288,10 +288,11 @@ class _Work:
     def _note_usable(self, job: Job, judged: Judged) -> None:
         """Note how many rows can be used, of a window after which no other was judged."""
         state = self._state
-        reference, last = (state.references or {}).get(""), state.last_judged
-        if state.backfill or reference is None or (last is not None and last > job.window):
+        ranges, last = (state.ranges or {}).get(""), state.last_judged
+        if state.backfill or ranges is None or (last is not None and last > job.window):
             return
         passed = any(other > job.window for other in state.foreseen_windows)
+        reference = ranges.reference
         self._arrivals.add_read(job.window, judged.counts, reference, labelled=job.judges, passed=passed)
 
     def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
@@ -323,7 +324,7 @@ class _Work:
         from rocmonitor.service import references
 
         state = self._state
-        if state.references is None:
+        if state.ranges is None:
             found = references.load_or_build(
                 state.monitor,
                 self._source,
@@ -370,7 +371,7 @@ def _request(state: TickState, job: Job) -> WindowRequest:
         now=state.runtime.clock(),
         judges=job.judges,
         labels=job.labels if job.judges else None,
-        references=state.references or {},
+        ranges=state.ranges or {},
         absent=state.absent,
         levels=state.levels,
         courses=_courses(state, job) if job.judges else {},
@@ -389,11 +390,11 @@ def _courses(state: TickState, job: Job) -> dict[str, Course]:
     if not state.courses.wanted:
         return {}
     version = state.versions(job.before)[0] or "unknown"
-    found = {each: state.courses.leading_to(each, job.window, version) for each in state.references or {}}
+    found = {each: state.courses.leading_to(each, job.window, version) for each in state.ranges or {}}
     return {segment: each for segment, each in found.items() if each is not None}
 
 
 def _since(state: TickState, window: Window) -> dict[str, list[JudgedOutlook]]:
     """Return what came of earlier outlooks, by segment."""
     champion = state.version("champion")[0] or "unknown"
-    return {each: state.courses.outlooks_before(each, window, champion) for each in state.references or {}}
+    return {each: state.courses.outlooks_before(each, window, champion) for each in state.ranges or {}}

@@ -77,9 +77,9 @@ def corrections(state: TickState) -> list[store.WindowRecord]:
     found: list[store.WindowRecord] = []
     if not state.courses.wanted:
         return found
-    for segment, reference in (state.references or {}).items():
+    for segment, ranges in (state.ranges or {}).items():
         again: dict[Window, Evaluation] = {}
-        for rule, chart in reference.charts.items():
+        for rule, chart in ranges.charts.items():
             for each in state.courses.outdated(segment, rule, chart):
                 old = again.get(each.window) or _next_revision(state, segment, each.window)
                 if old is not None:

@@ -115,8 +115,8 @@ class Plan:
 
     def _positive_share(self) -> float | None:
         """Return the share of positives in the reference; None where it is not loaded, or has no labels."""
-        reference = (self._state.references or {}).get("")
-        windows = [] if reference is None else reference.windows
+        ranges = (self._state.ranges or {}).get("")
+        windows = [] if ranges is None else ranges.reference.windows
         n_pos, n_neg = (sum(each[name] for each in windows) for name in ("n_pos", "n_neg"))
         return float(n_pos / (n_pos + n_neg)) if n_pos + n_neg else None
 

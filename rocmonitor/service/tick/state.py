@@ -22,6 +22,7 @@ from rocmonitor.service.tick.courses import Courses
 from rocmonitor.service.versions import Role, version
 
 if TYPE_CHECKING:
+    from rocmonitor.policy.normal_ranges import NormalRanges
     from rocmonitor.policy.reference import Reference
 
 Judged = Mapping[tuple[str, Window], store.Evaluated]
@@ -45,8 +46,8 @@ class TickState:
         The windows were chosen by a person.
     again : bool
         Of these, those whose rows or settings have changed are judged again although their labels have not.
-    references : dict of str to Reference or None
-        By segment, at the levels of the tick; None before a window needs them.
+    ranges : dict of str to NormalRanges or None
+        Of the reference of each segment, at the levels of the tick; None before a window needs them.
     segments : set of str
         Those that were ever judged or foreseen.
     """
@@ -58,7 +59,7 @@ class TickState:
     dry_run: bool = False
     backfill: bool = False
     again: bool = False
-    references: dict[str, Reference] | None = None
+    ranges: dict[str, NormalRanges] | None = None
     levels: Levels = field(default_factory=lambda: Levels(rules={}))
     segments: set[str] = field(default_factory=lambda: {""})
     _states: dict[str, SegmentState] = field(default_factory=dict)
@@ -143,9 +144,9 @@ class TickState:
         Where no window is judged the reference is the one that the newest judged window was compared with.
         """
         windows: Sequence[Mapping[str, Any]] = ()
-        if self.references is not None:
-            known = self.references.get(segment)
-            windows = () if known is None else known.windows
+        if self.ranges is not None:
+            known = self.ranges.get(segment)
+            windows = () if known is None else known.reference.windows
         elif newest is not None:
             last = store.evaluations(
                 self.runtime.store, self.monitor.name, segment=segment, start=newest.start, end=newest.end
@@ -202,19 +203,20 @@ class TickState:
         return references.settings_digest(self.monitor)
 
     @cached_property
-    def absent(self) -> Reference:
-        """The reference of a segment that has none."""
+    def absent(self) -> NormalRanges:
+        """The ranges of a segment without a reference: none."""
+        from rocmonitor.policy.normal_ranges import NormalRanges
         from rocmonitor.policy.reference import Reference
 
         if self.monitor.reference_windows:
-            return Reference(auc=None)
+            return NormalRanges.of(Reference(auc=None))
         period = self.monitor.reference_period.in_zone(self.monitor.timezone)
         why = Caveat("no-reference-window", period=period, every=written(self.monitor.window.every))
-        return Reference(auc=None, caveats=(why,))
+        return NormalRanges.of(Reference(auc=None, caveats=(why,)))
 
     def set_references(self, found: dict[str, Reference]) -> None:
         """Hold the references at the levels that a budget asks for, for all windows of the tick."""
-        from rocmonitor.policy.reference import at_levels, followed
+        from rocmonitor.policy.normal_ranges import NormalRanges
         from rocmonitor.service import budgets
 
         own: dict[str, float] = {}
@@ -222,16 +224,14 @@ class TickState:
             yearly = budgets.windows_per_year(self.monitor, found[""].windows)
             own |= {} if yearly is None else {self.monitor.name: yearly}
         of = self.levels = budgets.levels(self.runtime.config, self.runtime.store, self.monitor.name, own)
-        self.references = {
-            name: at_levels(followed(each), of.rules, of.derived) for name, each in found.items()
-        }
+        self.ranges = {name: NormalRanges.of(each, of.derived) for name, each in found.items()}
 
     def summary(self, segment: str) -> tuple[dict[str, Any], str]:
         """Return the reference of a segment as its evaluations keep it, and its digest: one for all."""
         if segment not in self._summaries:
             from rocmonitor.service import references
 
-            reference = (self.references or {}).get(segment) or self.absent
-            found = references.summary(self.monitor, reference)
+            ranges = (self.ranges or {}).get(segment) or self.absent
+            found = references.summary(self.monitor, ranges.reference)
             self._summaries[segment] = found, store.reference_digest(found)
         return self._summaries[segment]

@@ -1,0 +1,107 @@
+"""The normal ranges and charts that a reference gives, at the levels that rules have now.
+
+Where its windows are too few to show the level of a forecast, its range is the one that has it under a
+model of the windows (`rocmonitor.stats.forecast.strict`). With a half-life only a budget asks for that:
+windows that count less the older they are do not scatter about one mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from rocmonitor.policy.reference import Reference
+from rocmonitor.rules import Rule
+from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart
+from rocmonitor.stats.forecast.bounds import Bounds, FollowedBounds
+from rocmonitor.stats.lasting.strict import at_probability
+from rocmonitor.stats.season import YEAR_DAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalRanges:
+    """The ranges and charts of one reference, for many windows; made by `of`.
+
+    Attributes
+    ----------
+    reference : Reference
+    derived : dict of str to Rule
+        Rules whose levels come from a budget, at these levels. The others keep those of the reference.
+    charts : dict of str to LastingChart
+        By the name of the rule `lasting`.
+    bounds : callable or None
+        Those of the reference's rows: what the sizes of windows have in common is computed once.
+    """
+
+    reference: Reference
+    derived: Mapping[str, Rule]
+    charts: Mapping[str, LastingChart]
+    bounds: Bounds | None
+
+    @classmethod
+    def of(cls, reference: Reference, derived: Mapping[str, Rule] = MappingProxyType({})) -> NormalRanges:
+        """Return the ranges of a reference that was frozen for the same rules, at any levels."""
+        bounds = None if reference.cells is None else FollowedBounds(reference.cells)
+        found = cls(reference=reference, derived={}, charts=reference.charts, bounds=bounds)
+        return found.at(derived)
+
+    def at(self, derived: Mapping[str, Rule]) -> NormalRanges:
+        """Return the same with the levels of these rules, too."""
+        charts = {
+            name: at_probability(chart, derived[name].settings["false_alarm_probability"])
+            for name, chart in self.reference.charts.items()
+            if name in derived
+        }
+        return replace(self, derived={**self.derived, **derived}, charts={**self.charts, **charts})
+
+    def range(
+        self,
+        name: str,
+        batch: tuple[int, int] | None = None,
+        *,
+        day: float | None = None,
+        fit: ForecastFit | None = None,
+        **more: float,
+    ) -> ForecastInterval:
+        """Return the normal range by which a rule judges a window.
+
+        Parameters
+        ----------
+        name : str
+            Of the rule, which is in `Reference.fits`.
+        batch : tuple of int, optional
+            Positives and negatives; default those of the median reference window.
+        day : float, optional
+            On which the window starts: where the reference shows a season, the range lies around it.
+        fit : ForecastFit, optional
+            Default: that of the reference.
+        **more
+            `around` and `error` of `ForecastFit.interval`.
+        """
+        own, cells = self.reference.fits[name], self.reference.cells
+        assert cells is not None
+        level = self.derived[name].settings["confidence_level"] if name in self.derived else None
+        fit = fit or own
+        return fit.interval(
+            cells,
+            batch or own.batch,
+            confidence_level=level or own.confidence_level,
+            day=day if own.season else None,
+            full_level=name in self.derived or not fit.weights,
+            bounds=self.bounds,
+            **more,
+        )
+
+    def first(self, day: float | None = None) -> ForecastInterval | None:
+        """Return the range of the first rule that has one, for a window of the usual size."""
+        name = next(iter(self.reference.fits), None)
+        return None if name is None else self.range(name, day=day)
+
+    def over_the_year(self, name: str) -> tuple[float, float] | None:
+        """Return the least and the largest AUROC that a range lies around; None without a season."""
+        fit = self.reference.fits[name]
+        if not fit.season or self.bounds is None:
+            return None
+        found = [fit.auc_at(self.bounds, fit.seasonal_root(month * YEAR_DAYS / 12)) for month in range(12)]
+        return min(found), max(found)
