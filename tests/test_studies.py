@@ -48,6 +48,7 @@ from studies.published_recurrence import recurrence
 from studies.weekly import Weeks
 
 from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
 from rocmonitor.stats import Sample, auc, auc_bounds, auc_distance
 
@@ -591,7 +592,8 @@ class TestBudgetYear:
         rng = np.random.default_rng(3)
         past = [(budget_year.window(at), budget_year.week_of(rng)[1]) for at in range(budget_year.REFERENCE)]
         reference = freeze(past, budget_year.RULES)
-        of = budget_year.Judges([reference, reference], budget_year.RULES, budgeted=False)
+        ranges = NormalRanges.of(reference, {})
+        of = budget_year.Judges([ranges, ranges], budget_year.RULES, budgeted=False)
         later = [budget_year.week_of(rng, np.full(5, 0.04))[1] for _ in range(12)]
         aucs = np.array([[0.0, budget_year.area(each)] for each in later])
         beyond = of._beyond(1, aucs[:, 1].tolist())
