@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from rocmonitor.stats.binomial import (
     LOG_NEGLIGIBLE,
-    NEGLIGIBLE,
     Counts,
     Floats,
     bernstein,
@@ -32,6 +31,7 @@ Complex = NDArray[np.complex128]
 _NEAR = 0.1  # from the centre, relative: within it the series of a logarithm needs 16 terms at most
 _FEW = 12.0  # rows of a resample at a score: so few may all be absent
 _TOGETHER = 32  # scores
+_KEPT = 2_000_000  # probabilities of each kind, in the blocks that ranks share
 MANY = 200  # rows of a class expected in a resample: none of them has probability exp(-200)
 
 
@@ -135,8 +135,7 @@ def flagging(r: int, own: Rows, other: Rows) -> Flagging:
     variance = own.m * p * (1 - p) + other.m * q * (1 - q)
     lattice = _lattice(r, *_spread(own.m, p, other.m, q), own.m + other.m, variance)
     log_phi = (own.m - 1) * _log_near(lattice.angle, p) + (other.m - 1) * _log_near(lattice.angle, q)
-    turn = np.expm1(1j * lattice.angle)[:, np.newaxis]
-    few, of_own, of_other = lattice.below_each(r, log_phi, 1 + p * turn, 1 + q * turn)
+    few, of_own, of_other = lattice.below_each(r, log_phi, p, q)
     chances = [
         rows.above[first] / rows.total + float(np.sum(rows.at[first:stop] * of_rows[:-1])) / rows.total
         for rows, of_rows in ((own, of_own), (other, of_other))
@@ -224,22 +223,21 @@ class _Lattice(NamedTuple):
             tails.append(np.clip(total / self.size, 0.0, 1.0))
         return tails
 
-    def below_each(self, bound: int, log_phi: Complex, one: Complex, two: Complex) -> list[Floats]:
-        """P(S < bound) of sums with these functions times `one` and `two`, times `two`, and times `one`."""
+    def below_each(self, bound: int, log_phi: Complex, p: Floats, q: Floats) -> list[Floats]:
+        """P(S < bound) of sums with these functions and a row of p and of q more, one of q, one of p."""
         turn = log_phi.imag - (self.low * self.angle)[:, np.newaxis]
         count = min(max(bound - self.low, 0), self.size)
-        kernel = -np.expm1(-1j * count * self.angle) / -np.expm1(-1j * self.angle)
+        step = np.expm1(1j * self.angle)
+        kernel = -np.expm1(-1j * count * self.angle) / np.conj(-step) * step ** np.arange(3)[:, np.newaxis]
         # By the tangent of half the turn, as in `binomial.waves`.
         half = np.tan(turn / 2)
         scaled = np.exp(log_phi.real) / (1 + half * half)
-        wave = np.empty(log_phi.shape, dtype=np.complex128)
-        wave.real, wave.imag = scaled * (1 - half * half), 2 * scaled * half
-        tails = []
-        for factor in (one * two, two, one):
-            # Not @: threads cost more than so small products.
-            total = count + 2 * np.einsum("a,aw,aw->w", kernel, wave, factor).real
-            tails.append(np.clip(total / self.size, 0.0, 1.0))
-        return tails
+        real, imag = scaled * (1 - half * half), 2 * scaled * half
+        # The function of a row is 1 + p step, of two 1 + (p + q) step + p q step^2. Not @: see above.
+        sums = np.einsum("ja,aw->jw", kernel.real, real) - np.einsum("ja,aw->jw", kernel.imag, imag)
+        none, one, two = sums
+        totals = (none + (p + q) * one + p * q * two, none + q * one, none + p * one)
+        return [np.clip((count + 2 * total) / self.size, 0.0, 1.0) for total in totals]
 
 
 def _lattice(r: int, mean: Floats, reach: Floats, largest: int, variance: Floats) -> _Lattice:
@@ -274,57 +272,120 @@ def _log_near(angle: Floats, p: Floats) -> Complex:
     return series
 
 
-def stratified_law(r: int, own: Rows, other: Rows) -> Floats:
+class Block(NamedTuple):
+    """What any rank needs at neighbouring scores, each of which few rows of a resample have.
+
+    `mass` are the laws of the rows of the class above each score, (w, counts) from `low` on, and `none` the
+    chances that none of the rest is at it; `reached` are the laws of the other class, summed, from `least`
+    on.
+    """
+
+    at: NDArray[np.intp]
+    low: int
+    mass: Floats
+    none: Floats
+    least: int
+    reached: Floats
+
+
+def stratified_law(r: int, own: Rows, other: Rows, kept: dict[int, Block] | None = None) -> Floats:
     """Law of the flagged rows of a class, shape (m + 1,), stratified.
 
     Going down the distinct scores s_k, let B_k rows of the class and F_k of the other score above s_k, and
     h_k(b) = P(B_k = b) P(F_k < r - b), the law of B_k where s_k still is flagged. Passing s_k, b grows by
     Bin(m - b, c_k / (rows not above)), c_k the rows of the class at s_k. The law is the sum over k of what
     that moves: h_k after the step less h_k.
+
+    `kept`, at first empty, spares the ranks that follow what they share with this one.
     """
     require_room(own.m + 1)
+    kept = {} if kept is None else kept
     first, stop = windows(np.array([r]), own, other)[0].tolist()
     found = np.zeros(own.m + 1)
     low, mass = binomial_window(own.m, own.above[first] / own.total)
     found[low : low + len(mass)] = mass
-    inside = first + np.flatnonzero(own.at[first:stop])
-    share = own.at[inside] / (own.total - own.above[inside])
-    # A step of few rows is counted from 0 on, at many scores together.
-    few = (own.m * own.at[inside] <= _FEW * own.total) & (share <= 0.5)
-    for start in range(0, len(inside), _TOGETHER):
-        part = slice(start, start + _TOGETHER)
-        together = few[part]
-        if together.any():
-            _pass_many(found, r, own, other, inside[part][together])
-        for k in inside[part][~together]:
-            low, mass = binomial_window(own.m, own.above[k] / own.total)
-            held = mass * _fewer(r - np.arange(low, low + len(mass)), other.m, other.above[k] / other.total)
-            found[low : low + len(mass)] -= held
-            _pass(found, low, held, own.at[k] / (own.total - own.above[k]))
+    at = first + np.flatnonzero(own.at[first:stop])
+    few = _are_few(own, at)
+    if few.any():
+        _pass_few(found, r, own, other, at[few], kept)
+    for k in at[~few]:
+        low, mass = binomial_window(own.m, own.above[k] / own.total)
+        held = mass * _fewer(r - np.arange(low, low + len(mass)), other.m, other.above[k] / other.total)
+        found[low : low + len(mass)] -= held
+        _pass(found, low, held, own.at[k] / (own.total - own.above[k]))
     return np.maximum(found, 0.0)
 
 
-def _pass_many(law: Floats, r: int, own: Rows, other: Rows, at: NDArray[np.intp]) -> None:
-    """Do the step of `stratified_law` at several scores, each of which few rows of a resample have."""
+def _are_few(own: Rows, at: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether few rows of a resample are at a score: their number is counted from 0 on."""
+    return np.asarray(
+        (own.m * own.at[at] <= _FEW * own.total) & (own.at[at] <= 0.5 * (own.total - own.above[at]))
+    )
+
+
+def _pass_few(
+    law: Floats, r: int, own: Rows, other: Rows, at: NDArray[np.intp], kept: dict[int, Block]
+) -> None:
+    """Do the steps of `stratified_law` at scores that few rows of a resample have.
+
+    A count b grows by j with probability C(rest, j) share^j (1 - share)^(rest - j). Only the number of ways
+    depends on b and j alone, and it is multiplied in last: the sum over scores is a product of two matrices.
+    """
+    share = own.at[at] / (own.total - own.above[at])
+    odds = share / (1 - share)
+    largest = float(odds.max())
+    low = binomial_range(own.m, own.above[at[0]] / own.total)[0]
+    high = binomial_range(own.m, own.above[at[-1]] / own.total)[1]
+    rest = own.m - np.arange(low, high + 1)
+    most = float(rest[0] * share.max())
+    j = np.arange(min(math.ceil(most + bernstein(most)), int(rest[0])) + 1)
+    require_room(len(j) * len(rest))
+    grown = np.zeros((len(j), len(rest)))
+    powers = (odds / largest)[:, np.newaxis] ** j
+    for number in np.unique(at // _TOGETHER).tolist():
+        if number not in kept:
+            _make_room(kept)
+            kept[number] = _block(own, other, number * _TOGETHER)
+        block = kept[number]
+        lines = slice(*np.searchsorted(block.at, [at[0], at[-1] + 1]))
+        first = max(block.low, low)
+        counts = slice(first - block.low, high + 1 - block.low)
+        held = _held(r - first, block, lines, counts)
+        law[first : first + held.shape[1]] -= held.sum(axis=0)
+        held *= block.none[lines, counts]
+        # Not @: threads cost more than so small products.
+        sums = np.einsum("wb,wj->jb", held, powers[np.searchsorted(at, block.at[lines])])
+        grown[:, first - low : first - low + held.shape[1]] += sums
+    ways = np.ones(len(rest))
+    for count, line in zip(j.tolist(), grown, strict=True):
+        end = min(low + count + len(rest), len(law))
+        law[low + count : end] += (line * ways)[: end - low - count]
+        ways *= np.maximum(rest - count, 0) * (largest / (count + 1))
+
+
+def _held(room: int, block: Block, lines: slice, counts: slice) -> Floats:
+    """Return the laws of the rows above some scores where these still are flagged, (w, counts).
+
+    The first count leaves `room` for rows of the other class: fewer are above.
+    """
+    mass, reached = block.mass[lines, counts], block.reached[lines]
+    place = room - 1 - block.least - np.arange(mass.shape[1])
+    return mass * np.where(place >= 0, reached[:, np.clip(place, 0, reached.shape[1] - 1)], 0.0)
+
+
+def _make_room(kept: dict[int, Block]) -> None:
+    if sum(block.mass.size for block in kept.values()) > _KEPT:
+        kept.clear()
+
+
+def _block(own: Rows, other: Rows, start: int) -> Block:
+    at = start + np.flatnonzero(own.at[start : start + _TOGETHER])
+    at = at[_are_few(own, at)]
     low, mass = _binomials(own.m, own.above[at] / own.total)
     least, reached = _binomials(other.m, other.above[at] / other.total)
-    np.cumsum(reached, axis=1, out=reached)
-    b = np.arange(low, low + mass.shape[1])
-    place = r - 1 - b - least
-    held = mass * np.where(place >= 0, reached[:, np.clip(place, 0, reached.shape[1] - 1)], 0.0)
-    law[b] -= held.sum(axis=0)
     share = (own.at[at] / (own.total - own.above[at]))[:, np.newaxis]
-    rest = own.m - b
-    grown, odds = held * np.exp(rest * np.log1p(-share)), share / (1 - share)
-    most = float(rest[0] * share.max())
-    last = min(math.ceil(most + bernstein(most)), int(rest[0]))
-    for j in range(last + 1):
-        inside = min(len(b), own.m + 1 - low - j)
-        added = grown[:, :inside].sum(axis=0)
-        law[low + j : low + j + inside] += added
-        if j > most and added.max(initial=0.0) < NEGLIGIBLE:
-            break
-        grown *= np.maximum(rest - j, 0) * (odds / (j + 1))
+    none = np.exp((own.m - low - np.arange(mass.shape[1])) * np.log1p(-share))
+    return Block(at, low, mass, none, least, np.cumsum(reached, axis=1))
 
 
 def _binomials(m: int, p: Floats) -> tuple[int, Floats]:

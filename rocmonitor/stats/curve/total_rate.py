@@ -7,7 +7,7 @@ Dugas and Gadoury (2009) close with the wish for this case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, get_args
 
@@ -28,6 +28,7 @@ from rocmonitor.stats.curve.laws import (
 )
 from rocmonitor.stats.curve.roc import nearest_ranks, only_rank
 from rocmonitor.stats.curve.shared_threshold import (
+    Block,
     Rows,
     class_rows,
     full_moments,
@@ -230,6 +231,7 @@ class _ClassRate(BootstrapLaw):
     size: ClassSize
     of_rows: Floats
     """For each rank the chance pi of a row to be flagged, and the covariance gamma of two, shape (h, 2)."""
+    kept: dict[int, Block] = field(default_factory=dict)
 
     @property
     def mean(self) -> Floats:
@@ -249,7 +251,7 @@ class _ClassRate(BootstrapLaw):
         if self.sampling == "full":
             law = partial(_sized_law, rank, own, other, own.total + other.total)
             return self.size.rate_quantiles(law, tail)
-        return law_ends(0, stratified_law(rank, own, other), own.m, tail)
+        return law_ends(0, stratified_law(rank, own, other, self.kept), own.m, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Return each resample serves all ranks."""

@@ -37,7 +37,7 @@ from rocmonitor.stats.sample import Sample, on_two
 
 UnpairedMethod = Literal["agresti", "wald", "exact", "empirical"]
 _NEWTON_STEPS = 2  # towards a quantile
-_NEAR = 2  # rows of the first class to either side of it, between which every value is looked at
+_NEAR = 1  # row of the first class to either side of it, between which every value is looked at
 
 UnpairedThresholdMethod = Literal["newcombe", "agresti-caffo", "wald", "exact", "empirical"]
 
