@@ -96,6 +96,21 @@ def test_check_answers_three_questions_and_no_more(here, rocmonitor):
     assert all(line in whole for line in told)
 
 
+def test_a_drop_that_one_window_shows_is_not_said_to_show_again(here, rocmonitor):
+    """4,000 rows a window show less than 0.05 at once; 400 rows do not."""
+    said = " ".join(rocmonitor("check").stdout.split())
+    assert re.search(r"A drop of 0\.\d+ shows in the first window, one of 0\.05 that stays", said)
+    with sqlite3.connect(here.folder / "source.db") as database:
+        database.execute("DELETE FROM scored")
+    for week in range(24):
+        here.score(week, n=4000)
+    said = " ".join(rocmonitor("check").stdout.split())
+    drop = re.search(r"A drop of (0\.\d+) shows in the first window(.)", said)
+    assert drop
+    assert float(drop[1]) <= 0.05
+    assert "that stays" not in said
+
+
 def test_a_problem_stands_below_the_answers(here, rocmonitor):
     path = here.folder / "rocmonitor.yaml"
     path.write_text(path.read_text().replace("label: label", "label: defaulted"))
