@@ -595,7 +595,7 @@ def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
         told = (stack.folder / "alarms.log").read_text()
         assert told.startswith("DEGRADED credit-default: AUROC 0.")
         assert window_runs(stack) == 4
-        assert list((stack.folder / "artifacts").rglob("roc.png"))
+        assert list((stack.folder / "artifacts").rglob("window.html"))
 
         stack.run("rocmonitor", *at, expect=3)  # a repeat changes nothing
         assert (stack.folder / "alarms.log").read_text() == told

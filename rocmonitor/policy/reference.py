@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -352,35 +351,3 @@ def ages(windows: Sequence[Window]) -> list[int]:
     # Whole windows of age: an hour of daylight saving is none.
     mean = sum((window.end - window.start for window in windows), timedelta()) / len(windows)
     return [round((latest - window.start) / mean) for window in windows]
-
-
-def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[dict[str, float]]:
-    """Return the ROC curve of a frozen reference, as a drawing needs it.
-
-    Parameters
-    ----------
-    frozen : dict or None
-        Its content in the store, by segment; None where it is not kept.
-    segment : str
-
-    Returns
-    -------
-    list of dict
-        ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where it has no AUROC.
-    """
-    cells = ((frozen or {}).get(segment) or {}).get("cells")
-    if not cells:
-        return []
-    n_pos, n_neg = sum(cells["pos"]), sum(cells["neg"])
-    flagged = (accumulate(reversed(cells[name])) for name in ("pos", "neg"))
-    thinned, last = [{"fpr": 0.0, "tpr": 0.0}], (0, 0)
-    for pos, neg in zip(*flagged, strict=True):
-        at = (_DRAWN * neg // n_neg, _DRAWN * pos // n_pos)
-        if at != last:
-            thinned.append({"fpr": neg / n_neg, "tpr": pos / n_pos})
-            last = at
-    return thinned
-
-
-_DRAWN = 100
-"""Steps of either rate that a drawing of a curve can show."""

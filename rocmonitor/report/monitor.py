@@ -31,10 +31,6 @@ def page(view: Mapping[str, Any], **more: Any) -> str:
         view=view,
         chart=monitor_chart(view),
         still=shapes.still(view["points"]),
-        roc=shapes.roc,
-        shares=shapes.shares,
-        waterfall=shapes.groups,
-        bar=shapes.bar,
         labels=Shown(caption=LABELS, columns=view["labels_by_age"]),
-        **{"form": None, **more},
+        **{"form": None, **shapes.OF_WINDOWS, **more},
     )

@@ -137,3 +137,12 @@ def _x(rate: float) -> int:
 
 def _y(rate: float) -> int:
     return SQUARE - round(SQUARE * rate)
+
+
+OF_WINDOWS: Mapping[str, Any] = {
+    "roc": roc,
+    "shares": shares,
+    "waterfall": groups,
+    "bar": bar,
+}
+"""The drawings that ``window.html.j2`` asks for."""

@@ -29,7 +29,7 @@ _EVERY = 8
 
 
 def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str:
-    """Publish an evaluation with its figures if it changed the status; return its run.
+    """Publish an evaluation, with its page if something happened; return its run.
 
     `number` is that of its delivery. With the last one that waits, the series run of its monitor and segment
     is published too.
@@ -39,13 +39,11 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
     newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
     every = runtime.config.mlflow.detail == "all"
     full = every or evaluation.outcome in _NOTABLE
-    drawn = every or (full and store.changed_status(runtime.store, evaluation_id))
-    figures = _figures(evaluation) if drawn else {}
     link = runtime.tracking.publish_window(
         instance,
         evaluation,
         newest=newest,
-        artifacts=figures,
+        artifacts={"window.html": _window_page(runtime, evaluation)} if full else {},
         full=full,
         number=(number, store.last_number(runtime.store)),
     )
@@ -66,14 +64,11 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
     return link
 
 
-def _figures(evaluation: Evaluation) -> dict[str, bytes]:
-    from rocmonitor.report import figures
-    from rocmonitor.report.shift import shift
+def _window_page(runtime: Runtime, evaluation: Evaluation) -> str:
+    from rocmonitor.report.window import window_page
 
-    drawn = {"figures/roc.png": figures.roc(evaluation)}
-    if evaluation.tables.get("shift"):
-        drawn["figures/shift.png"] = shift(evaluation)
-    return drawn
+    zone = zone_of(runtime, evaluation.monitor)
+    return window_page(evaluation, zone, store.reference_of(runtime.store, evaluation))
 
 
 def publish_outlook(runtime: Runtime, outlook: Outlook) -> str:

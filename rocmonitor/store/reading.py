@@ -214,18 +214,6 @@ def newest_revision(store: Store, evaluation: Evaluation) -> int:
         return connection.scalar(query) or 0
 
 
-def changed_status(store: Store, evaluation_id: int) -> bool:
-    """Return True if the status of a segment changed with this evaluation.
-
-    Raises
-    ------
-    StoreError
-    """
-    query = select(transition_table.c.id).where(transition_table.c.evaluation_id == evaluation_id).limit(1)
-    with store.reading() as connection:
-        return connection.scalar(query) is not None
-
-
 def transitions(store: Store, monitor: str, segment: str | None = None) -> list[SavedTransition]:
     """Return the changes of status in the order they were saved; of all segments unless one is named.
 

@@ -327,6 +327,17 @@ def reference(store: Store, monitor: str, digest: str) -> dict[str, Any] | None:
         )
 
 
+def reference_of(store: Store, evaluation: Evaluation) -> dict[str, Any] | None:
+    """Return the frozen reference that a window was compared with, if it is kept.
+
+    Raises
+    ------
+    StoreError
+    """
+    digest = evaluation.reference.get("digest")
+    return reference(store, evaluation.monitor, digest) if digest else None
+
+
 def has_reference(store: Store, monitor: str, digest: str) -> bool:
     """Return True if a reference is frozen under `digest`.
 

@@ -98,9 +98,7 @@ def experiment_name(monitor: str) -> str:
     return f"rocmonitor/{monitor}"
 
 
-def window_tags(
-    evaluation: Evaluation, *, full: bool = True, drawn: bool = True, page: str | None = None
-) -> dict[str, str]:
+def window_tags(evaluation: Evaluation, *, full: bool = True, page: str | None = None) -> dict[str, str]:
     """Return what a window run is found by; MLflow shows the first of them first."""
     tags = {
         "outcome": str(evaluation.outcome),
@@ -113,7 +111,7 @@ def window_tags(
         **{f"rule.{verdict.rule}": str(verdict.outcome) for verdict in evaluation.verdicts},
     }
     tags = {f"rocmonitor.{name}": value for name, value in tags.items()}
-    told = note.of_window(evaluation, full=full, drawn=drawn, page=page)
+    told = note.of_window(evaluation, full=full, page=page)
     return tags | origin("window") | {"mlflow.note.content": told}
 
 

@@ -36,12 +36,10 @@ _SHOWN = {
 }
 
 
-def of_window(
-    evaluation: Evaluation, *, full: bool = True, drawn: bool = True, page: str | None = None
-) -> str:
+def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = None) -> str:
     """Return the description of a window run: status, verdicts, what moved, AUROC, costs, rows, caveats.
 
-    `full` says whether the run has every table, `drawn` whether it has figures; `page` is the address of
+    `full` says whether the run has every table and the window's page as a file; `page` is the address of
     rocmonitor's own.
     """
     parts = [" ".join(filter(None, [_headline(evaluation), _link(page, evaluation)]))]
@@ -54,7 +52,7 @@ def of_window(
     if text := main_group(groups) or spread(groups):
         parts.append(f"**Where.** {line(text)} See `tables/groups.csv`.")
     if text := moved(evaluation):
-        parts.append(f"**What moved.** {line(text)}" + " See `figures/shift.png`." * drawn)
+        parts.append(f"**What moved.** {line(text)}")
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
     if said := foreseen(evaluation.metrics):
@@ -63,9 +61,9 @@ def of_window(
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
     parts += caveats(evaluation.caveats)
-    others = ["`figures/roc.png`, "] * drawn + ["`tables/`, "] * any(evaluation.tables.values())
+    tables = "the numbers in `tables/`, " * any(evaluation.tables.values())
     parts.append(
-        f"Artifacts: {''.join(others)}and all of it in `result.json`."
+        f"Artifacts: the window with its curves in `window.html`, {tables}all of it in `result.json`."
         if full
         else "All other numbers are in `result.json`."
     )

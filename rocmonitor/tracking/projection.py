@@ -125,8 +125,7 @@ class Tracking:
             stem = key.removesuffix(str(evaluation.revision))
             alone = new and not evaluation.revision
             revisions = {} if alone else finding.revisions(self.client, experiment, stem)
-            drawn = bool(artifacts)
-            tags = content.window_tags(evaluation, full=full, drawn=drawn, page=self.own_page) | {KEY: key}
+            tags = content.window_tags(evaluation, full=full, page=self.own_page) | {KEY: key}
             found = revisions.pop(evaluation.revision, [])
             files = {**content.files(evaluation, full=full), **(artifacts or {})}
             name, end = content.window_name(evaluation), evaluation.window.end

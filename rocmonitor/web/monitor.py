@@ -17,6 +17,7 @@ from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
+from rocmonitor.report.window import window_slug
 from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.attending import has_alarm
@@ -266,11 +267,6 @@ def _day(moment: datetime | None, zone: ZoneInfo) -> str:
 def _stops(kept: store.Store, name: str) -> list[Stop]:
     """Return what has stopped arriving."""
     return [each.stop for each in store.open_stops(kept).get(name, ())]
-
-
-def window_slug(window: Window, zone: ZoneInfo) -> str:
-    """Return the name of a window in an address: its start in the monitor's zone."""
-    return instant(window.start, zone).replace(" ", "T")
 
 
 def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:

@@ -11,12 +11,13 @@ from rocmonitor import store
 from rocmonitor.config import Config, Monitor
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
+from rocmonitor.report.window import window_slug
 from rocmonitor.service.budgets import alarm_year
 from rocmonitor.store import Store
 from rocmonitor.store.glance import AllStates, Glance, LastChange, all_states, last_changes
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
-from rocmonitor.web.monitor import METRICS, first_due, window_slug
+from rocmonitor.web.monitor import METRICS, first_due
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant

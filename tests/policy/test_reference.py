@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from rocmonitor.policy.normal_ranges import NormalRanges
-from rocmonitor.policy.reference import Reference, freeze, large_enough, reference_curve
+from rocmonitor.policy.reference import Reference, freeze, large_enough
 from rocmonitor.policy.windows import Window
+from rocmonitor.report.window import reference_curve
 from rocmonitor.rules import Floor, Forecast
 from rocmonitor.stats import Sample, auc_bounds, cost_thresholds
 

@@ -7,6 +7,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from mlflow import MlflowClient
@@ -14,6 +15,7 @@ from mlflow.entities import Run
 from scenario import World, week
 
 from rocmonitor import store
+from rocmonitor.report.window import window_page
 from rocmonitor.service import runtime as runtime_module
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.publishing import SERIES_FIGURE, Story, story
@@ -59,7 +61,7 @@ def test_a_quiet_window_has_twelve_metrics_and_one_small_file_and_a_degraded_one
     told = json.loads(files(quiet)["result.json"])
     assert told["metrics"] == kept[0].metrics
     assert bad.data.metrics == kept[1].metrics
-    assert {"result.json", "figures/roc.png", "figures/shift.png", "tables/roc.csv"} <= files(bad).keys()
+    assert {"result.json", "window.html", "tables/roc.csv"} <= files(bad).keys()
     [series] = runs(here, "series")
     assert {name.partition("/")[0] for name in series.data.metrics} == {"AUROC"}
 
@@ -109,7 +111,7 @@ def test_all_detail_when_asked(here):
         [kept] = store.evaluations(runtime.store, "credit")
     [run] = runs(here, "window")
     assert run.data.metrics == kept.metrics
-    assert {"result.json", "figures/roc.png", "tables/roc.json"} <= files(run).keys()
+    assert {"result.json", "window.html", "tables/roc.json"} <= files(run).keys()
     [series] = runs(here, "series")
     assert kept.metrics.items() <= series.data.metrics.items()
     assert SERIES_FIGURE in files(series)
@@ -139,8 +141,6 @@ def test_a_series_is_written_once_for_all_that_wait(here, monkeypatch):
 def test_pictures_are_drawn_when_something_happened_when_it_ended_and_every_eight_windows(
     done, total, notable, drawn
 ):
-    from zoneinfo import ZoneInfo
-
     from factories import point
 
     from rocmonitor.policy.evaluation import Status
@@ -180,18 +180,24 @@ def test_two_workers_connect_to_mlflow_once(here, monkeypatch):
     assert found[0] is found[1]
 
 
-def test_only_the_window_that_changed_the_status_has_figures(here):
+def test_windows_in_which_something_happened_have_their_page_as_a_file(here):
     here.score(20)
     for number in (21, 22):
         here.score(number, shift=0.2)
     with here.runtime(NOW) as runtime:
         judge(runtime, 20, 23)
         drain(runtime)
-    quiet, first, second = (set(files(run)) for run in runs(here, "window"))
-    drawn = {"figures/roc.png", "figures/shift.png"}
-    assert drawn <= first
-    assert not drawn & (quiet | second)
-    assert "tables/roc.csv" in second
-    told = runs(here, "window")[2].data.tags["mlflow.note.content"]
-    assert "**What moved.**" in told
-    assert "figures/" not in told
+        told = store.evaluations(runtime.store, "credit")[1]
+        frozen = store.reference_of(runtime.store, told)
+    quiet, *bad = runs(here, "window")
+    assert "window.html" not in files(quiet)
+    for run in bad:
+        assert {"window.html", "tables/roc.csv"} <= files(run).keys()
+        note = run.data.tags["mlflow.note.content"]
+        assert "**What moved.**" in note
+        assert "`window.html`" in note
+    page = files(bad[0])["window.html"].decode()
+    assert page == window_page(told, ZoneInfo("UTC"), frozen)
+    assert f"{told.metrics['champion/auc']:.4f}" in page
+    assert '<span class="key before">reference</span>' in page
+    assert "rocmonitor backfill credit --from 2026-06-01 --to 2026-06-08 --dry-run" in page

@@ -101,8 +101,8 @@ def artifact(tracking: Tracking, run: Run, path: str, folder: Path) -> bytes:
 class TestWindowRun:
     def test_it_tells_all_of_the_evaluation(self, tracking: Tracking, monitor: str, tmp_path: Path) -> None:
         told = evaluation(monitor=monitor)
-        png = b"\x89PNG\r\n\x1a\n\x00not drawn here"
-        link = tracking.publish_window(INSTANCE, told, newest=True, artifacts={"figures/roc.png": png})
+        bits = b"\x89PNG\r\n\x1a\n\x00not drawn here"
+        link = tracking.publish_window(INSTANCE, told, newest=True, artifacts={"window.html": bits})
         (run,) = runs(tracking, monitor)
         assert run.info.run_id in link
         assert run.info.status == "FINISHED"  # people filter on FAILED for crashes
@@ -119,7 +119,7 @@ class TestWindowRun:
         assert (tags["rocmonitor.kind"], tags["rocmonitor.state"]) == ("window", "final")
         assert (tags["rocmonitor.status"], tags["rocmonitor.segment"]) == ("degraded", "")
         assert (tags["rocmonitor.rule.forecast"], tags["rocmonitor.rule.floor"]) == ("degraded", "ok")
-        assert artifact(tracking, run, "figures/roc.png", tmp_path) == png
+        assert artifact(tracking, run, "window.html", tmp_path) == bits
         assert json.loads(artifact(tracking, run, "result.json", tmp_path)) == told.to_dict()
         assert json.loads(artifact(tracking, run, "tables/roc.json", tmp_path)) == told.tables["roc"]
         rows = list(csv.DictReader(artifact(tracking, run, "tables/roc.csv", tmp_path).decode().splitlines()))
@@ -179,7 +179,7 @@ class TestWindowRun:
         paragraphs = told.split("\n\n")
         assert paragraphs[2] == (
             "**What moved.** The AUROC fell by 0.0369, from 0.7381 to 0.7012. The positives' part is "
-            "-0.0369. The negatives' part is +0.0000. See `figures/shift.png`."
+            "-0.0369. The negatives' part is +0.0000."
         )
 
     def test_the_description_has_a_line_for_each_cost_and_names_what_there_is(self) -> None:
@@ -191,7 +191,7 @@ class TestWindowRun:
         assert "`tables/`" in told
         empty = note.of_window(evaluation(tables={}))
         assert "tables/" not in empty
-        assert empty.endswith("Artifacts: `figures/roc.png`, and all of it in `result.json`.")
+        assert "Artifacts: the window with its curves in `window.html`, all of it in `result.json`." in empty
         assert "cost at" not in empty
 
     def test_a_version_is_not_markup(self) -> None:

@@ -1,0 +1,156 @@
+"""One window in full: why, what moved, the curve, operating points, rows, revisions, provenance."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from rocmonitor.policy.evaluation import Evaluation, Verdict
+from rocmonitor.policy.explanation import explanation_of
+from rocmonitor.policy.record import plain
+from rocmonitor.policy.windows import Window
+from rocmonitor.report import shapes
+from rocmonitor.report.html import render
+from rocmonitor.wording.explanation import main_group, spread
+from rocmonitor.wording.format import CUT, instant, set_aside_parts
+from rocmonitor.wording.verdicts import by_rule
+from rocmonitor.wording.window import calibration, curve_moved, moved, moved_most
+
+Row = dict[str, Any]
+
+_DRAWN = 100
+"""Steps of either rate that the curve of a reference has at most."""
+
+
+def window_page(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> str:
+    """Return one window as a file, with what a monitor's page shows of it; equal arguments give equal text.
+
+    `frozen` is the reference it was compared with, by segment, if that is still kept.
+    """
+    return render(
+        "one_window.html.j2",
+        name=evaluation.monitor,
+        segment=evaluation.segment,
+        zone=zone.key,
+        chosen=in_full(evaluation, zone, frozen),
+        **shapes.OF_WINDOWS,
+    )
+
+
+def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> Row:
+    """Return what is shown of a window, in plain JSON types, without its other revisions and its run."""
+    groups = explanation_of(evaluation)
+    return {
+        "slug": window_slug(evaluation.window, zone),
+        "name": evaluation.window.in_zone(zone),
+        "start": plain(evaluation.window.start),
+        "end": plain(evaluation.window.end),
+        "outcome": str(evaluation.outcome),
+        "revision": evaluation.revision,
+        "superseded": False,
+        "version": evaluation.champion_version,
+        "challenger_version": evaluation.challenger_version,
+        "metrics": evaluation.metrics,
+        "why": _why(evaluation),
+        "moved": moved(evaluation),
+        "because": main_group(groups) or moved_most(evaluation),
+        "group_moved": main_group(groups) or spread(groups),
+        "groups": evaluation.tables.get("groups", []),
+        "curve": evaluation.tables.get("curve", []),
+        "curve_moved": curve_moved(evaluation),
+        "shift": evaluation.tables.get("shift", []),
+        "roc": evaluation.tables.get("roc", []),
+        "reference_roc": reference_curve(frozen, evaluation.segment),
+        "fprs": evaluation.tables.get("fprs", []),
+        "thresholds": evaluation.tables.get("thresholds", []),
+        "shares": evaluation.tables.get("shares", []),
+        "costs": evaluation.tables.get("costs", []),
+        "calibration": calibration(evaluation.metrics),
+        "counts": plain(evaluation.counts),
+        "set_aside": set_aside_parts(evaluation.counts),
+        "cut": CUT.lstrip("; ") if evaluation.counts.truncated else "",
+        "revisions": [],
+        "caveats": [str(caveat) for caveat in evaluation.caveats],
+        "provenance": _facts(evaluation),
+        "query": str(evaluation.provenance.get("query") or ""),
+        "run": None,
+        "command": _command(evaluation, zone),
+    }
+
+
+def window_slug(window: Window, zone: ZoneInfo) -> str:
+    """Return the name of a window in addresses, such as ``2026-05-04T00:00``."""
+    return instant(window.start, zone).replace(" ", "T")
+
+
+def _why(evaluation: Evaluation) -> list[Row]:
+    """One line a rule; rules that lack the same share one."""
+    values = {verdict.rule: verdict for verdict in evaluation.verdicts}
+    return [
+        {"rule": rule, "outcome": str(outcome), "text": text, **_numbers(values.get(rule))}
+        for rule, outcome, text in by_rule(evaluation.verdicts)
+    ]
+
+
+def _numbers(verdict: Verdict | None) -> Row:
+    names = ("estimate", "low", "high", "margin")
+    if verdict is None:
+        return dict.fromkeys((*names, "limit_low", "limit_high")) | {"is_difference": False}
+    low, high = verdict.limit
+    numbers = {name: getattr(verdict, name) for name in names} | {"limit_low": low, "limit_high": high}
+    return numbers | {"is_difference": verdict.kind in _DIFFERENCES}
+
+
+_DIFFERENCES = ("challenger", "drop", "lasting")
+"""Kinds of rules whose estimate is a difference, so that 0 is of interest."""
+
+
+def _facts(evaluation: Evaluation) -> list[list[str]]:
+    """Return the provenance by name, without the query, which is shown by itself."""
+    found: Mapping[str, Any] = evaluation.provenance | {"evaluated at": plain(evaluation.evaluated_at)}
+    return [
+        [name.replace("_", " "), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
+        for name, value in found.items()
+        if name != "query" and value not in (None, "", [], {})
+    ]
+
+
+def _command(evaluation: Evaluation, zone: ZoneInfo) -> str:
+    """Return the shell command that computes the window again and saves nothing."""
+    window = evaluation.window
+    ends = [instant(moment, zone).replace(" ", "T") for moment in (window.start, window.end)]
+    return shlex.join(
+        ["rocmonitor", "backfill", evaluation.monitor, "--from", ends[0], "--to", ends[1], "--dry-run"]
+    )
+
+
+def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[Row]:
+    """Return the ROC curve of a frozen reference, as a drawing needs it.
+
+    Parameters
+    ----------
+    frozen : dict or None
+        Its content in the store, by segment; None where it is not kept.
+    segment : str
+
+    Returns
+    -------
+    list of dict
+        ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where it has no AUROC.
+    """
+    cells = ((frozen or {}).get(segment) or {}).get("cells")
+    if not cells:
+        return []
+    n_pos, n_neg = sum(cells["pos"]), sum(cells["neg"])
+    flagged = (accumulate(reversed(cells[name])) for name in ("pos", "neg"))
+    thinned, last = [{"fpr": 0.0, "tpr": 0.0}], (0, 0)
+    for pos, neg in zip(*flagged, strict=True):
+        at = (_DRAWN * neg // n_neg, _DRAWN * pos // n_pos)
+        if at != last:
+            thinned.append({"fpr": neg / n_neg, "tpr": pos / n_pos})
+            last = at
+    return thinned
