@@ -83,7 +83,7 @@ class Dask(Section):
             try:
                 path.open("rb").close()
             except (OSError, ValueError) as error:
-                why = error.strerror if isinstance(error, OSError) else "it is no name of a file"
+                why = error.strerror if isinstance(error, OSError) else "it is not the name of a file"
                 raise ConfigError(f"executor.tls.{key}: cannot read the file named there: {why}") from None
             found[key] = str(path)
         return found

@@ -132,7 +132,7 @@ class _Loader(yaml.SafeLoader):
         try:
             return self.construct_yaml_timestamp(node)
         except ValueError as error:
-            raise _refused(f"{node.value} is no date: {error}", node) from None
+            raise _refused(f"{node.value} is not a date: {error}", node) from None
 
     def fetch_flow_collection_start(self, kind: Any) -> None:
         """Stop at brackets that nest: reading on would take the square of their number."""

@@ -114,7 +114,7 @@ def _zone(value: object) -> ZoneInfo:
         return ZoneInfo(str(value))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(
-            f"is no time zone of the IANA database: {quoted(value)}; write one such as Europe/Berlin or UTC"
+            f"is not a time zone of the IANA database: {quoted(value)}; write one such as Europe/Berlin or UTC"
         ) from None
 
 
@@ -129,7 +129,7 @@ def _cron(value: str) -> str:
         CronTrigger.from_crontab(" ".join(parts), timezone=UTC)
     except ValueError as error:
         raise ValueError(
-            f"is no crontab line of five fields such as '0 6 * * *': {quoted(value)} ({error})"
+            f"is not a crontab line of five fields such as '0 6 * * *': {quoted(value)} ({error})"
         ) from None
     return " ".join(parts)
 

@@ -345,5 +345,5 @@ def _found_scores(frame: pd.DataFrame, values: Mapping[str, NDArray[np.float64]]
         if len(given) and np.isnan(numbers).all():
             text = name_of(given.iloc[0])
             comma = "; --decimal , reads a decimal comma" if DECIMAL_COMMA.fullmatch(repr(text)) else ""
-            return f": the column {name} holds {text!r}, which is no number{comma}"
+            return f": the column {name} holds {text!r}, which is not a number{comma}"
     return ""

@@ -149,14 +149,14 @@ def not_judged(monitor: str, first_due: str | None = None, *, joined: bool = Fal
 
 def no_segment(monitor: str, segment: str) -> str:
     """Return the refusal of a segment that is not there."""
-    return f"{monitor} has no segment {segment!r}. Its page lists those that there are."
+    return f"{monitor} has no segment {segment!r}. Its page lists those it has."
 
 
 def no_window(monitor: str, window: str, *, in_period: bool = False) -> str:
     """Return the refusal of a window that is not there."""
     period = " in this period" if in_period else ""
     return (
-        f"{monitor} has no judged window {window!r}{period}. Its page lists those that there are; an address "
+        f"{monitor} has no judged window {window!r}{period}. Its page lists those it has; an address "
         "names a window by its start, such as window=2026-06-01 or window=2026-06-01T06:00."
     )
 
@@ -168,12 +168,12 @@ def no_revision(monitor: str, revision: int | None) -> str:
 
 def wrong_time(argument: str, given: str) -> str:
     """Return the refusal of an argument of the address that is no time."""
-    return f"{argument}={given} is no date or time; write it like {argument}=2026-06-01."
+    return f"{argument}={given} is not a date or time; write it like {argument}=2026-06-01."
 
 
 def wrong_revision(given: str) -> str:
     """Return the refusal of a revision that is no number."""
-    return f"revision={given} is no number of a revision; write it like revision=0."
+    return f"revision={given} is not the number of a revision; write it like revision=0."
 
 
 def wrong_order(start: str, end: str) -> str:
@@ -469,7 +469,7 @@ def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:
         return f"{urgent} of {total} models {'needs' if urgent == 1 else 'need'} attention."
     if sum(statuses.get(status, 0) for status in ("ok", "improved")) == total:
         return "Both models are ok." if total == 2 else f"All {total} models are ok."
-    return f"No model of {total} is degraded."
+    return "Neither model is degraded." if total == 2 else f"None of the {total} models is degraded."
 
 
 def _its(number: int) -> str:

@@ -9,7 +9,7 @@ from rocmonitor.wording.format import count
 def nothing(monitor: str, period: str) -> str:
     """Why there is no report, and what to do."""
     return (
-        f"{monitor} has no judged window{period}; `rocmonitor history {monitor}` lists those that there are, "
+        f"{monitor} has no judged window{period}; `rocmonitor history {monitor}` lists those it has, "
         f"and `rocmonitor run {monitor}` judges what is due"
     )
 

@@ -75,7 +75,7 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
     [
         ("every: 7d", "every: 7", "window.every: must be a whole number with s, m, h or d"),
         ("every: 7d", "every: 1s", "window.every: must be at least 1m"),
-        ("timezone: Europe/Berlin", "timezone: Europe/Berln", "timezone: is no time zone"),
+        ("timezone: Europe/Berlin", "timezone: Europe/Berln", "timezone: is not a time zone"),
         ("notify: [ops]", "notify: [oops]", "notify: 'oops' is not defined under channels (defined: ops)"),
         ("source: warehouse", "source: ware", "source: 'ware' is not defined under sources"),
         ("    grouped: auto", "    groupd: auto", "groupd: unknown key"),
@@ -107,7 +107,7 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         (">= :start AND", ">= '2026-01-01' AND", ":start missing"),
         ("SELECT loan_id", "DELETE FROM loans; SELECT loan_id", "must be one SELECT"),
         ("< :end", "< :end AND region = :region", "binds :region, which nothing gives a value"),
-        ("0 6 * * *", "0 25 * * *", "schedule: is no crontab line"),
+        ("0 6 * * *", "0 25 * * *", "schedule: is not a crontab line"),
         ("from: 2026-01-01", "from: 2026-05-01", "reference: from"),
         ("label: 1,", "label: 2,", "positive: negative is needed"),
         ("champion: champion, ", "champion: champion, version: 7, ", "model: has both champion (a registry"),
@@ -265,7 +265,7 @@ def test_a_review_takes_the_operating_points_unless_it_has_its_own(load):
         ("{tuned_for: 0}", "review.tuned_for: Input should be greater than or equal to 1"),
         ("{n_resamples: 98}", "review.n_resamples: Input should be greater than or equal to 99"),
         ("{thresholds: [.nan]}", "review.thresholds.0: Input should be a finite number"),
-        ("{schedule: daily}", "review.schedule: is no crontab line"),
+        ("{schedule: daily}", "review.schedule: is not a crontab line"),
         ("{start: soon}", "review.start: must be a date or time"),
         ("{money: {unit: EUR}}", "review.money: must be a list"),
         ("{money: [{unit: EUR}]}", "review.money.0.false_positive: required, and not there"),
@@ -363,7 +363,7 @@ def test_a_section_of_another_kind(load, old, new, problem):
     [
         ("{[1, 2]: 3}", "a key must be a plain value, not a list"),
         ("{? {a: 1} : 3}", "a key must be a plain value, not a dict"),
-        (FULL.replace("to: 2026-04-01", "to: 2026-04-31"), "2026-04-31 is no date: day is out of range"),
+        (FULL.replace("to: 2026-04-01", "to: 2026-04-31"), "2026-04-31 is not a date: day is out of range"),
     ],
 )
 def test_what_yaml_cannot_hold_is_told_with_its_line(load, text, problem):

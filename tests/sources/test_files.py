@@ -136,7 +136,7 @@ def test_decimal_commas(written, decimal):
     quoted = '"y","score"\n1,"0,9"\n0,"0,1"\n1,"0,4"\n,"0,5"\n'
     if decimal is None:
         with pytest.raises(
-            InputError, match="column score holds '0,9', which is no number; --decimal , reads"
+            InputError, match="column score holds '0,9', which is not a number; --decimal , reads"
         ):
             read_scores(written(quoted), "y", ["score"])
     else:

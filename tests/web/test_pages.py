@@ -356,14 +356,17 @@ class TestMonitor:
     @pytest.mark.parametrize(
         ("query", "said"),
         [
-            ("from=yesterday", "from=yesterday is no date or time"),
-            ("from=2026-99-99", "from=2026-99-99 is no date or time"),
-            ("to=0000-99-99", "to=0000-99-99 is no date or time"),
-            ("from=0001-01-01T00:00%2B05:00", "is no date or time"),
+            ("from=yesterday", "from=yesterday is not a date or time"),
+            ("from=2026-99-99", "from=2026-99-99 is not a date or time"),
+            ("to=0000-99-99", "to=0000-99-99 is not a date or time"),
+            ("from=0001-01-01T00:00%2B05:00", "is not a date or time"),
             ("from=2026-08-01&to=2026-01-01", "from=2026-08-01 must come before to=2026-01-01."),
             ("from=2026-08-01&to=2026-08-01", "must come before"),
-            ("revision=-1", "revision=-1 is no number of a revision"),
-            ("window=2026-06-01&revision=99999999999", "revision=99999999999 is no number of a revision"),
+            ("revision=-1", "revision=-1 is not the number of a revision"),
+            (
+                "window=2026-06-01&revision=99999999999",
+                "revision=99999999999 is not the number of a revision",
+            ),
         ],
     )
     def test_an_argument_that_makes_no_sense_is_named(

@@ -24,14 +24,14 @@ NEW_YORK = ZoneInfo("America/New_York")
         ({"ok": 30, "improved": 1}, "All 31 models are ok."),
         ({"degraded": 1, "ok": 1}, "1 of 2 models needs attention."),
         ({"degraded": 1, "error": 1, "ok": 29}, "2 of 31 models need attention."),
-        ({"at-risk": 1, "ok": 30}, "No model of 31 is degraded. 1 is at risk before its labels."),
-        ({"at-risk": 2}, "No model of 2 is degraded. 2 are at risk before their labels."),
+        ({"at-risk": 1, "ok": 30}, "None of the 31 models is degraded. 1 is at risk before its labels."),
+        ({"at-risk": 2}, "Neither model is degraded. 2 are at risk before their labels."),
         ({"degraded": 1}, "The model needs attention."),
         ({"at-risk": 1}, "The model is at risk before its labels."),
         ({"insufficient": 1}, "The model cannot be judged."),
         ({"waiting": 1}, "The model has not been judged yet."),
-        ({"insufficient": 1, "ok": 1}, "No model of 2 is degraded. 1 cannot be judged."),
-        ({"waiting": 2}, "No model of 2 is degraded. 2 have not been judged yet."),
+        ({"insufficient": 1, "ok": 1}, "Neither model is degraded. 1 cannot be judged."),
+        ({"waiting": 2}, "Neither model is degraded. 2 have not been judged yet."),
     ],
 )
 def test_the_head_line(statuses: dict[str, int], expected: str) -> None:

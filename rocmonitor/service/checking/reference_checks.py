@@ -286,8 +286,8 @@ def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Norma
         lines.append(
             Doubt(
                 f"the window of {name} is far from the others: AUROC {area.auc:.3f}, the others about "
-                f"{each.others:.3f}{_widths(known, without)}. If it is no example of a good one, leave it "
-                f"out: reference: {{without: [{name}]}}"
+                f"{each.others:.3f}{_widths(known, without)}. If it is not an example of a good one, leave "
+                f"it out: reference: {{without: [{name}]}}"
             )
         )
     return lines

@@ -138,7 +138,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "not-probabilities": "calibration is not measured: {why}",
     "window-not-probabilities": (
-        "some scores of the window are no probabilities from 0 to 1; see score in the configuration"
+        "some scores of the window are not probabilities from 0 to 1; see score in the configuration"
     ),
     "skewness-undefined": "every resample has the same AUC, so the skewness is set to 0",
     # A change by groups, from rocmonitor.stats.decomposition
