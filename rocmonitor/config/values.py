@@ -114,7 +114,7 @@ def _zone(value: object) -> ZoneInfo:
         return ZoneInfo(str(value))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(
-            f"is not a time zone of the IANA database: {quoted(value)}; write one such as Europe/Berlin or UTC"
+            f"is not a time zone of the IANA database: {quoted(value)}; write one, such as Europe/Berlin"
         ) from None
 
 

@@ -148,7 +148,7 @@ def _clock(
         if code in _WALL_TIMES:
             return Clock(declared(spec.timezone, **where))
         raise ConfigError(
-            f"monitors.{monitor.name}.columns.{role}: {time} is not a column of times; convert it in the query"
+            f"monitors.{monitor.name}.columns.{role}: {time} does not hold times; convert it in the query"
         )
     one: Select[Any] = (
         select(column(time)).select_from(wrapped(monitor)).where(column(time).is_not(None)).limit(1)

@@ -510,7 +510,7 @@ def test_a_time_that_is_none(postgres_url: str, mariadb_url: str) -> None:
     for url in (postgres_url, mariadb_url):
         fill(url, MESSY)
         columns = {"time": "region", "champion": "p1", "label": "defaulted"}
-        with pytest.raises(ConfigError, match=r"columns\.time: region is not a column of times"):
+        with pytest.raises(ConfigError, match=r"columns\.time: region does not hold times"):
             pull(url, monitor(columns=columns))
 
 
