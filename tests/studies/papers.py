@@ -27,12 +27,11 @@ TITLES = {
 
 
 class Section(NamedTuple):
-    """A paper: the study whose figure is shown, all studies, and what came of it."""
+    """A paper: the study whose figure is shown, all studies, and what their table does not say."""
 
     shown: str
     studies: Sequence[str]
-    confirmed: Sequence[str]
-    corrected: Sequence[str]
+    besides: Sequence[str]
 
 
 SECTIONS = {
@@ -48,29 +47,24 @@ SECTIONS = {
             "dg09-sampling",
         ),
         (
-            "Wald and bootstrap percentiles collapse at the ends of the curve; adding a few rows (Agresti) "
-            "repairs most of it.",
             "At fixed rates the worst coverage of Agresti is above the worst of the kernel method and of "
             "percentiles, though not on every data set.",
-            "Class sizes may be taken as fixed: full and stratified sampling cover alike on average.",
+            "Class sizes may indeed be taken as fixed: full and stratified sampling cover alike on average.",
             "The probability that one model dominates is weak as a test, as the paper warns.",
-        ),
-        (
-            "At fixed thresholds no simulation is needed: coverage is a product of two binomial sums.",
-            "Agresti's regions can cover less than their level, those of pairs by several points. Those of "
-            '`method="clopper-pearson"` cannot, and name the thresholds at which they cover clearly more.',
-            "The law of two thresholds takes O(n^1.5) for a rate, not O(n^4) for all: figure 10 now "
-            "has 1,000 "
-            "and 10,000 rows a class.",
-            "Two models at a fixed total positive rate: the law of the difference is enumerated up to about "
-            "16 rows, and approximated with exact means beyond (`total_rate_difference`, "
+            "Agresti's regions can cover less than their level, those of pairs by several points. Those "
+            'of `method="clopper-pearson"` cannot, and name the thresholds at which they cover clearly '
+            "more.",
+            "The law of two thresholds takes O(n^1.5) for a rate, not O(n^4) for all: figure 10 now has "
+            "1,000 and 10,000 rows a class.",
+            "Two models at a fixed total positive rate: the law of the difference is enumerated up to "
+            "about 16 rows, and approximated with exact means beyond (`total_rate_difference`, "
             "`total_rate_difference_law`).",
             "Curves of different rows (a window and its reference) have exact laws too, by convolution: "
             "`vertical_difference_unpaired`, `threshold_difference_unpaired`; the paper has pairs on the "
             "same rows only.",
-            "In eq. 22 the sum for d < 0 ends at floor((m + d) / 2). Table 3 swaps the training classes of "
-            "Telescope (672 positives, 328 negatives), and the text has 405,141 test rows of Covertype for "
-            "490,141.",
+            "In eq. 22 the sum for d < 0 ends at floor((m + d) / 2). Table 3 swaps the training classes "
+            "of Telescope (672 positives, 328 negatives), and the text has 405,141 test rows of Covertype "
+            "for 490,141.",
         ),
     ),
     "dg08": Section(
@@ -85,53 +79,38 @@ SECTIONS = {
             "dg08-proportions",
         ),
         (
-            "Normal intervals from the exact moments are good wherever errors of both kinds are frequent.",
-            "They collapse near w = 0 and w = 1; the correlation of two models hardly matters. Under full "
-            "sampling they hold up where the classes overlap.",
-        ),
-        (
-            'The collapse can be repaired: limits of the error rates put together (`method="mover"`) '
-            "keep their "
-            "level at every w; adding errors (Agresti) repairs most of it.",
-            "The variances of eq. 5, 8, 10 and 13: eq. 5 lacks the class sizes, eq. 10 and 13 are garbled. "
-            "Under full sampling the variance is that of one row's cost over the number of rows. Figure 3's "
-            "caption prints 1,000 for 10,000 rows.",
-            "Score laws are not extrapolated beyond the observed scores (section 7): the tail would be that "
-            "of the law chosen, and no row could contradict it. A normal law and Student's t with 10 degrees "
-            "of freedom and the same variance are 0.009 nats a row apart, too little for 100 rows to tell, "
-            "and leave chances that differ 19-fold beyond four standard deviations. `mover` needs no tail.",
+            'The collapse can be repaired: limits of the error rates put together (`method="mover"`) keep '
+            "their level at every w; adding errors (Agresti) repairs most of it.",
+            "The variances of eq. 5, 8, 10 and 13: eq. 5 lacks the class sizes, eq. 10 and 13 are "
+            "garbled. Under full sampling the variance is that of one row's cost over the number of rows. "
+            "Figure 3's caption prints 1,000 for 10,000 rows.",
+            "Score laws are not extrapolated beyond the observed scores (section 7): the tail would be "
+            "that of the law chosen, and no row could contradict it. A normal law and Student's t with 10 "
+            "degrees of freedom and the same variance are 0.009 nats a row apart, too little for 100 rows "
+            "to tell, and leave chances that differ 19-fold beyond four standard deviations. `mover` "
+            "needs no tail.",
         ),
     ),
     "bcv08": Section(
         "bcv08-table1",
         ("bcv08-table1",),
         (
-            "Smoothing brings the interval at a single rate to its level, about the smoothed curve.",
-            "The naive interval at FPR 0.2 covers as printed.",
-        ),
-        (
             "Step 2 of the algorithm swaps the shares of the classes.",
-            "The smoothed curve is biased: fluctuations are taken about the curve that is drawn from.",
-            '`roc_band` recommends `"studentized-sup"` instead: 94.3 to 96.2 % in sixteen designs, with less '
-            "area.",
-            "The two values of d_B are not reproduced by any of the readings below.",
+            '`roc_band` recommends `"studentized-sup"` instead: 94.3 to 96.2 % in sixteen designs, with '
+            "less area.",
             "Hausdorff's distance, which the paper names, has a closed form for two curves: "
             "`research.curve_distances` gives it beside the sup norm and d_B.",
         ),
     ),
     "wmk16": Section(
         "wmk16-ties",
-        ("wmk16-ties", "wmk16-runs"),
         (
-            "Both printed standard errors of each outlier, rebuilt from the printed peak and area.",
-            "Tables 3 to 5 and section 7.3 follow from table 2; 500 runs on rebuilt scores give them again.",
-            'Percentiles by Definition 2 (`percentiles="averaged_inverted_cdf"`), and the measures that the '
-            "paper has in mind: `equal_error_rate`, `minimum_detection_cost`.",
+            "wmk16-ties",
+            "wmk16-runs",
         ),
         (
-            "Eq. 13-15 count ties as spread-out scores (P²/3 instead of P²/4): that, not the "
-            "resampling, makes the "
-            "three outliers.",
+            'Percentiles by Definition 2 are `percentiles="averaged_inverted_cdf"`; the measures that the '
+            "paper has in mind, `equal_error_rate` and `minimum_detection_cost`.",
             "The exact bootstrap variance is called impractical; it has a closed form, O(n log n).",
             "How many replications (table 1) needs no runs: B = 1 / (2 d^2) + 1 for a relative error d "
             "(`research.replications_needed`).",
@@ -139,17 +118,19 @@ SECTIONS = {
     ),
     "m18": Section(
         "m18-figure2",
-        ("m18-figure2", "m18-likelihood", "m18-homogeneity"),
-        ("The rivals' coverage in table 1 (`make study NAME=m18-table1`).",),
         (
+            "m18-figure2",
+            "m18-likelihood",
+            "m18-homogeneity",
+        ),
+        (
+            "The rivals' coverage in table 1 is confirmed (`make study NAME=m18-table1`).",
             "The printed recurrence rests on a wrong derivative and runs away (`make study "
             "NAME=m18-recurrence`).",
-            "A weight of 0 does not cost an infinite distance. The binned distance gives the "
-            "interval no level; "
-            "ours is calibrated on past windows.",
-            "Distances of laws fitted by maximum likelihood (section 3.5): `research.likelihood_distance`; "
-            "the bins are the same with a multinomial law.",
-            "The test that several models have the same AUC (section 5): `research.auc_homogeneity_test`.",
+            "A weight of 0 does not cost an infinite distance. The binned distance gives the interval no "
+            "level; ours is calibrated on past windows.",
+            "Distances of laws fitted by maximum likelihood (section 3.5): "
+            "`research.likelihood_distance`; the bins are the same with a multinomial law.",
         ),
     ),
 }
@@ -211,8 +192,7 @@ def _section(title: str, section: Section, found: Mapping[str, Mapping[str, Any]
     for name, each in zip(section.studies, runs, strict=True):
         of, said = found[name], "" if shared and each == usual else f"; {each}"
         lines.append(f"| `{name}`: {_plain(of)}{said} | {of['claim']} | {of['found']} |")
-    lines += ["\nConfirmed:\n", *(f"- {text}" for text in section.confirmed)]
-    lines += ["\nCorrected:\n", *(f"- {text}" for text in section.corrected)]
+    lines += ["\nBesides:\n", *(f"- {text}" for text in section.besides)]
     if "rows" in shown:  # each study prints its own
         header = shown["header"]
         lines += ["\n| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
