@@ -95,11 +95,13 @@ def _range(low: float, high: float) -> str:
 
 
 def _stays(drawn: Simulation, monitor: Monitor) -> str:
-    """Return how long a drop that stays goes unseen."""
+    """Return how long a drop that stays goes unseen; empty where one window mostly shows it."""
     found = detections(drawn, STAYS, monitor.alarm.policy())
     if not found:
         return ""
     median = found[list(found)[-1]].windows[0]
+    if median == 1:
+        return ""
     if median is None:
         return f"is not seen within {drawn.windows} windows"
     return f"shows in about {count(median, 'window')}"
