@@ -41,7 +41,7 @@ def is_remote(path: str) -> bool:
     return bool(_REMOTE.match(path))
 
 
-State = tuple[tuple[str | int, ...], ...]
+State = tuple[tuple[str, int, int, int, int], ...]
 """The names, sizes and times of local files: another state, other files."""
 
 

@@ -1,9 +1,9 @@
 """Lakes: Parquet and CSV files, Delta tables and DuckDB databases, read by DuckDB within this process.
 
 Each session has a DuckDB that may open the files it found, and nothing else: it writes no file, reaches no
-address, and nothing can loosen that. A query finds the files as the table ``scored``. While local Parquet
-files stay the same, a session takes the DuckDB of one that has ended: making one takes longer than most
-queries.
+address, and nothing can loosen that. A query finds the files as the table ``scored``. While local files stay
+the same, a session takes the DuckDB of one that has ended: making one takes longer than most queries. Small
+CSV files are read into it once: every query would read all of them again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.folder import Found, State, find, is_remote, state_of
 from rocmonitor.sources.query import Bound, DuckDB, name_in_sql, text_in_sql, text_of, without_rows
-from rocmonitor.sources.texts import TextTable, Usage, refuse_clocks, text_table, usage_of
+from rocmonitor.sources.texts import Usage, refuse_clocks, text_table, usage_of
 
 TABLE = "scored"
 _MEMORY = "1GiB"
@@ -38,7 +38,15 @@ _MEMORY = "1GiB"
 _CONNECT_SECONDS = 10
 _NANOSECONDS = "TIMESTAMPTZ_NS"
 _INSTANTS, _WALL_TIMES = "times with a zone", "times without a zone"
+_SMALL_BYTES = 64_000_000
+"""Of CSV files, together, that are read into memory."""
+_MOST = 4
+"""DuckDBs that stay open between sessions, each for other monitors of CSV files."""
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+Shown = tuple[State, str]
+"""The state of some files, and what is asked of the columns of CSV files."""
 
 
 class Lake:
@@ -48,7 +56,6 @@ class Lake:
 
     def __init__(self, spec: Files, folder: Path) -> None:
         self._spec, self._folder = spec, folder
-        self._texts: tuple[Any, TextTable] | None = None  # as they were at the last session
         self._idle: list[_Connection] = []
 
     @contextmanager
@@ -62,19 +69,19 @@ class Lake:
         )
         seek = partial(find, spec.path, self._folder, origin.where_key)
         local = None if is_remote(spec.path) else seek(lambda _: ())
-        state = state_of(local.names) if local is not None and local.kind == "parquet" else None
-        with Guard(partial(self._connect, state), limits) as guard:
+        shown = None if local is None else _shown(local, monitor)
+        with Guard(partial(self._connect, shown), limits) as guard:
             opened: _Connection = guard.connection
             connection = opened.driver_connection
-            caveats: tuple[Caveat, ...] = ()
-            if state is None or opened.state != state:
+            if shown is None or opened.shown != shown:
                 if local is None:
                     connection.load_extension("azure" if spec.path.startswith("a") else "httpfs")
                 found = local or seek(partial(_listed, connection))
-                caveats = self._show(connection, found, origin, monitor)
-            opened.state = None  # what fails is not used again
-            yield LakeSession(guard, connection, origin, caveats)
-            opened.state = state
+                small = shown is not None and _is_small(shown[0])
+                opened.caveats = self._show(connection, found, origin, monitor, small=small)
+            opened.shown = None  # what fails is not used again
+            yield LakeSession(guard, connection, origin, opened.caveats)
+            opened.shown = shown
 
     def close(self) -> None:
         """End what is open between sessions."""
@@ -82,18 +89,28 @@ class Lake:
             while True:
                 self._idle.pop().end()
 
-    def _connect(self, state: State | None) -> _Connection:
+    def _connect(self, shown: Shown | None) -> _Connection:
         """Return an idle connection that shows these files as they are, or a new one."""
         for idle in self._idle[:]:
-            if state is not None and idle.state == state:
+            if shown is not None and idle.shown == shown:
                 with suppress(ValueError):  # another thread was faster
                     self._idle.remove(idle)
                     return idle
-        self.close()
+        for idle in self._idle[:]:
+            if shown is None or idle.shown is None or idle.shown[0] != shown[0] or len(self._idle) >= _MOST:
+                with suppress(ValueError):
+                    self._idle.remove(idle)
+                    idle.end()
         return _Connection(self._idle)
 
     def _show(
-        self, connection: duckdb.DuckDBPyConnection, found: Found, origin: Origin, monitor: Monitor | None
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        found: Found,
+        origin: Origin,
+        monitor: Monitor | None,
+        *,
+        small: bool,
     ) -> tuple[Caveat, ...]:
         """Make the files the table `scored`, close everything else; return what cannot be read of them."""
         names = list(found.names)
@@ -111,28 +128,15 @@ class Lake:
                 files = f"read_parquet({_list(names)}, union_by_name = true)"
                 connection.execute(f"CREATE TEMP VIEW {TABLE} AS {_comparable(connection, files)}")
             case "csv":
-                table = self._text_table(connection, names, origin, monitor)
+                usage = None if monitor is None else _usage(connection, monitor)
+                table = text_table(connection, names, self._spec, origin, usage)
                 caveats = table.caveats
                 connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table.sql}")
+                if small:
+                    _keep(connection)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         return caveats
-
-    def _text_table(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        names: Sequence[str],
-        origin: Origin,
-        monitor: Monitor | None,
-    ) -> TextTable:
-        """Return CSV files as one table; they are looked through again only where one has changed."""
-        usage = None if monitor is None else _usage(connection, monitor)
-        state = state_of(names)
-        if state is not None and self._texts is not None and self._texts[0] == (usage, state):
-            return self._texts[1]
-        table = text_table(connection, names, self._spec, origin, usage)
-        self._texts = ((usage, state), table)
-        return table
 
 
 class _Connection:
@@ -140,12 +144,15 @@ class _Connection:
 
     Attributes
     ----------
-    state : tuple or None
-        Of the files that it shows; None while these are not known, or in use.
+    shown : tuple or None
+        The files that it shows, as they are; None while these are not known, or in use.
+    caveats : tuple of Caveat
+        What cannot be read of them.
     """
 
     def __init__(self, idle: list[_Connection]) -> None:
-        self.state: State | None = None
+        self.shown: Shown | None = None
+        self.caveats: tuple[Caveat, ...] = ()
         self._idle, self._scratch = idle, TemporaryDirectory(prefix="rocmonitor-")
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": _MEMORY,
@@ -162,10 +169,10 @@ class _Connection:
         return self
 
     def invalidate(self) -> None:
-        self.state = None
+        self.shown = None
 
     def close(self) -> None:
-        if self.state is None:
+        if self.shown is None:
             self.end()
         else:
             self._idle.append(self)
@@ -230,6 +237,33 @@ class LakeSession(ArrowSession):
                 f"(${', $'.join(unknown)}; ? is $1); only :start, :end and :as_of have one"
             )
         return self.connection.sql(parsed[0])
+
+
+def _shown(found: Found, monitor: Monitor | None) -> Shown | None:
+    """Return what a DuckDB of these files shows; None where that cannot be told, or may change unseen."""
+    state = state_of(found.names) if found.kind in ("parquet", "csv") else None
+    if state is None or found.kind == "parquet":
+        return None if state is None else (state, "")
+    asked = "" if monitor is None else f"{monitor.query}\n{monitor.columns!r}\n{monitor.segments!r}"
+    return state, asked  # the types of CSV columns follow from what a query does with them
+
+
+def _keep(connection: duckdb.DuckDBPyConnection) -> None:
+    """Read the view `scored` into memory, unless a column that no query may ask for costs it lines."""
+    with suppress(duckdb.Error):
+        connection.execute(f"CREATE TEMP TABLE kept AS FROM {TABLE}")
+        counted = connection.sql(f"SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM {TABLE})")
+        kept, all_lines = counted.fetchall()[0]
+        if kept == all_lines:
+            connection.execute(f"DROP VIEW {TABLE}")
+            connection.execute(f"ALTER TABLE kept RENAME TO {TABLE}")
+            return
+    connection.execute("DROP TABLE IF EXISTS kept")
+
+
+def _is_small(state: State) -> bool:
+    plain = all(name.lower().endswith((".csv", ".tsv")) for name, *_ in state)
+    return plain and sum(size for _, _, size, *_ in state) <= _SMALL_BYTES
 
 
 def _listed(connection: duckdb.DuckDBPyConnection, pattern: str) -> Iterable[str]:

@@ -250,6 +250,27 @@ def test_files_that_change_between_two_sessions_of_a_source_are_looked_at_again(
         assert (used(), len(looked)) == (3, 4)
 
 
+def test_two_monitors_of_one_source_each_see_the_files_as_they_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has the files in memory, with its own types, and looks them through once; too large ones too."""
+    looked: list[int] = []
+    real = lake.text_table
+    monkeypatch.setattr(lake, "text_table", lambda *given: looked.append(1) or real(*given))
+    url = csv(tmp_path / "a.csv", *(f"{line},{n}" for n, line in enumerate(GOOD)), head="t,p,y,q")
+    other = plain(columns=PLAIN | {"champion": "q"}, segments=["p"])
+    for bytes_in_memory in (1000, 0):
+        monkeypatch.setattr(lake, "_SMALL_BYTES", bytes_in_memory)
+        with opened(url) as source:
+            for _ in range(3):
+                looked.clear()
+                is_good(source.pull(plain(), WEEK))
+                batch = source.pull(other, WEEK)
+                assert batch.segments[""].champion.score.tolist() == [0, 1, 2, 3]
+                assert "p=0.375" in batch.segments
+        assert not looked
+
+
 # Files that differ
 
 
