@@ -12,7 +12,6 @@ import pytest
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze, large_enough
 from rocmonitor.policy.windows import Window
-from rocmonitor.report.window import reference_curve
 from rocmonitor.rules import Floor, Forecast
 from rocmonitor.stats import Sample, auc_bounds, cost_thresholds
 
@@ -106,24 +105,6 @@ def test_the_thresholds_of_operating_conditions_are_chosen_on_it() -> None:
 
 def test_other_rules_need_no_forecast() -> None:
     assert freeze(weeks(drawn(1, 40, 60)), {"floor": Floor(value=0.5)}).fits == {}
-
-
-def test_its_curve_for_a_drawing_is_thin_and_has_its_area() -> None:
-    sample = drawn(3, 3000, 9000)
-    frozen = freeze(weeks(sample), FORECAST)
-    curve = reference_curve({"": frozen.to_dict()}, "")
-    fpr, tpr = (np.array([row[rate] for row in curve]) for rate in ("fpr", "tpr"))
-    assert (fpr[0], tpr[0], fpr[-1], tpr[-1]) == (0, 0, 1, 1)
-    assert np.all(np.diff(fpr) >= 0)
-    assert np.all(np.diff(tpr) >= 0)
-    assert len(curve) <= 202
-    assert frozen.auc is not None
-    assert np.trapezoid(tpr, fpr) == pytest.approx(frozen.auc.auc, abs=0.002)
-
-
-@pytest.mark.parametrize("frozen", [None, {}, {"": {}}, {"": {"cells": None}}])
-def test_without_cells_there_is_no_curve(frozen: dict[str, object] | None) -> None:
-    assert reference_curve(frozen, "") == []
 
 
 def test_a_window_that_would_not_be_judged_counts_together_with_its_neighbour():
