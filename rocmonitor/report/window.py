@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
+from datetime import datetime
 from itertools import accumulate
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -83,8 +84,8 @@ def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | 
 
 
 def window_slug(window: Window, zone: ZoneInfo) -> str:
-    """Return the name of a window in addresses, such as ``2026-05-04T00:00``."""
-    return instant(window.start, zone).replace(" ", "T")
+    """Return the name of a window in addresses: its start, such as ``2026-05-04`` or ``2026-05-04T06:00``."""
+    return _typed(window.start, zone)
 
 
 def _why(evaluation: Evaluation) -> list[Row]:
@@ -122,10 +123,15 @@ def _facts(evaluation: Evaluation) -> list[list[str]]:
 def _command(evaluation: Evaluation, zone: ZoneInfo) -> str:
     """Return the shell command that computes the window again and saves nothing."""
     window = evaluation.window
-    ends = [instant(moment, zone).replace(" ", "T") for moment in (window.start, window.end)]
+    ends = [_typed(moment, zone) for moment in (window.start, window.end)]
     return shlex.join(
         ["rocmonitor", "backfill", evaluation.monitor, "--from", ends[0], "--to", ends[1], "--dry-run"]
     )
+
+
+def _typed(moment: datetime, zone: ZoneInfo) -> str:
+    """Return an instant in one word, as addresses and commands take it."""
+    return instant(moment, zone).replace(" ", "T")
 
 
 def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[Row]:

@@ -39,9 +39,7 @@ _CONNECT_SECONDS = 10
 _NANOSECONDS = "TIMESTAMPTZ_NS"
 _INSTANTS, _WALL_TIMES = "times with a zone", "times without a zone"
 _SMALL_BYTES = 64_000_000
-"""Of CSV files, together, that are read into memory."""
-_MOST = 4
-"""DuckDBs that stay open between sessions, each for other monitors of CSV files."""
+"""Largest size of CSV files, together, that are read into memory."""
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -77,7 +75,8 @@ class Lake:
                 if local is None:
                     connection.load_extension("azure" if spec.path.startswith("a") else "httpfs")
                 found = local or seek(partial(_listed, connection))
-                small = shown is not None and _is_small(shown[0])
+                # Without a monitor nearly nothing is read.
+                small = shown is not None and monitor is not None and _is_small(shown[0])
                 opened.caveats = self._show(connection, found, origin, monitor, small=small)
             opened.shown = None  # what fails is not used again
             yield LakeSession(guard, connection, origin, opened.caveats)
@@ -92,14 +91,13 @@ class Lake:
     def _connect(self, shown: Shown | None) -> _Connection:
         """Return an idle connection that shows these files as they are, or a new one."""
         for idle in self._idle[:]:
-            if shown is not None and idle.shown == shown:
+            fits = shown is not None and idle.shown == shown
+            stale = shown is None or idle.shown is None or idle.shown[0] != shown[0]
+            if fits or stale:
                 with suppress(ValueError):  # another thread was faster
                     self._idle.remove(idle)
-                    return idle
-        for idle in self._idle[:]:
-            if shown is None or idle.shown is None or idle.shown[0] != shown[0] or len(self._idle) >= _MOST:
-                with suppress(ValueError):
-                    self._idle.remove(idle)
+                    if fits:
+                        return idle
                     idle.end()
         return _Connection(self._idle)
 
@@ -242,10 +240,10 @@ class LakeSession(ArrowSession):
 def _shown(found: Found, monitor: Monitor | None) -> Shown | None:
     """Return what a DuckDB of these files shows; None where that cannot be told, or may change unseen."""
     state = state_of(found.names) if found.kind in ("parquet", "csv") else None
-    if state is None or found.kind == "parquet":
-        return None if state is None else (state, "")
-    asked = "" if monitor is None else f"{monitor.query}\n{monitor.columns!r}\n{monitor.segments!r}"
-    return state, asked  # the types of CSV columns follow from what a query does with them
+    asked = ""
+    if found.kind == "csv" and monitor is not None:  # types follow from what a query does with the columns
+        asked = f"{monitor.query}\n{monitor.columns!r}\n{monitor.segments!r}"
+    return None if state is None else (state, asked)
 
 
 def _keep(connection: duckdb.DuckDBPyConnection) -> None:

@@ -223,13 +223,19 @@ def test_many_small_files_of_another_encoding_are_read(tmp_path: Path, encoding:
     assert alike(url, {"encoding": encoding}).segments[""].counts.used == 60
 
 
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Has one more each time that CSV files are looked through."""
+    found: list[int] = []
+    real = lake.text_table
+    monkeypatch.setattr(lake, "text_table", lambda *given: found.append(1) or real(*given))
+    return found
+
+
 def test_files_that_change_between_two_sessions_of_a_source_are_looked_at_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, looked: list[int]
 ) -> None:
     """Unchanged files are looked through once; other bytes, another name and more files are seen."""
-    looked: list[int] = []
-    real = lake.text_table
-    monkeypatch.setattr(lake, "text_table", lambda *given: looked.append(1) or real(*given))
     url = csv(tmp_path / "a.csv", *GOOD)
     with opened(url) as source:
 
@@ -251,12 +257,9 @@ def test_files_that_change_between_two_sessions_of_a_source_are_looked_at_again(
 
 
 def test_two_monitors_of_one_source_each_see_the_files_as_they_ask(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, looked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each has the files in memory, with its own types, and looks them through once; too large ones too."""
-    looked: list[int] = []
-    real = lake.text_table
-    monkeypatch.setattr(lake, "text_table", lambda *given: looked.append(1) or real(*given))
     url = csv(tmp_path / "a.csv", *(f"{line},{n}" for n, line in enumerate(GOOD)), head="t,p,y,q")
     other = plain(columns=PLAIN | {"champion": "q"}, segments=["p"])
     for bytes_in_memory in (1000, 0):

@@ -76,7 +76,7 @@ def normal(
         drops.append(f"a drop of {math.ceil(100 * seen[1]) / 100:g} shows in {which}")
     wide = seen is None or seen[1] > _COLLAPSE * (auc - 0.5)
     stays = _stays(drawn, monitor) if auc > 0.5 + STAYS else ""
-    if stays and not (drops and seen and seen[1] <= STAYS):
+    if stays:
         drops.append(f"{'one' if drops else 'a drop'} of {STAYS:g} that stays {stays}")
     if drops:
         line += f". {', '.join(drops).capitalize()}"

@@ -273,7 +273,7 @@ def _log_near(angle: Floats, p: Floats) -> Complex:
 
 
 class Block(NamedTuple):
-    """What any rank needs at neighbouring scores, each of which few rows of a resample have.
+    """The part of the laws at neighbouring scores that all ranks share; few rows of a resample have each.
 
     `mass` are the laws of the rows of the class above each score, (w, counts) from `low` on, and `none` the
     chances that none of the rest is at it; `reached` are the laws of the other class, summed, from `least`
@@ -317,7 +317,7 @@ def stratified_law(r: int, own: Rows, other: Rows, kept: dict[int, Block] | None
 
 
 def _are_few(own: Rows, at: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether few rows of a resample are at a score: their number is counted from 0 on."""
+    """Return True where few rows of a resample are at a score: their number is counted from 0 on."""
     return np.asarray(
         (own.m * own.at[at] <= _FEW * own.total) & (own.at[at] <= 0.5 * (own.total - own.above[at]))
     )
