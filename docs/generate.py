@@ -43,8 +43,9 @@ def cli_page() -> str:
 def commands(
     command: click.Command, path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command below one, groups with a text of their own included, in the order of ``--help``."""
-    yield path, command
+    """Every command below one, in the order of ``--help``."""
+    if len(path) == 1 or not isinstance(command, click.Group):
+        yield path, command
     if isinstance(command, click.Group):
         for name in sorted(command.commands):
             yield from commands(command.commands[name], (*path, name))
@@ -53,22 +54,23 @@ def commands(
 def _section(path: tuple[str, ...], command: click.Command) -> str:
     context = click.Context(command, info_name=" ".join(path), color=False)
     usage = command.get_usage(context).removeprefix("Usage: ")
-    title = "Before every command" if path == ("rocmonitor",) else f"`{' '.join(path)}`"
+    name = " ".join(path)
+    title = "Before every command" if path == ("rocmonitor",) else f"`{name}`"
     text = "\n\n".join(_paragraphs(command.help or ""))
     given = [each for each in command.params if isinstance(each, click.Option)]
     options = [found for found in (each.get_help_record(context) for each in given) if found]
-    rows = [f"| `{names}` | {_cell(meaning)} |" for names, meaning in options]
-    table = "\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n" if rows else ""
-    return "\n".join([f"## {title}\n", f"```text\n{usage}\n```\n", f"{text}\n", table])
+    parts = [f"## {title}\n"]
+    if usage != f"{name} [OPTIONS]":
+        parts.append(f"```text\n{usage}\n```\n")
+    parts.append(f"{text}\n")
+    if options:
+        parts.append("".join(f"- `{names}`: {' '.join(meaning.split())}\n" for names, meaning in options))
+    return "\n".join(parts)
 
 
 def _paragraphs(text: str) -> Iterator[str]:
     for paragraph in text.strip().split("\n\n"):
         yield " ".join(paragraph.split())
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 # The configuration

@@ -158,12 +158,12 @@ def test_the_readme_lists_every_command_and_no_other():
 )
 def test_every_command_is_in_the_reference_with_its_options(path, command):
     section = REFERENCE.partition(f"## `rocmonitor {' '.join(path)}`\n")[2].partition("\n## ")[0]
-    assert set(re.findall(r"^\| `[^`]*?(--[a-z-]+)", section, re.M)) == options(command)
+    assert set(re.findall(r"^- `[^`]*?(--[a-z-]+)", section, re.M)) == options(command)
 
 
 def test_the_options_before_every_command_are_in_the_reference():
     section = REFERENCE.partition("## Before every command\n")[2].partition("\n## ")[0]
-    assert set(re.findall(r"^\| `[^`]*?(--[a-z-]+)", section, re.M)) == options(cli)
+    assert set(re.findall(r"^- `[^`]*?(--[a-z-]+)", section, re.M)) == options(cli)
 
 
 @pytest.mark.parametrize("command", [each for _, each in commands(cli, ())], ids=lambda each: each.name)
@@ -240,7 +240,7 @@ def test_studies_that_are_named_exist(page):
 BIBLIOGRAPHY = [
     line
     for line in (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8").splitlines()
-    if line.startswith("|")
+    if line.startswith("- ")
 ]
 
 

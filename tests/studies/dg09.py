@@ -152,9 +152,9 @@ def claims(
         else f"at most {others} where it does not say that it is conservative (at {said.mean():.0%} it does)"
     )
     text = (
-        f"Exactly, by binomial sums: Wald falls to {in_points(exact['Wald'].min())}, Agresti covers "
+        f"By binomial sums Wald falls to {in_points(exact['Wald'].min())}, Agresti covers "
         f"{in_points(low)} to {in_points(high)}, ours {in_points(ours.min())} to {in_points(ours.max())}: "
         f"never below {100 * LEVEL:g}, and {elsewhere}. Empirical falls to {in_points(empirical)}. "
-        f"Simulated coverages are {in_points(apart)} points off at most ({replications:,} replications)."
+        f"Simulations are {in_points(apart)} points off at most."
     )
     return text, facts

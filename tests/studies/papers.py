@@ -47,21 +47,20 @@ SECTIONS = {
             "dg09-sampling",
         ),
         (
-            "At fixed rates the worst coverage of Agresti is above the worst of the kernel method and of "
+            "At fixed rates Agresti's worst coverage is above that of the kernel method and of "
             "percentiles, though not on every data set.",
-            "Class sizes may indeed be taken as fixed: full and stratified sampling cover alike on average.",
+            "Class sizes may be taken as fixed: full and stratified sampling cover alike on average.",
             "The probability that one model dominates is weak as a test, as the paper warns.",
             "Agresti's regions can cover less than their level, those of pairs by several points. Those "
-            'of `method="clopper-pearson"` cannot, and name the thresholds at which they cover clearly '
+            'of `method="clopper-pearson"` cannot, and name the thresholds where they cover clearly '
             "more.",
             "The law of two thresholds takes O(n^1.5) for a rate, not O(n^4) for all: figure 10 now has "
             "1,000 and 10,000 rows a class.",
             "Two models at a fixed total positive rate: the law of the difference is enumerated up to "
-            "about 16 rows, and approximated with exact means beyond (`total_rate_difference`, "
+            "about 16 rows, beyond approximated with exact means (`total_rate_difference`, "
             "`total_rate_difference_law`).",
-            "Curves of different rows (a window and its reference) have exact laws too, by convolution: "
-            "`vertical_difference_unpaired`, `threshold_difference_unpaired`; the paper has pairs on the "
-            "same rows only.",
+            "Curves of different rows, such as a window and its reference, have exact laws too: "
+            "`vertical_difference_unpaired`, `threshold_difference_unpaired`.",
             "In eq. 22 the sum for d < 0 ends at floor((m + d) / 2). Table 3 swaps the training classes "
             "of Telescope (672 positives, 328 negatives), and the text has 405,141 test rows of Covertype "
             "for 490,141.",
@@ -79,16 +78,15 @@ SECTIONS = {
             "dg08-proportions",
         ),
         (
-            'The collapse can be repaired: limits of the error rates put together (`method="mover"`) keep '
-            "their level at every w; adding errors (Agresti) repairs most of it.",
-            "The variances of eq. 5, 8, 10 and 13: eq. 5 lacks the class sizes, eq. 10 and 13 are "
-            "garbled. Under full sampling the variance is that of one row's cost over the number of rows. "
+            'The collapse can be repaired: limits of the error rates put together (`method="mover"`) '
+            "keep their level at every w; Agresti repairs most of it.",
+            "Eq. 5 lacks the class sizes; eq. 10 and 13 are garbled. Under full sampling the variance is that "
+            "of one row's cost over the number of rows. "
             "Figure 3's caption prints 1,000 for 10,000 rows.",
-            "Score laws are not extrapolated beyond the observed scores (section 7): the tail would be "
-            "that of the law chosen, and no row could contradict it. A normal law and Student's t with 10 "
-            "degrees of freedom and the same variance are 0.009 nats a row apart, too little for 100 rows "
-            "to tell, and leave chances that differ 19-fold beyond four standard deviations. `mover` "
-            "needs no tail.",
+            "Score laws are not extrapolated beyond the observed scores (section 7): no row could "
+            "contradict the tail of the law chosen. A normal law and Student's t with 10 degrees of "
+            "freedom and the same variance are 0.009 nats a row apart, too little for 100 rows to "
+            "tell, and differ 19-fold beyond four standard deviations. `mover` needs no tail.",
         ),
     ),
     "bcv08": Section(
@@ -98,8 +96,7 @@ SECTIONS = {
             "Step 2 of the algorithm swaps the shares of the classes.",
             '`roc_band` recommends `"studentized-sup"` instead: 94.3 to 96.2 % in sixteen designs, with '
             "less area.",
-            "Hausdorff's distance, which the paper names, has a closed form for two curves: "
-            "`research.curve_distances` gives it beside the sup norm and d_B.",
+            "Hausdorff's distance has a closed form for two curves (`research.curve_distances`).",
         ),
     ),
     "wmk16": Section(
