@@ -90,7 +90,7 @@ audit: $(LINTERS)/.ready ## Ask for known holes in the tested versions; lint the
 release: $(READY) $(LINTERS)/.ready ## Build wheel and sdist into dist, and try each as its users get it; with an SBOM (half an hour)
 	.ci/release $(BIN) $(LINTERS)/bin $(TESTS)
 
-test-orchestrators: $(READY) ## See Airflow and Dagster run the recipes of the documentation (ten minutes)
+test-orchestrators: $(READY) ## See Airflow and Dagster run the recipes of the documentation (two minutes)
 	for each in apache-airflow dagster; do \
 	  $(PYTHON) -m venv "$(ORCHESTRATORS)/$${each#apache-}" && \
 	  "$(ORCHESTRATORS)/$${each#apache-}/bin/python" -m pip install --quiet \
@@ -100,7 +100,7 @@ test-orchestrators: $(READY) ## See Airflow and Dagster run the recipes of the d
 test-images: $(READY) ## Build the image over Debian with buildah, as root, and run compose's services in it (ten minutes)
 	.ci/images $(BIN)
 
-nightly: test-orchestrators test-images release ## Run what takes too long for each change: recipes, images, a release
+nightly: test-images release ## Run what takes too long for each change: images, a release
 
 test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" -k "not spark" \

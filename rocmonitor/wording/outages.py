@@ -55,7 +55,9 @@ def in_status(outage: Outage) -> str:
     verb = "have" if outage.place == "monitor" and len(failing) > 1 else "has"
     if outage.place != "monitor":  # names of monitors stay as they are
         what = f"{what[0].upper()}{what[1:]}"
-    return f"{what} {verb} failed since {outage.since:%Y-%m-%d %H:%M:%SZ}: {one_line(outage.error, 500)}"
+    return (
+        f"{what} {verb} been failing since {outage.since:%Y-%m-%d %H:%M:%SZ}: {one_line(outage.error, 500)}"
+    )
 
 
 def effect(notice: Notice, *, named: bool = False) -> str:
@@ -84,7 +86,7 @@ def title(notice: Notice) -> str:
     if notice.phase == "ended":
         return f"works again after {lasted(notice.at - notice.since)}"
     if notice.phase == "lasts":
-        return f"still fails after {lasted(notice.at - notice.since)}"
+        return f"still failing after {lasted(notice.at - notice.since)}"
     return effect(notice)
 
 
@@ -98,11 +100,11 @@ def headline(notice: Notice, zone: ZoneInfo) -> str:
     many = notice.place == "monitor" and len(notice.unjudged) > 1
     if notice.phase == "ended":
         verb = "work" if many else "works"
-        return f"{what} {verb} again, after {lasted(notice.at - notice.since)} of failures since {since}"
+        return f"{what} {verb} again after failing for {lasted(notice.at - notice.since)}, since {since}"
     if notice.place == "monitor":
         still = "still " if notice.phase == "lasts" else ""
         return f"{what} {still}{effect(notice)}; the first failure was at {since}"
-    verb = "still fails," if notice.phase == "lasts" else "has failed"
+    verb = "is still failing," if notice.phase == "lasts" else "has been failing"
     return f"{what} {verb} since {since}: {effect(notice, named=True)}"
 
 
@@ -127,7 +129,7 @@ def advice(notice: Notice) -> str:
         return ""
     if notice.lasting and notice.unreviewed and not notice.unjudged:
         alone = notice.unreviewed[0] if len(notice.unreviewed) == 1 else "MONITOR"
-        return f"does `rocmonitor review {alone}` work? Windows are judged all the same."
+        return f"does `rocmonitor review {alone}` work? Windows are still judged."
     if kind == "channel":
         return f"does `rocmonitor channel test {name}` work? {_WAITS}"
     if kind == MLFLOW:
@@ -135,15 +137,15 @@ def advice(notice: Notice) -> str:
         return f"{asked} {_KEPT if notice.unjudged else _WAITS}"
     if kind == STORE:
         return (
-            "does the database run, is its disk full, and may rocmonitor write to it? No monitor is judged "
+            "is the database running, is its disk full, and may rocmonitor write to it? No monitor is judged "
             "meanwhile; windows stay due."
         )
     if kind == EXECUTOR:
-        return f"do the workers run, with this version of rocmonitor, and can they be reached? {_KEPT}"
+        return f"are the workers running, with this version of rocmonitor, and can they be reached? {_KEPT}"
     if notice.lasting:
-        return f"somebody must mend this; `rocmonitor check` shows whether it is. {_KEPT}"
+        return f"somebody must fix this; `rocmonitor check` shows whether it works. {_KEPT}"
     if kind == "source":
-        return f"does the database run and answer, also for this account? {_KEPT}"
+        return f"is the database running, and does it answer this account? {_KEPT}"
     return _KEPT
 
 

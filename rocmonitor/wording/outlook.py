@@ -39,7 +39,7 @@ def headline(change: Transition, outlook: Outlook) -> str:
     """Return what the scores foretell, beside what is normal, in one line."""
     if change.after is Status.AT_RISK and expected(outlook.metrics):
         found = _beside_normal(outlook, _by_windows(outlook))
-        return f"Outlook from the scores: {found}; its labels are not due yet"
+        return f"Outlook from the scores: {found}; the labels are not due yet"
     return WORDS[change.after].headline
 
 

@@ -30,7 +30,7 @@ DECIDED_HERE = "the decision has stood since this window"
 SPARK_WINDOWS = 26
 """Windows in the small chart of the overview."""
 NO_SEGMENTS = (
-    "This monitor has no segments; `segments:` in its configuration names columns to cut the rows by."
+    "This monitor has no segments; `segments:` in its configuration names columns to split the rows by."
 )
 EXPLAIN = "Which inputs and groups made the change:"
 NO_CURVE = "No curve: too few rows, or one score for all of them."

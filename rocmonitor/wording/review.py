@@ -120,7 +120,7 @@ def rule(review: Review) -> list[str]:
         f"Each window with enough rows is one check. With probability {level(written)} all intervals of the "
         f"rule contain {_ESTIMANDS[written.get('decides', 'period')]} at all checks together; of the "
         f"{100 * (1 - written['confidence_level']):.4g} % for error {spent}.",
-        "Challenger better, or champion better: the AUROCs are shown to differ"
+        "Challenger better, or champion better: the AUROCs clearly differ"
         f"{f' by more than {margin:g}' if margin else ''}, and no other comparison contradicts.",
     ]
     if margin:
@@ -187,7 +187,7 @@ def _reasons(review: Review) -> list[str]:
         return [f"{better[0].upper()}{better[1:]}.", _regions(review.tables.get("regions", ()))]
     margin = review.rule.get("margin") or 0
     others = _better([each for each in review.comparisons if each.fpr is not None])
-    also = f"Also shown: {others}." if others else ""
+    also = f"Also: {others}." if others else ""
     if review.decision is Decision.UNDECIDED:
         return [f"{_mean(review, area)}, {_not_shown(area, margin)}.", _earlier(review, margin), also]
     if review.decision is Decision.NOT_WORSE:

@@ -13,12 +13,12 @@ from rocmonitor.wording.format import apart, area
 _AFTER = {
     "late": "after labels or rows came late",
     "corrected": "after labels or scores were corrected",
-    "settings": "by the settings as they are now",
+    "settings": "under the present settings",
 }
 _MOST = 2
 
 CHECK_WORSE = "were they corrected on purpose? Then the model was worse than the first result showed."
-CHECK_LATE = "do they often come so late? Then a longer window.label_delay judges once, by all of them."
+CHECK_LATE = "do they often come this late? Then a longer window.label_delay judges once, with all of them."
 CHECK_SETTINGS = "were the rules changed on purpose? They now find these windows degraded."
 
 

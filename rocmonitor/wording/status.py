@@ -30,7 +30,7 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
     ),
     "too-few-labels": (
         "too few rows have a label",
-        "did the labels arrive, and is window.min_labelled no more than usually have one?",
+        "did the labels arrive, and is window.min_labelled no higher than their usual share?",
     ),
     "window-not-probabilities": (
         "",
@@ -87,7 +87,7 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
     decided = deciding(change, evaluation)
     if change.after is Status.OK:
         if _withdrawn(change):
-            return f"Alarm withdrawn, the data were corrected: {_back(evaluation)}"
+            return f"Alarm withdrawn because the data were corrected: {_back(evaluation)}"
         degraded = evaluation.outcome is Status.DEGRADED  # and not often enough for an alarm
         if change.before is Status.AT_RISK and not degraded:  # only the scores said so
             return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
@@ -156,7 +156,7 @@ def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
     if not counts.used and counts.unlabelled:
         return "no labels", "did the labels arrive, and is window.label_delay as long as they take?"
     if not counts.used:
-        return "no usable rows", "columns and positive in the configuration, against what the query gives"
+        return "no usable rows", "do columns and positive in the configuration fit what the query returns?"
     if not min(counts.n_pos, counts.n_neg):
         missing = "positives" if counts.n_neg else "negatives"
         return f"no {missing}", f"are the labels of the {missing} missing, or is positive.label wrong?"
@@ -242,7 +242,7 @@ def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneI
     stopped = [standing(each, zone) for each in stops]
     parts = []
     if said.acknowledged_by is not None:
-        parts.append(f"{said.acknowledged_by} takes care of it")
+        parts.append(f"{said.acknowledged_by} is taking care of it")
     if said.is_muted(now):
         assert said.muted_until is not None
         by = f" by {said.muted_by}" if said.muted_by else ""

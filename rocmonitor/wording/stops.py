@@ -41,11 +41,11 @@ def headline(found: Stop, zone: ZoneInfo) -> str:
         has = _rows(found.rows) if found.kind == "rows" else f"labels for {_share(found)} of its rows"
         return f"{found.kind.capitalize()} arrive again: window {window} has {has}"
     if found.kind == "rows":
-        has = f"has {_rows(found.rows)}, and {found.n_windows} windows before had {found.lowest:,.0f} or more"
+        has = f"has {_rows(found.rows)}; the {found.n_windows} windows before had {found.lowest:,.0f} or more"
         return f"Rows stopped arriving: window {window} {has}"
     return (
         f"Labels stopped arriving: {_share(found)} of the {count(found.rows, 'row')} of window {window} have "
-        f"one, and {_or_more(found)} of {found.n_windows} windows before had at that age"
+        f"one; in the {found.n_windows} windows before, {_or_more(found)} had one at that age"
     )
 
 
@@ -59,7 +59,7 @@ def since(found: Stop, zone: ZoneInfo) -> str:
 def how_sure(found: Stop) -> str:
     """Return the level, and what it assumes."""
     if found.kind == "usable":
-        usual = f", and more than twice the share of any of {found.n_windows} reference windows"
+        usual = f", and more than twice the share of any of the {found.n_windows} reference windows"
         return f"this is more than {percent(NOTICED, 2)}{usual if found.n_windows else ''}"
     return (
         f"a window like these {found.n_windows} is below all of them by chance once in "
@@ -95,7 +95,7 @@ def by_age(found: Sequence[AtAge], zone: ZoneInfo) -> dict[str, list[str]]:
 
 def standing(found: Stop, zone: ZoneInfo) -> str:
     """Return how it stands, beside the status of a monitor."""
-    what = "rows that can be used" if found.kind == "usable" else found.kind
+    what = "usable rows" if found.kind == "usable" else found.kind
     return f"{what} stopped arriving: too few since {instant(found.since, zone)}"
 
 

@@ -110,11 +110,11 @@ def foretold(metrics: Mapping[str, float]) -> str:
 def _where_unsure(metrics: Mapping[str, float]) -> str:
     """Say which scores of a window the reference knows little of."""
     where = {
-        "where the reference has few rows": metrics.get("shift/thin_share", 0.0),
-        "beyond the reference's range": metrics.get("shift/outside_share", 0.0),
+        "lie where the reference has few rows": metrics.get("shift/thin_share", 0.0),
+        "lie beyond the reference's range": metrics.get("shift/outside_share", 0.0),
     }
-    parts = [f"{percent(share, 2)} lie {words}" for words, share in where.items() if share >= 0.0005]
-    return f" (of its scores {' and '.join(parts)})" if parts else ""
+    parts = [f"{percent(share, 2)} {words}" for words, share in where.items() if share >= 0.0005]
+    return f" (of its scores, {' and '.join(parts)})" if parts else ""
 
 
 def why(evaluation: Evaluation) -> list[str]:

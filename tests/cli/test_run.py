@@ -145,7 +145,7 @@ def test_a_store_that_fails_is_announced_once_and_so_is_its_end(here, rocmonitor
     yesterday = {name: (datetime.fromisoformat(at) - timedelta(hours=25)) for name, at in said.items()}
     memory.write_text(json.dumps({name: at.isoformat() for name, at in yesterday.items()}))
     rocmonitor("run", code=5)
-    assert here.alarms.count("ERROR store: still fails after 25 hours") == 1
+    assert here.alarms.count("ERROR store: still failing after 25 hours") == 1
     if fault == "folder":
         path.rmdir()
         path.with_suffix(".away").rename(path)

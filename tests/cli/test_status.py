@@ -69,7 +69,7 @@ def test_a_source_that_fails_is_an_error(here, rocmonitor):
     done = rocmonitor("status", code=5)
     assert "✕ error  credit" in done.stdout
     assert re.search(
-        r"(?m)^Source here has failed since .*Z: sources\.here\.url_env: .*source\.db", done.stderr
+        r"(?m)^Source here has been failing since .*Z: sources\.here\.url_env: .*source\.db", done.stderr
     )
     [outage] = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]["outages"]
     assert (outage["place"], outage["monitors"]) == ("source:here", ["credit"])

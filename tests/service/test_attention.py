@@ -71,7 +71,7 @@ def test_the_commands(here: World) -> None:
     rocmonitor("acknowledge", "credit", "--by", "anna", "--note", "retraining")
     rocmonitor("mute", "credit", "--for", "2d", "--by", "berta")
     shown = rocmonitor("status", code=3).stdout
-    assert "anna takes care of it; muted by berta until" in shown
+    assert "anna is taking care of it; muted by berta until" in shown
     assert "retraining" in shown
     rocmonitor("mute", "credit", "--end")
     with here.runtime() as runtime:

@@ -124,7 +124,7 @@ def test_rows_that_the_source_has_no_more_are_in_the_store(here):
         after = reviewed(made)
         assert after.key == before.key
         assert codes(after.caveats)["rows-from-store"]["count"] == 1
-        assert "has no rows of it any more" in " ".join(map(str, after.caveats))
+        assert "no longer has its rows" in " ".join(map(str, after.caveats))
 
 
 def test_rows_that_were_corrected_are_read_again(here):

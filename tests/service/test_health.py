@@ -150,7 +150,7 @@ def test_work_without_a_step_hangs(here: World, clock: Clock) -> None:
             seconds.now += 1
             [problem] = service_health(service).problems
             assert (problem.code, problem.values["minutes"]) == ("work-hung", 10)
-            assert "and no step for 10 minutes; restart the service" in str(problem)
+            assert "without progress for 10 minutes; restart the service" in str(problem)
             assert not service_health(service).alive
             service.runtime.work.beat()
             assert codes(service) == []

@@ -136,7 +136,7 @@ class TestRevisions:
         assert again.metrics["champion/auc"] == first.evaluations[-1].metrics["champion/auc"]
         _, told = messages(here)
         assert told.kind == "recovery"
-        assert told.body.startswith("Alarm withdrawn, the data were corrected: AUROC")
+        assert told.body.startswith("Alarm withdrawn because the data were corrected: AUROC")
         assert "the lasting change that was reported is withdrawn" in told.body
         assert tick(here, week(24) + 4 * DAY).evaluations == []
         assert len(messages(here)) == 2

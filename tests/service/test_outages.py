@@ -250,7 +250,7 @@ def test_a_store_that_fails_is_told_by_the_process_once_without_it(three, runtim
     clock.now += 24 * 60 * MINUTE
     for thread in watch.failed(StoreError("store x: disk is full")):
         thread.join()
-    assert "ERROR store: still fails after 24 hours" in three.alarms
+    assert "ERROR store: still failing after 24 hours" in three.alarms
     for thread in watch.works():
         thread.join()
     assert "OK store: works again after 24 hours" in three.alarms
@@ -280,7 +280,7 @@ def test_a_source_that_fails_is_told_by_the_runs_of_cron(here):
     said = [line for line in here.alarms.splitlines() if line.startswith(("ERROR", "OK"))]
     mine = [line for line in said if "MLflow" not in line]
     assert mine[0] == "ERROR source here: 1 monitor cannot be judged"
-    assert re.fullmatch(r"ERROR source here: still fails after (24 hours|2 days)", mine[1])
+    assert re.fullmatch(r"ERROR source here: still failing after (24 hours|2 days)", mine[1])
     assert mine[-1] == "OK source here: works again after 3 days"
     assert "\nOwner: Ana Ruiz\nRunbook: mend it\n" in here.alarms
     with here.runtime(clock, **parts) as runtime:

@@ -68,7 +68,7 @@ def test_a_warning_comes_before_the_labels_and_is_confirmed_by_them(here: World)
         "scores": Status.AT_RISK,
     }
     assert here.alarms.count("AT-RISK credit") == 1
-    assert "; its labels are not due yet.\n" in here.alarms
+    assert "; the labels are not due yet.\n" in here.alarms
     judged = tick(here, week(21) + 30 * DAY)
     assert judged.status == {"": Status.DEGRADED}
     assert "the warning from the scores is confirmed" in here.alarms

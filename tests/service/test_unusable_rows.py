@@ -147,7 +147,7 @@ def test_it_is_an_alarm_of_its_own_whatever_the_status_and_said_once(
             change(here, number, 0.4, "NULL")
         judged(here, number)
         if number == 22:
-            assert "rows that can be used stopped arriving" in rocmonitor("status", code=3).stdout
+            assert "usable rows stopped arriving" in rocmonitor("status", code=3).stdout
     titles = [line for line in here.alarms.splitlines() if " credit: " in line]
     assert [each.split()[0] for each in titles] == ["DEGRADED", "UNUSABLE", "OK"]
     assert titles[2] == "OK credit: rows can be used again"

@@ -80,9 +80,9 @@ SECTIONS = {
         (
             'The collapse can be repaired: limits of the error rates put together (`method="mover"`) '
             "keep their level at every w; Agresti repairs most of it.",
-            "Eq. 5 lacks the class sizes; eq. 10 and 13 are garbled. Under full sampling the variance is that "
-            "of one row's cost over the number of rows. "
-            "Figure 3's caption prints 1,000 for 10,000 rows.",
+            "Eq. 5 lacks the class sizes; eq. 10 and 13 are garbled. Under full sampling the variance is "
+            "that of one row's cost over the number of rows. Figure 3's caption prints 1,000 for 10,000 "
+            "rows.",
             "Score laws are not extrapolated beyond the observed scores (section 7): no row could "
             "contradict the tail of the law chosen. A normal law and Student's t with 10 degrees of "
             "freedom and the same variance are 0.009 nats a row apart, too little for 100 rows to "

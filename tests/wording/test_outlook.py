@@ -84,5 +84,5 @@ def test_a_warning_names_what_it_compared_not_a_range_that_contains_it() -> None
     )
     assert words.title(change, outlook) == "outlook AUROC 0.76, 0.78 or more in the reference"
     assert words.headline(change, outlook) == (
-        "Outlook from the scores: AUROC 0.76, 0.78 or more in the reference; its labels are not due yet"
+        "Outlook from the scores: AUROC 0.76, 0.78 or more in the reference; the labels are not due yet"
     )

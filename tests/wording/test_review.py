@@ -55,7 +55,7 @@ def test_a_better_model_has_its_numbers_and_since_when() -> None:
         "and +0.0031 to +0.0163 in the next 13 (95 %).",
         WHOLE,
     ]
-    assert "Also shown: the challenger is better by TPR at FPR 0.1 (+0.0300; +0.0100 to +0.0500)." in summary(
+    assert "Also: the challenger is better by TPR at FPR 0.1 (+0.0300; +0.0100 to +0.0500)." in summary(
         decided(Decision.CHALLENGER, better, RATE)
     )
     assert ", more than 0.002 from 0." in lines(review(decision=Decision.CHALLENGER))

@@ -124,7 +124,7 @@ def test_what_the_scores_foretold_is_not_known_where_the_reference_has_few_rows(
         "shift/outside_share": 0.031,
     }
     assert foretold(metrics) == (
-        "How much of this the scores showed is not known: between -0.093 and +0.026 (of its scores 42 % "
+        "How much of this the scores showed is not known: between -0.093 and +0.026 (of its scores, 42 % "
         "lie where the reference has few rows and 3.1 % lie beyond the reference's range)."
     )
     assert foretold(metrics | {"shift/thin_share": 0.0, "shift/outside_share": 0.0}).endswith("and +0.026.")

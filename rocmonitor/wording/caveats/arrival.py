@@ -18,7 +18,7 @@ def _awaited(
     labelled_auc: float | None,
 ) -> str:
     said = f"{percent(labelled_share, 2)} of the rows have a label, {days(label_age_days)} days after the "
-    said += f"window: the AUROC of all is estimated to be {area(auc)}"
+    said += f"window: the AUROC of all rows is estimated at {area(auc)}"
     if low is not None and high is not None and confidence_level is not None:
         said += f" ({percent(confidence_level)} interval of its value with all labels: {span(low, high)})"
     if labelled_auc is not None:
@@ -37,14 +37,14 @@ def _otherwise(
     pace = "sooner" if labelled_share > highest else "later"
     said = (
         f"labels come {pace} than in the reference: {percent(labelled_share, 2)} of the rows have one "
-        f"{days(label_age_days)} days after the window, and {percent(lowest, 2)} to {percent(highest, 2)} in "
-        "its windows at that age"
+        f"{days(label_age_days)} days after the window; in the reference {percent(lowest, 2)} to "
+        f"{percent(highest, 2)} had one at that age"
     )
     if read_at_days is not None:
         return f"{said}; compared with its windows {days(read_at_days)} days after their end, at like shares"
     return (
-        f"{said}; too much is open without the others: wait for the labels, or choose a reference in which "
-        "they came as they do now"
+        f"{said}; too much is open without the missing ones: wait for the labels, or choose a reference in "
+        "which they came as they do now"
     )
 
 
@@ -67,8 +67,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "labelled-before-scored": (
         "{count:,} of {rows:,} rows {have} a {column} before their own time (a plain date is its midnight): "
-        "their labels count as known from the start; see that the column holds when the label became known, "
-        "in the zone of its source"
+        "their labels count as known from the start; make sure that the column holds when the label became "
+        "known, in the zone of its source"
     ),
     "instants-without-label": (
         "{count:,} of {rows:,} rows {have} a {column} and no label; they count as unlabelled"
@@ -83,12 +83,12 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "too-few-labels": _too_few,
     "labelled-shares-differ": (
         "{labelled_share:.0%} of the rows have a label, {reference_share:.0%} in the reference: where labels "
-        "come first to some scores, the two AUROCs are not alike; name when labels became known in "
+        "come first to some scores, the two AUROCs are not comparable; name when labels became known in "
         "columns.labelled_at, or judge later (window.label_delay)"
     ),
     "reference-labels-open": (
         "{windows} of {n_windows} reference windows are so young that labels may still come "
-        "(window.revise_for): the reference is computed anew until that time is over"
+        "(window.revise_for): the reference is computed again until that time is over"
     ),
     "rule-needs-all-labels": (
         "{labelled_share:.0%} of the rows have a label, and this rule needs all that will come"

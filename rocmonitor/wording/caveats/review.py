@@ -22,7 +22,7 @@ def _scales_differ(*, challenger_scores: Sequence[float], champion_scores: Seque
 
 
 def _other_versions(*, count: int, compared: bool) -> str:
-    done = "compared all the same; their scores may come from those versions" if compared else "left out"
+    done = "compared anyway; their scores may come from those versions" if compared else "left out"
     return f"{_windows(count)} known to have been judged with other versions, and {done}"
 
 

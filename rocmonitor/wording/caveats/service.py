@@ -32,7 +32,9 @@ def _outbox(*, destination: str, waiting: int, since: str, error: str | None) ->
 
 
 def _hung(*, work: str, since: str, minutes: float) -> str:
-    return f"{work}: at work since {since}, and no step for {count(minutes, 'minute')}; restart the service"
+    return (
+        f"{work}: working since {since}, without progress for {count(minutes, 'minute')}; restart the service"
+    )
 
 
 _READER = (

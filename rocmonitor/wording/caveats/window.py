@@ -26,7 +26,7 @@ def _text_scores(*, monitor: str, source: str, count: int, rows: int, examples: 
     key = f"set sources.{source}.decimal to ',' (of files), or " if comma else ""
     return (
         f"{count:,} of {rows:,} rows {are(count)} set aside: the score is not a finite "
-        f"number, and some are text that is none (such as {', '.join(examples)}); "
+        f"number, and some are text (such as {', '.join(examples)}); "
         f"{key}convert the column in monitors.{monitor}.query"
     )
 
@@ -42,7 +42,7 @@ def _unreadable_cells(
 ) -> str:
     where = f", {in_file[0]:,} of {in_file[1]:,} in {file}," if file else ""
     return (
-        f"{counted(count, 'cell')} of the column {column} {are(count)} no {kind} (such as "
+        f"{counted(count, 'cell')} of the column {column} cannot be read as {kind} (such as "
         f"{', '.join(examples)}){where} and {'counts' if count == 1 else 'count'} as "
         "missing; rows without a time are in no window"
     )
@@ -70,7 +70,7 @@ def _too_coarse(*, error: float, max_error: float, grid: str) -> str:
 
 def _rows_from_store(*, count: int, period: str, source: str, why: str | None) -> str:
     windows = "the window" if count == 1 else f"{count:,} windows"
-    reason = "has no rows of it any more" if count == 1 else "has no rows of them any more"
+    reason = "no longer has its rows" if count == 1 else "no longer has their rows"
     return (
         f"{windows} ({period}) as counted in the store when the rows were last read: source {source} "
         f"{reason if why is None else f'cannot be asked: {one_line(why, 300)}'}"
@@ -80,8 +80,8 @@ def _rows_from_store(*, count: int, period: str, source: str, why: str | None) -
 SENTENCES: dict[str, str | Callable[..., str]] = {
     # The clock, from rocmonitor.service.timekeeping
     "clock-set-forward": (
-        "the clock was set {ahead} forward; windows that end after {until} wait until it has gone on so for "
-        "an hour"
+        "the clock was set {ahead} forward; windows that end after {until} wait until it has stayed "
+        "so for an hour"
     ),
     "clock-ahead-of-store": (
         "the clock of this machine is {ahead} ahead of the clock of the store's database; windows that end "
