@@ -13,7 +13,7 @@ EXTRAS := [postgres,mysql,dask,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean
-.PHONY: format lock picture test-lowest test-warehouses audit torture fuzz release test-images test-orchestrators nightly
+.PHONY: format lock picture test-lowest test-warehouses audit torture fuzz release test-images test-orchestrators
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,10 +97,8 @@ test-orchestrators: $(READY) ## See Airflow and Dagster run the recipes of the d
 	    --requirement "requirements/$${each#apache-}.txt" || exit 1; done
 	ROCMONITOR_TEST_ORCHESTRATORS=$(abspath $(ORCHESTRATORS)) $(PYTEST) tests/test_orchestrators.py
 
-test-images: $(READY) ## Build the image over Debian with buildah, as root, and run compose's services in it (ten minutes)
+test-images: $(READY) ## Build the image over Debian with buildah, as root, and run compose's services in it (two minutes)
 	.ci/images $(BIN)
-
-nightly: test-images release ## Run what takes too long for each change: images, a release
 
 test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" -k "not spark" \

@@ -339,10 +339,16 @@ class Query:
         return self._cut(name)
 
     def _cut(self, name: str) -> ColumnElement[Any]:
-        """Return a column whose texts are cut one character after the longest: files are compressed."""
-        if self.backend in ("duckdb", "spark") and self.is_text(name):
-            return func.substr(column(name), literal_column("1"), literal_column(str(LONGEST_TEXT + 1)))
-        return column(name)
+        """Return a column whose texts and bytes are cut one after the longest: files are compressed."""
+        if self.backend not in ("duckdb", "spark"):
+            return column(name)
+        first: ColumnElement[int] = literal_column("1")
+        last: ColumnElement[int] = literal_column(str(LONGEST_TEXT + 1))
+        kind = str(self.types[name]).lower()
+        if kind == "blob":  # of DuckDB, whose `substr` takes texts only
+            return func.array_slice(column(name), first, last)
+        cut = self.is_text(name) or kind == "binary"
+        return func.substr(column(name), first, last) if cut else column(name)
 
     def exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return what to group by so that texts are equal only when each character is, as in Python."""

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 import pyarrow as pa
 import pytest
+from costing import cost
 from pyarrow import parquet
 from scored import LOOSE, MESSY, MODES, NOON, WEEK, both, fill, monitor, opened, pull, same
 
@@ -148,20 +149,25 @@ def test_endings_in_capitals(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["loan_id", "region"])
-def test_texts_that_a_small_file_makes_large_are_refused_before_they_fill_the_memory(
-    tmp_path: Path, column: str
+@pytest.mark.parametrize("value", ["x" * 40_000, b"x" * 40_000], ids=["text", "bytes"])
+def test_what_a_small_file_makes_large_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, column: str, value: str | bytes
 ) -> None:
     """2 GB of ids in a file of some kilobytes."""
     rows = 50_000
     columns = {name: pa.array([value]).take(pa.array([0] * rows)) for name, value in line(1, NOON).items()}
-    long = pa.array(["x" * 40_000]).dictionary_encode()
+    long = pa.array([value]).dictionary_encode()
     columns[column] = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), long.dictionary)
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet", compression="zstd")
     assert (tmp_path / "a.parquet").stat().st_size < 500_000
     before = pa.total_allocated_bytes()
-    with pytest.raises(ConfigError, match="has a text of more than 1,000 characters; name another column"):
-        counted(f"files://{tmp_path}")
-    assert pa.total_allocated_bytes() - before < 100e6
+
+    def refused() -> None:
+        with pytest.raises(ConfigError, match="more than 1,000 characters; name another column"):
+            counted(f"files://{tmp_path}")
+
+    assert cost(refused) < 100  # a thousand where all of it is read
+    assert pa.total_allocated_bytes() - before < 20e6
 
 
 @pytest.mark.parametrize("column", ["loan_id", "region", "defaulted"])
