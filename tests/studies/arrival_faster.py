@@ -12,7 +12,9 @@ among those judged. `found` is the share of all windows below a one-sided 95 % f
 a decline. Each is given as it was before (windows with a share of labels more than 10 points outside that of
 reference windows at that age were refused, the others read at it, and sampling and labels added as if
 independent), and as it is now. `alone` is the share of windows whose labelled rows alone are below the
-forecast of full labels, which allows for no history of labels. Brackets: Monte Carlo standard errors.
+forecast of full labels, which allows for no history of labels. The last two columns give both the limit that
+5 % of the windows of the same pace without a decline fall below: what each then finds of a decline. Brackets:
+Monte Carlo standard errors.
 """
 
 from __future__ import annotations
@@ -73,6 +75,8 @@ FIELDS = (
     "found now",
     "alone",
 )
+AT_FIVE = ("found now, 5 %", "alone, 5 %")
+"""The columns at equal false alarms, from the distances to the limit behind `FIELDS`."""
 
 
 class Window(NamedTuple):
@@ -142,7 +146,9 @@ def interval_before(found: PartlyLabelledAuc, errors: LabelErrors) -> tuple[floa
 
 
 def judged(window: Window, design: Design, past: Reference) -> Floats:
-    """Return what `FIELDS` names of one window; NaN where it is not judged."""
+    """Return what `FIELDS` names of one window, NaN where it is not judged, and how far the estimate and the
+    labelled rows alone are above their limits.
+    """
     as_if, age = design.as_if, timedelta(days=design.judged_at)
     final, known = auc(window.y, window.s).auc, window.at(0, as_if)
     waiting = ScoreCounts.of(window.s[window.age > as_if])
@@ -154,19 +160,19 @@ def judged(window: Window, design: Design, past: Reference) -> Floats:
     assert now.errors is not None
     old, errors, refused = as_before(known, waiting, labels.at(age))
     then = Estimate(found=old, age=age, reading=labels.at(age), errors=errors)
-    values = []
+    values, above = [], math.inf
     for each, no, ends in (
         (then, refused, interval_before(old, errors)),
         (now, bool(now.lacks), now.errors.ci(now.found)),
     ):
         assert each.errors is not None
         low, high, _ = each.errors.final_interval(each.found)
-        below = not no and each.found.auc < lowest(each, past)
+        above = math.inf if no else each.found.auc - lowest(each, past)
         held = [np.nan, np.nan] if no else [low <= final <= high, ends[0] <= window.truth <= ends[1]]
-        values.append([no, *held, below])
-    alone = not full.interval(cells, (known.n_pos, known.n_neg)).contains(auc(known).auc)
+        values.append([no, *held, above < 0])
+    alone = auc(known).auc - full.interval(cells, (known.n_pos, known.n_neg)).low
     pairs = np.array(values, dtype=np.float64).T.ravel()
-    return np.concatenate([[now.found.labelled_share], pairs, [alone]])
+    return np.concatenate([[now.found.labelled_share], pairs, [alone < 0, above, alone]])
 
 
 _FITS: dict[int, tuple[Reading, ForecastFit, float]] = {}
@@ -186,7 +192,7 @@ def lowest(found: Estimate, past: Reference) -> float:
 
 
 def one(rng: np.random.Generator) -> Floats:
-    """(designs, windows, fields): a reference, and windows after it."""
+    """(designs, windows, fields and distances): a reference, and windows after it."""
     _FITS.clear()
     past = reference([drawn(rng) for _ in range(WINDOWS)])
     return np.stack(
@@ -195,7 +201,7 @@ def one(rng: np.random.Generator) -> Floats:
 
 
 def line(name: str, found: Floats) -> list[str]:
-    """Return a line of the table, of results (references, windows, fields)."""
+    """Return a line of the table but for `AT_FIVE`, of results (references, windows, fields, distances)."""
     cells = [name, f"{np.mean(found[..., 0]):.2f}"]
     for at in range(1, len(FIELDS)):
         each = [of[np.isfinite(of)].mean() for of in found[..., at] if np.isfinite(of).any()]
@@ -205,6 +211,16 @@ def line(name: str, found: Floats) -> list[str]:
             continue
         error = np.std(each, ddof=1) / len(each) ** 0.5
         cells.append(f"{100 * seen.mean():.1f} ({100 * error:.1f})")
+    return cells
+
+
+def at_five(quiet: Floats, declined: Floats) -> list[str]:
+    """Return `AT_FIVE` of a pace with a decline, by its windows without one."""
+    cells = []
+    for at in (-2, -1):
+        limit = np.quantile(quiet[..., at], 0.05, method="inverted_cdf")
+        each = (declined[..., at] < limit).mean(axis=1)
+        cells.append(f"{100 * each.mean():.1f} ({100 * np.std(each, ddof=1) / len(each) ** 0.5:.1f})")
     return cells
 
 
@@ -220,8 +236,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             what="references",
         )
     )
-    rows = [line(name, found[:, at]) for at, name in enumerate(DESIGNS)]
-    table(["labels come", *FIELDS], rows)
+    rows = []
+    for at, (name, design) in enumerate(DESIGNS.items()):
+        equal = at_five(found[:, at - len(PACES)], found[:, at]) if design.loss else ["", ""]
+        rows.append([*line(name, found[:, at]), *equal])
+    table(["labels come", *FIELDS, *AT_FIVE], rows)
     say(f"\n{chosen.replications} references of {WINDOWS} windows, {LATER} later ones each; in per cent.")
 
 
