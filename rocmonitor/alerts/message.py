@@ -225,7 +225,7 @@ def since_line(transition: Transition, zone: ZoneInfo) -> Line:
 def next_step(kind: Kind, monitor: str, context: Context, *parts: str) -> Line:
     """Return whose it is, with the command that takes an alarm on, or shows the rest."""
     if not context.configured:
-        return Line("", f"{monitor} is configured no longer ({event(*parts)})")
+        return Line("", f"{monitor} is no longer configured ({event(*parts)})")
     if kind == "alarm":
         return looking(f"rocmonitor acknowledge {monitor}", context, *parts, label="Take it on")
     return looking(f"rocmonitor history {monitor}", context, *parts)

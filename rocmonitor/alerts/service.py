@@ -188,7 +188,7 @@ def _one_service(url: str) -> Apprise:
         )
     if not check_url:
         raise AlertError(
-            f"the channel's URL is none that Apprise understands{_why_not(url, str(log))}",
+            f"the channel's URL is not one that Apprise understands{_why_not(url, str(log))}",
             transient=False,
         )
     service = services[0]

@@ -67,7 +67,7 @@ def acknowledge(path: Path, monitor: str, by: str | None, note: str) -> int:
     monitor_named(config, monitor)
     with store.open_store(config.store_url) as opened:
         attending.acknowledge(opened, monitor, by=_name(by), note=note, now=datetime.now(UTC))
-    echo(f"{monitor}: {_name(by)} takes care of it")
+    echo(f"{monitor}: {_name(by)} is taking care of it")
     return OK
 
 
@@ -76,7 +76,7 @@ def _stop(monitor: Monitor, now: datetime, length: str | None, until: str | None
         stop = wall_time(until, monitor, "--until").astimezone(UTC)
         if stop <= now:
             raise ConfigError(
-                f"--until {until} is over; give a time to come, or --end to send messages again"
+                f"--until {until} has passed; give a future time, or --end to send messages again"
             )
         return stop
     from rocmonitor.service.attending import after

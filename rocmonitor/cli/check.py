@@ -34,7 +34,7 @@ def check(path: Path, explain: bool, output: Path | None) -> int:
         write(output, page(found.watched, made=now))
     if is_interactive(sys.stderr):
         echo(
-            f"\n{len(found.problems)} to mend in {path}, then check again"
+            f"\n{len(found.problems)} to fix in {path}, then check again"
             if found.problems
             else "\nMore: rocmonitor check --explain"
             "\nNext: rocmonitor run --dry-run   judges what is due; keeps and sends nothing",

@@ -243,7 +243,7 @@ def _told(problem: Any) -> str:
     if kind == "extra_forbidden" or kind == "unexpected_keyword_argument":
         return f"{path}: {spelling.unknown_key(problem['loc'])}"
     if kind in ("missing", "missing_argument", "missing_keyword_only_argument"):
-        return f"{path}: required, and not there"
+        return f"{path}: required, but missing"
     if kind == "union_tag_invalid":
         return (
             f"{path}.kind: must be one of {problem['ctx']['expected_tags']}; "

@@ -245,5 +245,5 @@ def _headline(metrics: Mapping[str, float]) -> str:
         )
     if "forecast/margin" in metrics:
         where = "inside" if metrics["forecast/margin"] >= 0 else "outside"
-        parts.append(f"{where} forecast {metrics['forecast/low']:.4f} to {metrics['forecast/high']:.4f}")
+        parts.append(f"{where} normal range {metrics['forecast/low']:.4f} to {metrics['forecast/high']:.4f}")
     return "; ".join(parts) or "one model, no forecast"

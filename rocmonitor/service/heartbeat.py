@@ -84,7 +84,7 @@ def beating(service: Service) -> Iterator[None]:
                         since, was_healthy = 0.0, health.healthy
                         report(service.runtime.config, health)
                 except Exception:  # silence is noticed, but the next one may pass
-                    log.exception("the heartbeat failed in a way that is not foreseen")
+                    log.exception("the heartbeat failed unexpectedly")
 
     thread = threading.Thread(target=work, name="heartbeat", daemon=True)
     thread.start()

@@ -269,7 +269,7 @@ def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) ->
         runtime.failures.pop(monitor.name, None)
         following = next_tick(monitor, runtime.clock())
         when = f"{following.astimezone(monitor.timezone):%Y-%m-%d %H:%M %Z}"
-        log.info("%s: next tick at %s", monitor.name, when, extra=said)
+        log.info("%s: next check at %s", monitor.name, when, extra=said)
     save_last(runtime, tick, started_at=started_at, seconds=seconds, next_due=following)
 
 

@@ -190,7 +190,7 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
         case "file":
             return SourceError(
                 f"{origin.where_key}: a file cannot be read: {line}; if it is still being written, it is "
-                "read at the next run; else mend it or take it away"
+                "read at the next run; else fix it or move it away"
             )
         case "full":
             return SourceError(f"{origin.key}: DuckDB has no room for its work: {line}; {_ROOM}")

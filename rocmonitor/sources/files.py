@@ -195,9 +195,7 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
         )
     said = " ".join(str(each.message) for each in caught)
     if "does not match length of data" in said:
-        raise InputError(
-            f"{path}: its lines have more columns than its first line names; mend the first line"
-        )
+        raise InputError(f"{path}: its lines have more columns than its first line names; fix the first line")
     odd = _ODD_LINE.findall(said)
     more = "" if len(odd) <= _MOST_SHOWN else f" and {len(odd) - _MOST_SHOWN:,} other lines"
     read_as += [f"{'; '.join(odd[:_MOST_SHOWN])}{more}: left out"] if odd else []

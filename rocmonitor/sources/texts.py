@@ -271,7 +271,7 @@ def _unnamed(name: str, origin: Origin) -> SourceError:
     return SourceError(
         f"{origin.where_key}: a file cannot be read: the first line of {name} does not name its columns, "
         "or its lines do not have the same number of them; if it is still being written, it is read at "
-        f"the next run; else mend it or take it away (its keys are {origin.key}.delimiter and encoding)"
+        f"the next run; else fix it or move it away (its keys are {origin.key}.delimiter and encoding)"
     )
 
 
@@ -466,7 +466,7 @@ def _require_lines(
                 raise SourceError(
                     f"{origin.where_key}: a file cannot be read: a quote that begins in line {line} of "
                     f"{name} does not end before the file; if it is still being written, it is read at the "
-                    "next run; else mend it or take it away"
+                    "next run; else fix it or move it away"
                 )
         if odd and not survey.lines:
             raise _unnamed(name, origin)

@@ -80,11 +80,11 @@ def of_series(
     return (
         f"**{line(monitor)}, {line(segment) or 'all rows'}**: {count(len(windows), 'window')}, "
         f"{span} ({zone}). Last window: {latest}.\n\n"
-        "The group `AUROC` comes first: the AUROC and its interval, its forecast and the distance to it, "
-        "positives, and the share of labels that have come. "
-        "Each metric has one point per window, of its newest revision. Step 1 is the first window; with the "
-        "x axis set to time, a point stands at the end of its window. `figures/auc_over_time.png` has the "
-        "intervals. When late labels change a window that is drawn already, a new run takes this one's place."
+        "The group `AUROC` comes first: the AUROC and its interval, its normal range and the distance to its "
+        "limit, positives, and the share of labels that have come. Each metric has one point per window, of "
+        "its newest revision. Step 1 is the first window; with the x axis set to time, a point stands at the end "
+        "of its window. `figures/auc_over_time.png` has the intervals. When late labels change a window that "
+        "is drawn already, a new run takes this one's place."
     )
 
 
@@ -232,8 +232,8 @@ def of_experiment(
         parts.append(_table(points[-_LAST:], outcomes, zone))
     parts.append(
         "A degraded window says so in its name and its tag `rocmonitor.outcome`. The run *AUROC over time* "
-        "has one point per window for the lines; a window run has the verdicts, the ROC figure and the "
-        "tables of one window and revision; a review run compares champion and challenger on the same rows. "
+        "has one point per window for the lines; a window run has the verdicts, the page and the tables of "
+        "one window and revision; a review run compares champion and challenger on the same rows. "
         "Runs that late labels have replaced are marked superseded. rocmonitor writes this text until "
         "somebody edits it."
     )

@@ -313,7 +313,7 @@ class Tracking:
             raise TrackingError(
                 f"MLflow at {access.without_secrets(self.uri)}: experiment {name} was deleted; bring it back "
                 f"with `mlflow experiments restore --experiment-id {found.experiment_id}`, or remove it "
-                f"for good with `mlflow gc --experiment-ids {found.experiment_id}`, and it is made anew",
+                f"for good with `mlflow gc --experiment-ids {found.experiment_id}`, and it is made again",
                 transient=False,
             )
         if note.NOTE not in found.tags:

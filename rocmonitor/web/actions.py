@@ -64,7 +64,9 @@ def act(site: Site, name: str, what: str, permit: Permit) -> None:
         raise RefusedError(404, f"There is no monitor {name!r}.")
     by = permit(name)
     if by is None:
-        raise RefusedError(403, f"You may not change the experiment of {name} in MLflow, so not this either.")
+        raise RefusedError(
+            403, f"You may not change the experiment of {name} in MLflow, so you may not do this."
+        )
     said = {key: request.form.get(key, "") for key in ("by", "note", "for")}
     by = by or said["by"].strip()
     if not by:

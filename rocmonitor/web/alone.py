@@ -134,5 +134,5 @@ def _refusal(error: HTTPException) -> Response:
 
 
 def _unforeseen(_: Exception) -> Response:
-    log.exception("a page failed in a way that is not foreseen")
+    log.exception("a page failed unexpectedly")
     return problem("This page failed", wording.UNFORESEEN, 500)

@@ -141,7 +141,7 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
             "kind: spark, remote: a",
             "warehouse.remote: unknown key: did you mean rem",
         ),
-        ("url_env: W", "kind: files, url_env: W", "sources.warehouse.path: required, and not there"),
+        ("url_env: W", "kind: files, url_env: W", "sources.warehouse.path: required, but missing"),
         ("url_env: W", "kind: files, pth: W", "sources.warehouse.pth: unknown key: did you mean path?"),
         (
             "url_env: WAREHOUSE_URL",
@@ -268,7 +268,7 @@ def test_a_review_takes_the_operating_points_unless_it_has_its_own(load):
         ("{schedule: daily}", "review.schedule: is not a crontab line"),
         ("{start: soon}", "review.start: must be a date or time"),
         ("{money: {unit: EUR}}", "review.money: must be a list"),
-        ("{money: [{unit: EUR}]}", "review.money.0.false_positive: required, and not there"),
+        ("{money: [{unit: EUR}]}", "review.money.0.false_positive: required, but missing"),
         (
             "{money: [{false_positive: true, false_negative: 1, prevalence: 0.1}]}",
             "review.money.0: false_positive must not be true or false",
@@ -331,7 +331,7 @@ def test_a_forecast_may_look_for_a_loss_only_and_weigh_recent_windows_more(load)
 
 def test_rules_that_are_wrong_are_not_said_to_be_missing(load):
     assert told(load, FULL.replace(RULES, "    rules: [{kind: floor}]\n")) == [
-        "monitors.credit-default.rules.0.value: required, and not there"
+        "monitors.credit-default.rules.0.value: required, but missing"
     ]
     assert told(load, FULL.replace(RULES, "    rules: []\n")) == [
         "monitors.credit-default.rules: needs at least one rule"
@@ -742,7 +742,7 @@ BUDGET = "alarm_budget: {{false_alarms_per_year: 4, groups: {{cards: {{{group}}}
             "false_alarms_per_year: 0, monitors: [credit-default]",
             r"groups.cards.false_alarms_per_year: .*; it is 0",
         ),
-        ("false_alarms_per_year: 1", r"alarm_budget.groups.cards.monitors: required, and not there"),
+        ("false_alarms_per_year: 1", r"alarm_budget.groups.cards.monitors: required, but missing"),
     ],
 )
 def test_a_wrong_group_of_a_budget_is_named(tmp_path, group, message):

@@ -35,8 +35,8 @@ def test_windows_are_read_as_they_are_written(here: World, window, every, joinin
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"window": "{label_delay: 2d}"}, "window.every: required, and not there"),
-        ({"window": "{every: null}"}, "window.every: required, and not there"),
+        ({"window": "{label_delay: 2d}"}, "window.every: required, but missing"),
+        ({"window": "{every: null}"}, "window.every: required, but missing"),
         ({"window": "{rows: true}"}, "window.rows: must be a whole number such as 5000 rows"),
         ({"window": "{rows: 0}"}, "window.rows: Input should be greater than or equal to 1"),
         ({"window": "{rows: many}"}, "window.rows: Input should be a valid integer"),

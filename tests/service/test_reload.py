@@ -161,13 +161,13 @@ def test_sighup_reads_the_configuration_and_a_wrong_one_leaves_the_service_alone
     port = free_port()
     edit(here, "", "", f"listen: 127.0.0.1:{port}\n")
     with serving(here) as process:
-        wait_for(process, "credit: next tick at")
+        wait_for(process, "credit: next check at")
         with urlopen(f"http://127.0.0.1:{port}/health", timeout=30) as answer:
             assert answer.status == 200
         edit(here, "name: credit,", "name: other-name,")
         process.send_signal(signal.SIGHUP)
         wait_for(process, "the configuration was read again: changed credit")
-        wait_for(process, "credit: next tick at")
+        wait_for(process, "credit: next check at")
         edit(here, "every: 7d", "every: often")
         process.send_signal(signal.SIGHUP)
         wait_for(process, "the configuration was not read again, the one in use stays: .*window.every")

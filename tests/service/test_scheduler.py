@@ -127,7 +127,7 @@ def test_a_tick_says_when_the_next_one_is(here, caplog):
     caplog.set_level(logging.INFO, "rocmonitor")
     with at_work(here, Clock(datetime(2026, 5, 30, 12, tzinfo=UTC)), "{n_resamples: 99}") as (runtime, made):
         scheduler._tick(made, runtime, runtime.config.monitors["credit"])
-    assert "credit: next tick at 2026-05-31 06:00 UTC" in caplog.text
+    assert "credit: next check at 2026-05-31 06:00 UTC" in caplog.text
 
 
 def test_the_end_of_a_tick_is_recorded_and_logged_with_its_duration(here, caplog):

@@ -54,7 +54,7 @@ def press(reader: FlaskClient, what: str, headers: dict[str, str] = HERE, **form
 
 
 def test_somebody_takes_care(own: Site, reader: FlaskClient) -> None:
-    assert "I take care of it" in reader.get("/monitors/credit").text
+    assert "I'll take care of it" in reader.get("/monitors/credit").text
     answer = press(reader, "acknowledge", note=f"looking {HOSTILE}")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/monitors/credit")
     found = said(own)

@@ -121,7 +121,7 @@ class TestOverview:
         text = text_of(page)
         assert "MLflow at http://127.0.0.1:9: refused" in text
         assert "the query gives no column 'missing'" in text
-        assert page.index("fails at") < page.index("<table")
+        assert page.index("failing at") < page.index("<table")
 
     def test_without_a_sign_of_a_drift_it_says_what_was_looked_at(self, client: FlaskClient) -> None:
         text = text_of(client.get("/").text)

@@ -341,7 +341,7 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
     ]
     seen.every = usual_length(monitor, windows, total)
     if now < references.complete_at(monitor):
-        lines.append("its labels are not all due yet; until then every run computes it anew")
+        lines.append("its labels are not all due yet; until then every run computes it again")
     if rows and not seen.unreadable:
         lines += unreadable(monitor, rows[-1].caveats)
     paired = seen.past_counts = list(zip(windows, counts, strict=True))

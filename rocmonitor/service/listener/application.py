@@ -94,5 +94,5 @@ def _refusal(error: HTTPException) -> Response:
 
 
 def _unforeseen(_: Exception) -> Response:
-    log.exception("a request failed in a way that is not foreseen")
+    log.exception("a request failed unexpectedly")
     return Response("failed; the log says why\n", 500, mimetype="text/plain")

@@ -99,7 +99,7 @@ def _process(service: Service) -> Iterator[Metric]:
     yield _one("rocmonitor_work_running", "Pieces of work in progress.", len(work))
     yield _one(
         "rocmonitor_work_hung",
-        "Pieces of work that do no step any more.",
+        "Pieces of work without progress.",
         sum(each.is_hung for each in work),
     )
     loaded = service.loaded_at.timestamp()
@@ -114,13 +114,13 @@ def _process(service: Service) -> Iterator[Metric]:
 
 
 def _ticks(monitors: Iterable[str], seen: Seen) -> Iterator[Metric]:
-    last = _gauge("rocmonitor_last_tick_timestamp_seconds", "When the last tick ended.")
-    due = _gauge("rocmonitor_next_tick_timestamp_seconds", "When the next tick is due.")
-    took = _gauge("rocmonitor_last_tick_duration_seconds", "How long the last tick took.")
-    failed = _gauge("rocmonitor_last_tick_failed", "Whether the last tick ended in an error.")
-    ticks = _counter("rocmonitor_ticks", "Ticks that ended.")
+    last = _gauge("rocmonitor_last_tick_timestamp_seconds", "When the last check ended.")
+    due = _gauge("rocmonitor_next_tick_timestamp_seconds", "When the next check is due.")
+    took = _gauge("rocmonitor_last_tick_duration_seconds", "How long the last check took.")
+    failed = _gauge("rocmonitor_last_tick_failed", "Whether the last check ended in an error.")
+    ticks = _counter("rocmonitor_ticks", "Checks that ended.")
     seconds = _counter("rocmonitor_tick_seconds", "Time spent in ticks.")
-    failures = _counter("rocmonitor_tick_failures", "Ticks that ended in an error.")
+    failures = _counter("rocmonitor_tick_failures", "Checks that ended in an error.")
     judged = _counter("rocmonitor_windows_judged", "Evaluations of windows, of all segments and revisions.")
     for name in monitors:
         tick = seen.ticks.get(name)
@@ -148,8 +148,8 @@ def _windows(monitors: Iterable[str], read: _Read) -> Iterator[Metric]:
         "auc": _gauge("rocmonitor_auroc", "The champion's AUROC in the newest window.", *labels),
         "low": _gauge("rocmonitor_auroc_lower", "Lower bound of its confidence interval.", *labels),
         "high": _gauge("rocmonitor_auroc_upper", "Upper bound of its confidence interval.", *labels),
-        "expected_low": _gauge("rocmonitor_auroc_expected_lower", "Lower bound of the forecast.", *labels),
-        "expected_high": _gauge("rocmonitor_auroc_expected_upper", "Upper bound of the forecast.", *labels),
+        "expected_low": _gauge("rocmonitor_auroc_expected_lower", "Lower end of the normal range.", *labels),
+        "expected_high": _gauge("rocmonitor_auroc_expected_upper", "Upper end of the normal range.", *labels),
         "labelled_share": _gauge("rocmonitor_labelled_ratio", "Labelled rows of the newest window.", *labels),
     }
     left_out = _gauge("rocmonitor_segments_left_out", f"Segments beyond the first {MOST_SEGMENTS}.")
@@ -183,7 +183,7 @@ def _alarms(monitors: Iterable[str], alarms: Mapping[tuple[str, str], int]) -> I
 def _outbox(seen: Seen, now: datetime) -> Iterator[Metric]:
     waiting = _gauge("rocmonitor_outbox_waiting", "Deliveries that have not arrived.", "destination")
     oldest = _gauge("rocmonitor_outbox_oldest_age_seconds", "Age of the oldest of them.", "destination")
-    refused = _gauge("rocmonitor_outbox_refused", "Those that somebody must mend.", "destination")
+    refused = _gauge("rocmonitor_outbox_refused", "Those that somebody must fix.", "destination")
     for destination, left in sorted(seen.undelivered.items()):
         of = [label(destination)]
         waiting.add_metric(of, left.waiting)

@@ -305,7 +305,7 @@ class _ReviewRun:
         """Report progress and renew the lease; raise if the process is stopping."""
         if self.runtime.stop.is_set():
             raise RocmonitorError(
-                f"the review of {self.monitor.name} was stopped: nothing was saved, the next starts afresh"
+                f"the review of {self.monitor.name} was stopped: nothing was saved, the next starts again"
             )
         self._beat()
         self.progress(text if isinstance(text, Step) else f"{self.monitor.name} review: {text}")

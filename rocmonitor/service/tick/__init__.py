@@ -138,7 +138,7 @@ def _close(state: TickState, tick: Tick) -> None:
 def _foreseen(error: Exception, monitor: Monitor) -> RocmonitorError:
     if isinstance(error, RocmonitorError):
         return error
-    log.error("monitor %s failed in a way that is not foreseen", monitor.name, exc_info=error)
+    log.error("monitor %s failed unexpectedly", monitor.name, exc_info=error)
     return RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
 
 

@@ -129,4 +129,4 @@ def save_last(
             next_due=next_due,
         )
     except StoreError as error:
-        log.warning("%s: the end of its tick was not recorded: %s", tick.monitor, error)
+        log.warning("%s: the end of its check was not recorded: %s", tick.monitor, error)

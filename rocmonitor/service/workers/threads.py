@@ -205,7 +205,7 @@ class Workers:
         if silence > limit:
             job.is_hung = True
             log.error(
-                "%s hangs: it has not moved for %s; it is given up and tried anew", name, _short(silence)
+                "%s hangs: it has not moved for %s; it is given up and tried again", name, _short(silence)
             )
         elif silence > WARN_AFTER and not job.warned:
             job.warned = True
