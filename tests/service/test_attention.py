@@ -87,7 +87,7 @@ def test_the_commands(here: World) -> None:
         (("mute", "credit", "--for", "2d", "--end"), "say how long"),
         (("mute", "credit", "--for", "soon"), "--for must be a whole number with s, m, h or d"),
         (("mute", "credit", "--for", "99999999999d"), "--for must be"),
-        (("mute", "credit", "--until", "2020-01-01"), "is over"),
+        (("mute", "credit", "--until", "2020-01-01"), "has passed"),
         (("mute", "credit", "--until", "tomorrow"), "--until must be a date or time"),
         (("mute", "nobody", "--for", "2d"), "no monitor 'nobody'"),
         (
