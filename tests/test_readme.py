@@ -49,6 +49,7 @@ def test_the_readme_is_short():
     assert README.read_text(encoding="utf-8").count("\n") < LONGEST_README
 
 
+@pytest.mark.slow
 @with_block("python", but=["orchestrators"])  # needs Airflow and Dagster: compiled in test_deploy.py
 def test_its_python_runs(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -116,6 +117,7 @@ def judges_four_weeks_of_june(folder: Path, text_of: str, rocmonitor: Rocmonitor
     assert not (folder / "alarms.log").exists()
 
 
+@pytest.mark.slow
 def test_its_own_table_in_five_minutes(tmp_path, monkeypatch, rocmonitor: Rocmonitor):
     engine = create_engine(f"sqlite:///{tmp_path}/warehouse.db")
     rows = [{**row, "scored_at": str(row["scored_at"])} for row in scored(14_000)]

@@ -14,6 +14,7 @@ def test_a_channel_can_be_tried(here, rocmonitor):
     assert here.alarms.startswith("TEST of channel log")
 
 
+@pytest.mark.slow
 def test_a_channel_that_took_a_test_gets_what_waited_for_it(here, http_sink, rocmonitor):
     here.score(22, shift=0.2)
     here.configure(channels=f"{{log: {{url: '{http_sink.url}'}}}}", window=until("2026-06-15"))

@@ -7,6 +7,7 @@ import pytest
 from scenario import until
 
 
+@pytest.mark.slow
 def test_check_explains_and_changes_nothing(here, rocmonitor):
     before = sorted(path.name for path in here.folder.iterdir())
     told = rocmonitor("check", "--explain").stdout
@@ -29,6 +30,7 @@ def test_a_column_that_is_missing_is_told_with_those_that_are_there(here, rocmon
     assert "region" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "code", "says"),
     [
@@ -57,6 +59,7 @@ def test_check_tells_of_a_reference_without_rows(here, rocmonitor):
     assert "0 rows, none labelled" in rocmonitor("check", "--explain", code=4).stdout
 
 
+@pytest.mark.slow
 def test_check_does_not_make_mlflow(here, rocmonitor):
     (here.folder / "mlflow.db").unlink()
     here.configure(window=until("2026-06-08"), model="{name: credit, champion: champion}")
@@ -64,6 +67,7 @@ def test_check_does_not_make_mlflow(here, rocmonitor):
     assert not (here.folder / "mlflow.db").exists()
 
 
+@pytest.mark.slow
 def test_check_says_what_the_level_of_a_lasting_change_means(here, rocmonitor):
     here.configure(window=until("2026-06-08"), rules="[{kind: lasting}, {kind: forecast}]")
     told = rocmonitor("check", "--explain").stdout
@@ -80,6 +84,7 @@ def test_a_reference_of_two_windows_cannot_serve_a_lasting_change(here, rocmonit
     assert "needs 3 with both classes; the reference has 2: choose a longer period" in told
 
 
+@pytest.mark.slow
 def test_check_answers_three_questions_and_no_more(here, rocmonitor):
     told = rocmonitor("check").stdout.splitlines()
     topics = [line.split("  ")[1].strip() for line in told if line.startswith("  ") and line[2] != " "]
@@ -96,6 +101,7 @@ def test_check_answers_three_questions_and_no_more(here, rocmonitor):
     assert all(line in whole for line in told)
 
 
+@pytest.mark.slow
 def test_a_drop_that_one_window_shows_is_not_said_to_show_again(here, rocmonitor):
     """4,000 rows a window show less than 0.05 at once, 400 rows mostly; 400 rows by a wide rule do not."""
     said = " ".join(rocmonitor("check").stdout.split())
@@ -154,6 +160,7 @@ def test_rules_that_see_no_less_than_a_collapse_are_a_warning(here, rocmonitor):
     assert "WARNING: only a collapse of the model would show in one window: take longer windows" in told
 
 
+@pytest.mark.slow
 def test_alarms_more_than_once_a_month_are_a_warning(here, rocmonitor):
     here.configure(
         window="{every: 1d, label_delay: 2d, end: 2026-06-08}",
@@ -164,6 +171,7 @@ def test_alarms_more_than_once_a_month_are_a_warning(here, rocmonitor):
     assert "WARNING: more than one false alarm a month: set alarm_budget" in told
 
 
+@pytest.mark.slow
 def test_the_reference_is_drawn(here, rocmonitor):
     rocmonitor("check", "--output", "check.html")
     page = (here.folder / "check.html").read_text(encoding="utf-8")
@@ -177,6 +185,7 @@ def test_the_reference_is_drawn(here, rocmonitor):
     assert "have fewer than 200 positives" in (here.folder / "check.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_rule_that_finds_most_windows_degraded_is_a_warning(here, rocmonitor):
     here.configure(window=until("2026-06-08"), rules="[{kind: forecast}, {kind: floor, value: 0.95}]")
     told = " ".join(rocmonitor("check", code=4).stdout.split())

@@ -76,6 +76,7 @@ def test_importing_the_package_needs_neither_mlflow_nor_time():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["status", "history credit", "history credit --json"])
 def test_what_reads_the_store_needs_no_statistics(here, command, rocmonitor):
     """Half of the time of such a command would be the import of numpy and scipy."""

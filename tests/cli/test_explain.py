@@ -86,6 +86,7 @@ def test_the_label_and_the_score_explain_nothing(here, rocmonitor, role):
     assert "must name inputs or groups of cases" in said
 
 
+@pytest.mark.slow
 def test_a_change_of_the_mix_is_named(here, rocmonitor):
     """North ranks at random, and goes from a tenth of the rows to two thirds."""
     for number in range(20):
@@ -108,6 +109,7 @@ def test_without_a_usable_column_the_change_is_said(regions, rocmonitor):
     assert list(found["refused"]) == ["scored_at"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouped", ["database", "condensed"])
 def test_the_engine_counts_what_reading_the_rows_gives(here, rocmonitor, grouped):
     """Values, few numbers, bins of many numbers, and rows without a value."""

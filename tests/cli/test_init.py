@@ -102,6 +102,7 @@ def write(rows: pd.DataFrame, folder: Path, kind: str) -> list[str]:
     raise AssertionError(kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "parquet", "csv", "german"])
 def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, rocmonitor):
     rocmonitor("init", *write(table(), tmp_path, kind))
@@ -120,6 +121,7 @@ def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, 
     assert "PROBLEM" not in told
 
 
+@pytest.mark.slow
 def test_init_on_postgresql(tmp_path, rocmonitor, postgres_url, monkeypatch):
     engine = create_engine(postgres_url)
     table(weeks=40).to_sql("Loan Scores", engine, index=False)
@@ -141,6 +143,7 @@ def test_rows_too_few_for_a_window_are_joined(tmp_path, rocmonitor):
     assert (monitor.window.every, monitor.window.pool) == (timedelta(days=7), 5)
 
 
+@pytest.mark.slow
 def test_two_models_are_reviewed(tmp_path, rocmonitor):
     rows = table(weeks=40).rename(columns={"PD Score": "p_champion", "loan_id": "Fall-Nr"})
     noise = np.random.default_rng(2).normal(0, 0.05, len(rows))

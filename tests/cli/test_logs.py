@@ -65,6 +65,7 @@ def test_what_is_no_json_is_written_as_text() -> None:
     ].startswith("2026")
 
 
+@pytest.mark.slow
 def test_a_command_logs_as_asked(here, rocmonitor, monkeypatch) -> None:
     here.configure(window=until("2026-06-01"))
     quiet = rocmonitor("--log-format", "json", "run", "--dry-run").stderr

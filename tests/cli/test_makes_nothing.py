@@ -19,6 +19,7 @@ def files(folder: Path) -> dict[str, int]:
     return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*")}
 
 
+@pytest.mark.slow
 def test_a_command_that_changes_nothing_makes_nothing(here: World, rocmonitor: Rocmonitor) -> None:
     (here.folder / "mlflow.db").unlink()
     before = files(here.folder)
@@ -48,6 +49,7 @@ def test_an_alias_makes_no_database_of_mlflow(here: World, rocmonitor: Rocmonito
     assert files(here.folder) == before
 
 
+@pytest.mark.slow
 def test_the_page_makes_nothing_and_shows_what_is_made_later(here: World, rocmonitor: Rocmonitor) -> None:
     before = files(here.folder)
     client = create_app(Site(path=here.folder / "rocmonitor.yaml")).test_client()

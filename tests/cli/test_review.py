@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from scenario import until
 
 
+@pytest.mark.slow
 def test_a_review_is_printed_written_and_told(here, rocmonitor):
     done = rocmonitor("review", "credit", "--output", "report.html")
     assert "credit: champion 7 against challenger 8" in done.stdout
@@ -38,6 +40,7 @@ def test_a_review_that_cannot_be_is_refused_with_its_exit_code(here, closed_port
     assert not (here.folder / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_dry_review_tells_nobody_and_mlflow_that_is_down_is_told_later(here, closed_port, rocmonitor):
     here.configure(window=until("2026-06-08"), mlflow=f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}")
     rocmonitor("review", "credit", "--dry-run", "--json")

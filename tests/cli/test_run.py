@@ -10,6 +10,7 @@ import pytest
 from scenario import until
 
 
+@pytest.mark.slow
 def test_run_judges_delivers_and_prints_one_line_where_nobody_watches(here, rocmonitor):
     done = rocmonitor("run")
     [line] = done.stdout.splitlines()
@@ -48,6 +49,7 @@ def test_windows_that_wait_for_labels_are_one_line(here, rocmonitor):
     assert "credit: 3 windows wait for labels, the first is 2026-05-25 to 2026-06-01" in told
 
 
+@pytest.mark.slow
 def test_tables_are_in_the_json_when_asked_for(here, rocmonitor):
     [monitor] = json.loads(rocmonitor("run", "--json", "--tables").stdout)["monitors"]
     tables = monitor["evaluations"][0]["tables"]
@@ -58,6 +60,7 @@ def test_tables_are_in_the_json_when_asked_for(here, rocmonitor):
     assert json.loads(long)["evaluations"][0]["tables"] == tables
 
 
+@pytest.mark.slow
 def test_json_is_the_same_as_the_store_and_nothing_else_is_on_stdout(here, rocmonitor):
     told = json.loads(rocmonitor("run", "--json").stdout)
     [monitor] = told["monitors"]
@@ -68,6 +71,7 @@ def test_json_is_the_same_as_the_store_and_nothing_else_is_on_stdout(here, rocmo
     assert kept["outbox"] == {"waiting": 0, "errors": {}}
 
 
+@pytest.mark.slow
 def test_degraded_is_exit_code_3_until_it_is_over(here, rocmonitor):
     here.configure(window=until("2026-06-15"))
     here.score(22, shift=0.2)
@@ -82,6 +86,7 @@ def test_degraded_is_exit_code_3_until_it_is_over(here, rocmonitor):
     assert "below its normal range" in shown
 
 
+@pytest.mark.slow
 def test_too_few_rows_are_exit_code_4(here, rocmonitor):
     here.configure(window=until("2026-06-15"))
     shown = rocmonitor("run", "--dry-run", code=4).stdout
@@ -98,6 +103,7 @@ def test_an_outside_system_that_fails_is_exit_code_5(here, rocmonitor):
     assert here.alarms.count("ERROR source here: ") == 1  # the next call may be long in coming
 
 
+@pytest.mark.slow
 def test_a_failure_that_may_pass_is_borne_where_calls_come_often(here, rocmonitor):
     rocmonitor("run")
     (here.folder / "source.db").unlink()
@@ -158,6 +164,7 @@ def test_a_store_that_fails_is_announced_once_and_so_is_its_end(here, rocmonitor
     assert not memory.exists()
 
 
+@pytest.mark.slow
 def test_at_decides_what_is_due(here, rocmonitor):
     assert rocmonitor("run", "--at", "2026-05-31").stdout == ""
     done = rocmonitor("run", "--at", "2026-06-04T00:00", "--json")
@@ -176,6 +183,7 @@ def test_every_problem_of_the_configuration_is_told_at_once(here, rocmonitor):
     assert "monitors.credit.notify: 'oops' is not defined under channels" in told
 
 
+@pytest.mark.slow
 def test_backfill_judges_what_lies_between(here, rocmonitor):
     done = rocmonitor("backfill", "credit", "--from", "2026-05-18", "--to", "2026-06-02", "--json")
     starts = [
@@ -185,6 +193,7 @@ def test_backfill_judges_what_lies_between(here, rocmonitor):
     assert starts == ["2026-05-18", "2026-05-25"]
 
 
+@pytest.mark.slow
 def test_a_backfill_that_finds_nothing_due_says_why_and_what_to_do(here, rocmonitor):
     period = ("backfill", "credit", "--from", "2026-05-25", "--to", "2026-06-08")
     rocmonitor("run")

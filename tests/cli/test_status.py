@@ -18,6 +18,7 @@ def test_before_the_first_window_a_monitor_is_new(here, rocmonitor):
     assert (monitor["status"], monitor["window"], monitor["auc"]) == ("waiting", None, None)
 
 
+@pytest.mark.slow
 def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmonitor):
     path = here.folder / "rocmonitor.yaml"
     here.configure(window=until("2026-06-15"))
@@ -44,6 +45,7 @@ def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmo
     assert (another["status"], another["since"]) == ("ok", None)
 
 
+@pytest.mark.slow
 def test_segments_are_shown_where_they_are_not_ok(here, rocmonitor):
     here.configure(window=until("2026-06-01"), segments="[region]")
     rocmonitor("run")
@@ -75,6 +77,7 @@ def test_a_source_that_fails_is_an_error(here, rocmonitor):
     assert (outage["place"], outage["monitors"]) == ("source:here", ["credit"])
 
 
+@pytest.mark.slow
 def test_last_shows_the_newest_windows_and_what_changed_in_them(here, rocmonitor):
     here.configure(window=until("2026-06-22"))
     here.score(22, shift=0.2)

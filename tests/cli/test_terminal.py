@@ -43,6 +43,7 @@ def test_run_shows_progress_a_table_and_where_to_look_next(here, rocmonitor):
     )
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_colour_unless_it_does_not_want_any(judged, rocmonitor):
     coloured = rocmonitor.terminal("status", code=3)
     assert "\x1b[1;31m▲ degraded\x1b[0m" in coloured
@@ -70,6 +71,7 @@ def test_a_narrow_terminal_gets_fewer_columns_and_no_broken_lines(judged, rocmon
     assert all("▲ degraded" in text for text in tables)
 
 
+@pytest.mark.slow
 def test_verbose_logs_each_step_with_a_time_that_has_a_zone(here, rocmonitor):
     done = rocmonitor.process("-v", "run", "--dry-run", TZ="America/New_York")
     lines = done.stderr.splitlines()

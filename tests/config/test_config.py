@@ -609,6 +609,7 @@ monitors:
     assert known.monitors["third"].source == "there"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "says"),
     [

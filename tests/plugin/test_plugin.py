@@ -493,6 +493,7 @@ class TestDataset:
         rows = source_of(mlflow.get_run(first.info.run_id)).load()
         assert len(rows) == 360
 
+    @pytest.mark.slow
     def test_a_segment_gives_its_own_rows(self, judged: World) -> None:
         found = published(judged, segments="[region]")
         (north,) = [run for run in found if run.data.tags["rocmonitor.segment"] == "region=north"]

@@ -66,6 +66,7 @@ def test_warnings_in_vain_are_as_rare_as_is_said(reference: Reference, rule: Rul
     assert a_year < said.unlucky_warnings_a_year * 1.6 + 1
 
 
+@pytest.mark.slow
 def test_the_loss_that_scores_show_is_found_with_the_power_that_is_said(reference: Reference) -> None:
     assert reference.history is not None
     assert reference.cells is not None
@@ -77,6 +78,7 @@ def test_the_loss_that_scores_show_is_found_with_the_power_that_is_said(referenc
     assert warned(reference, Scores(), windows=100, lost=share / 3) < 0.5
 
 
+@pytest.mark.slow
 def test_windows_that_differ_are_allowed_for() -> None:
     """Windows whose classes drift: with sampling alone a loss was said that 65 % of the windows showed."""
     rng = np.random.default_rng(2)

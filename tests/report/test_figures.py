@@ -117,6 +117,7 @@ class TestRoc:
         assert np.all(pixels(png)[:60, -2:] == 1)
 
 
+@pytest.mark.slow
 def test_drawing_leaves_pyplot_alone() -> None:
     script = (
         "import sys; from rocmonitor.report import figures, timeline; timeline.history('m', []);"

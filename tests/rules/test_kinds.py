@@ -261,6 +261,7 @@ def test_before_the_labels_it_says_how_often_it_warns_or_that_it_needs_them(kind
     assert 0 < found.warnings_a_year < 52
 
 
+@pytest.mark.slow
 def test_nobody_outside_asks_of_which_kind_a_rule_is():
     """Of a class of rules, `isinstance` and `match` are found in rocmonitor/rules only."""
     classes = {type(rule).__name__ for rule in EACH.values()} - {"Outlook"}  # a record is called so, too

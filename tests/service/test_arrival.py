@@ -80,6 +80,7 @@ def backfilled(here: World, number: int, now: Any, **changes: Any) -> Evaluation
     return evaluation
 
 
+@pytest.mark.slow
 def test_a_window_is_estimated_when_due_and_realised_in_the_end(dated: Dated) -> None:
     dated.score(LATER, n=1000)
     [first] = [
@@ -112,6 +113,7 @@ def test_a_window_is_estimated_when_due_and_realised_in_the_end(dated: Dated) ->
     assert "labelled/auc" not in last.metrics
 
 
+@pytest.mark.slow
 def test_a_drop_is_found_before_the_labels_are_in(dated: Dated) -> None:
     dated.score(LATER, n=1000, shift=0.2)
     bad = tick(dated, week(LATER + 1) + 30 * DAY).evaluations[-1]
@@ -120,6 +122,7 @@ def test_a_drop_is_found_before_the_labels_are_in(dated: Dated) -> None:
     assert not any(name.startswith("shift/") for name in bad.metrics)
 
 
+@pytest.mark.slow
 def test_a_backfill_sees_what_was_known_when_the_window_was_due(dated: Dated) -> None:
     dated.score(LATER, n=1000)
     window = dated.configure().monitors["credit"].calendar.within(week(LATER), week(LATER + 1))
@@ -130,6 +133,7 @@ def test_a_backfill_sees_what_was_known_when_the_window_was_due(dated: Dated) ->
     assert (again.revision, again.counts.unlabelled) == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_first_backfill_sees_what_was_known_when_the_window_was_due_and_revises_it_in_the_same_call(
     dated: Dated,
 ) -> None:
@@ -151,6 +155,7 @@ def test_a_first_backfill_sees_what_was_known_when_the_window_was_due_and_revise
     assert not {each.window for each in late} & set(windows)
 
 
+@pytest.mark.slow
 def test_the_reference_is_kept_once_its_labels_are_complete(dated: Dated) -> None:
     dated.score(20)
     monitor = dated.configure().monitors["credit"]
@@ -202,6 +207,7 @@ def test_labels_that_come_otherwise_than_in_the_reference_are_not_judged(dated: 
     assert "come later than in the reference" in verdict(found.verdicts[0])
 
 
+@pytest.mark.slow
 def test_too_short_a_history_is_said(dated: Dated) -> None:
     dated.score(LATER)
     short = {"from: 2026-01-05, to: 2026-05-25": "from: 2026-01-05, to: 2026-02-16"}
@@ -218,6 +224,7 @@ def explained(here: Dated, now: Any, **changes: str) -> list[str]:
     return [line[12:] for line in lines[start:stop]]
 
 
+@pytest.mark.slow
 def test_check_concludes_from_both_shares(dated: Dated) -> None:
     until = "{{every: 7d, label_delay: 2d, end: {}}}"
     for number, share in ((20, 0.95), (21, 0.7), (22, 0.4)):
@@ -231,6 +238,7 @@ def test_check_concludes_from_both_shares(dated: Dated) -> None:
     assert "50 % are needed, so such a window is insufficient" in few[0]
 
 
+@pytest.mark.slow
 def test_check_shows_the_shares_at_the_label_age(dated: Dated) -> None:
     dated.score(20)
     until = "{{every: 7d, label_delay: {}, revise_for: 70d, end: 2026-06-01}}"

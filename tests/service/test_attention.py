@@ -24,6 +24,7 @@ def judged(here: World, now: datetime) -> dict[str, Status]:
         return found.status
 
 
+@pytest.mark.slow
 def test_a_muted_monitor_is_judged_and_sends_what_still_holds_afterwards(here: World) -> None:
     here.score(20, shift=0.2)
     here.score(21, shift=0.2)
@@ -38,6 +39,7 @@ def test_a_muted_monitor_is_judged_and_sends_what_still_holds_afterwards(here: W
     assert here.alarms.count("DEGRADED credit") == 1
 
 
+@pytest.mark.slow
 def test_what_has_recovered_while_muted_is_not_sent(here: World) -> None:
     here.score(20, shift=0.2)
     here.score(21)
@@ -49,6 +51,7 @@ def test_what_has_recovered_while_muted_is_not_sent(here: World) -> None:
     assert here.alarms == ""
 
 
+@pytest.mark.slow
 def test_an_acknowledgement_lasts_until_the_status_changes(here: World) -> None:
     here.score(20, shift=0.2)
     judged(here, week(21) + 3 * DAY)
@@ -64,6 +67,7 @@ def test_an_acknowledgement_lasts_until_the_status_changes(here: World) -> None:
         assert store.attention(runtime.store, "credit").acknowledged_by is None
 
 
+@pytest.mark.slow
 def test_the_commands(here: World) -> None:
     here.score(20, shift=0.2)
     judged(here, week(21) + 3 * DAY)

@@ -64,6 +64,7 @@ def test_a_stricter_level_turns_an_alarm_into_none_and_keeps_the_frozen_referenc
     assert strict.metrics["forecast/low"] < loose.metrics["forecast/low"]
 
 
+@pytest.mark.slow
 def test_of_many_segments_only_what_is_clear_stays_degraded(here: World) -> None:
     """One of five regions is slightly below a floor in the first week, and far below in the second."""
     for number, worst in ((20, 0.85), (21, 0.3)):
@@ -103,6 +104,7 @@ def windows_of_500(days: int) -> int:
 BY_ROWS = {"window": "{rows: 500, label_delay: 2d}", "rules": "[{kind: forecast}]"}
 
 
+@pytest.mark.slow
 def test_joined_windows_have_the_levels_of_as_many_as_the_reference_lets_expect(here: World) -> None:
     """Not of each day as a window: 15 windows in 140 days, 39 a year."""
     for number in (20, 21, 22, 23):
@@ -127,6 +129,7 @@ def test_joined_windows_have_the_levels_of_as_many_as_the_reference_lets_expect(
     assert f"{round(a_year)} verdicts a year that may be false" in " ".join(said.split())
 
 
+@pytest.mark.slow
 def test_check_counts_each_piece_of_a_joined_reference_once(
     here: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +159,7 @@ def test_windows_by_rows_of_a_reference_in_equal_parts_are_expected_by_its_rows(
     assert found.evaluations[0].verdicts[0].confidence_level == pytest.approx(1 - 2 * 0.1 / a_year)
 
 
+@pytest.mark.slow
 def test_alarms_of_a_year_are_counted_with_those_that_somebody_took_on(here: World) -> None:
     here.score(20, shift=0.2)
     here.score(21)
@@ -184,6 +188,7 @@ def test_alarms_of_a_year_are_counted_with_those_that_somebody_took_on(here: Wor
     assert "Alarm budget of cards: 1 false alarm a year" in rocmonitor("status", code=5).stdout
 
 
+@pytest.mark.slow
 def test_segments_that_cost_too_much_are_counted_like_those_below_a_floor(here: World) -> None:
     """The clear one stays degraded; each p-value is that of the level at which its interval touches."""
     here.score(20, shift=1.3)

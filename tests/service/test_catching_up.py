@@ -54,6 +54,7 @@ def test_no_window_stays_in_memory(many: World, monkeypatch: pytest.MonkeyPatch)
     assert grown[0].keys() & grown[1].keys() == set(), grown  # what grows once is a cache that was filled
 
 
+@pytest.mark.slow
 def test_windows_judged_together_are_those_judged_one_by_one(
     many: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

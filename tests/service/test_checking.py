@@ -41,6 +41,7 @@ def checked(here: World) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(here, monkeypatch):
     here.configure(window=until("2026-06-08"), rules="[{kind: drop}, {kind: floor, value: 0.79}]")
     read = checked(here)
@@ -61,6 +62,7 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
     assert float(re.search(r"wrong: about ([\d.]+)", told)[1]) == pytest.approx(alone, rel=0.8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -97,6 +99,7 @@ def test_check_tells_what_the_rules_will_do(here, change, says):
     assert says in checked(here)
 
 
+@pytest.mark.slow
 def test_check_judges_the_reference_windows_by_the_rules(here):
     """Six of them are much worse: each rule finds what it finds when it judges them one by one."""
     with sqlite3.connect(here.folder / "source.db") as database:
@@ -113,6 +116,7 @@ def test_check_judges_the_reference_windows_by_the_rules(here):
     assert "none of the 20 reference windows would be degraded; of as many later ones about" in checked(here)
 
 
+@pytest.mark.slow
 def test_reference_windows_that_chance_does_not_explain_are_named(here):
     """Two windows without any signal among alike ones."""
     with sqlite3.connect(here.folder / "source.db") as database:
@@ -125,6 +129,7 @@ def test_reference_windows_that_chance_does_not_explain_are_named(here):
     )
 
 
+@pytest.mark.slow
 def test_check_says_how_soon_a_drop_is_found(here):
     here.configure(window=until("2026-06-08"), rules="[{kind: forecast}, {kind: drop}]")
     told = checked(here)
@@ -138,6 +143,7 @@ def test_check_says_how_soon_a_drop_is_found(here):
     assert "days include label_delay" not in checked(here)
 
 
+@pytest.mark.slow
 def test_check_judges_the_latest_reference_windows_that_are_large_enough(here, monkeypatch):
     monkeypatch.setattr(forecast_alarms, "MOST_JUDGED", 10)
     here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.95}]")
@@ -259,6 +265,7 @@ def at(here: World, now: datetime, **changes: str) -> tuple[list[RocmonitorError
     return problems, "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_a_reference_that_has_not_ended_is_a_problem(here):
     [problem], _ = at(here, datetime(2026, 5, 1, tzinfo=UTC))
     assert isinstance(problem, ConfigError)
@@ -267,6 +274,7 @@ def test_a_reference_that_has_not_ended_is_a_problem(here):
     assert any("reference has not begun" in str(problem) for problem in problems)
 
 
+@pytest.mark.slow
 def test_a_label_delay_longer_than_the_data_is_a_problem(here):
     window = "{every: 7d, label_delay: 3650d}"
     [problem], told = at(here, NOW, window=window)
@@ -280,6 +288,7 @@ def test_a_label_delay_longer_than_the_data_is_a_problem(here):
     assert "none can be judged yet" in told
 
 
+@pytest.mark.slow
 def test_the_newest_window_with_rows_is_looked_at_when_a_stream_has_ended(here):
     always = "{every: 7d, label_delay: 2d}"
     problems, told = at(here, week(400), window=always)
@@ -302,6 +311,7 @@ def test_clusters_that_lack_or_come_again_are_said(here):
     assert "360 of 1,160 clusters" in told
 
 
+@pytest.mark.slow
 def test_rows_between_reference_and_first_window_are_told(here):
     _, told = at(here, NOW, window=until("2026-06-08"))
     assert "are in no window" not in told
@@ -413,6 +423,7 @@ def test_check_tells_where_costs_are_reported(here):
     )
 
 
+@pytest.mark.slow
 def test_check_tells_how_a_review_decides(here):
     told = checked(here)
     assert (
@@ -456,6 +467,7 @@ def test_a_problem_is_named_once(here, monkeypatch):
         assert lines.count(f"  {topic:<10}not read: see the PROBLEM above") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "section"),
     [
@@ -479,6 +491,7 @@ def test_a_variable_that_is_not_set_is_a_problem(here, monkeypatch, key, section
     assert f"{key}: the environment variable ABSENT is not set; export it" in problems
 
 
+@pytest.mark.slow
 def test_check_says_of_the_store_what_a_run_will_do(here):
     known = here.configure()
     assert "a SQLite file that the first run creates\n" in checked(here)
@@ -491,6 +504,7 @@ def test_check_says_of_the_store_what_a_run_will_do(here):
     assert f"store     PROBLEM: {refused.value}" in checked(here)
 
 
+@pytest.mark.slow
 def test_check_warns_of_a_store_that_everybody_may_read_and_of_dask_without_tls(here, monkeypatch):
     monkeypatch.setenv("DASK", "tcp://scheduler:8786")
     path = here.folder / "rocmonitor.yaml"
@@ -503,6 +517,7 @@ def test_check_warns_of_a_store_that_everybody_may_read_and_of_dask_without_tls(
     assert "WARNING: the connection to Dask is neither encrypted nor authenticated" in found
 
 
+@pytest.mark.slow
 def test_a_budget_is_compared_with_what_is_expected(here):
     here.configure(window=until("2026-06-08"), rules="[{kind: forecast}, {kind: drop}]")
     assert "all monitors" not in checked(here)
@@ -553,6 +568,7 @@ def test_a_reference_of_one_cluster_or_without_a_whole_window_is_said_to_be_that
     assert "no whole window (1q) lies in it, so no rule can compare with it" in checked(here)
 
 
+@pytest.mark.slow
 def test_check_names_a_reference_week_far_from_the_others_and_what_it_does(here):
     here.clear(7)
     here.score(7, shift=-0.3)

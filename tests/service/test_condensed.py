@@ -42,6 +42,7 @@ def tick(here: World, now: Any, condense: str, **changes: str) -> Any:
     return tried(configured(here, condense, **changes), now)
 
 
+@pytest.mark.slow
 def test_cells_give_the_verdicts_of_rows_and_wider_intervals(here):
     here.score(20, shift=0.2)
     now = week(21) + 2 * DAY
@@ -98,6 +99,7 @@ def test_a_reference_that_is_too_coarse_serves_no_rule(here):
         assert codes(frozen) == ["condensed-too-coarse"]
 
 
+@pytest.mark.slow
 def test_scores_of_few_digits_lose_nothing(here):
     """Cells of one score are ties: the evaluation is that of the rows."""
     here.score(20)
@@ -145,6 +147,7 @@ def checked(here: World, condense: str, **changes: str) -> tuple[list[str], list
     return lines, [str(each) for each in problems]
 
 
+@pytest.mark.slow
 def test_check_says_how_windows_are_read_and_what_that_leaves_open(here):
     here.score(20)
     lines, problems = checked(here, COARSE, grouped="condensed")
@@ -160,6 +163,7 @@ def test_check_says_how_windows_are_read_and_what_that_leaves_open(here):
     assert any("read as groups of equal rows" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_mlflow_has_the_error_and_no_digest_of_rows(here):
     here.score(20)
     found = tick(here, week(21) + 2 * DAY, COARSE, grouped="condensed")[""]

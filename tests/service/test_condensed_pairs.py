@@ -34,6 +34,7 @@ def tick(here: World, condense: str, **changes: str) -> Any:
     return tried(configured(here, condense, **changes), week(21) + 2 * DAY)
 
 
+@pytest.mark.slow
 def test_cells_compare_two_models_as_rows_do(here):
     here.score(20, shift=0.6)
     raw, few = (tick(here, COARSE, grouped=mode) for mode in ("raw", "condensed"))
@@ -68,6 +69,7 @@ def test_too_coarse_a_challenger_makes_the_window_insufficient(here):
     assert "difference/auc" not in found.metrics
 
 
+@pytest.mark.slow
 def test_the_store_keeps_no_cells_of_two_models(here):
     """They are read again where a window is judged again; cells of rows are kept."""
     here.score(20)
@@ -83,6 +85,7 @@ def test_the_store_keeps_no_cells_of_two_models(here):
     assert found == {"raw": [window], "condensed": []}
 
 
+@pytest.mark.slow
 def test_a_review_reads_rows(here):
     for number in (20, 21):
         here.score(number)
@@ -95,6 +98,7 @@ def test_a_review_reads_rows(here):
     assert found[0].metrics == pytest.approx(found[1].metrics, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_check_says_how_the_challenger_is_compared(here):
     here.score(20)
     lines: list[str] = []

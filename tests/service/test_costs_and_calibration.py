@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from datetime import UTC, datetime
 
+import pytest
 from scenario import World, until, week
 
 from rocmonitor import store
@@ -20,6 +21,7 @@ def change(here: World, update: str) -> None:
         database.execute(f"UPDATE scored SET {update}")
 
 
+@pytest.mark.slow
 def test_a_window_that_costs_more_is_degraded_and_so_it_stays_when_it_is_judged_again(two_weeks: World):
     here = two_weeks
     change(here, "p = -p WHERE id BETWEEN 2000000 AND 2099999")  # the first window that is judged
@@ -40,6 +42,7 @@ def test_a_window_that_costs_more_is_degraded_and_so_it_stays_when_it_is_judged_
         assert store.outcomes(runtime.store, "credit", "")[0] == (first.window, Status.DEGRADED)
 
 
+@pytest.mark.slow
 def test_probabilities_are_measured_and_percentages_are_a_problem(two_weeks: World):
     here = two_weeks
     change(here, "p = 1 / (1 + exp(-1.2 * p + 1.1))")  # what the draw of the scenario makes of its scores

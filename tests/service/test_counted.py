@@ -95,6 +95,7 @@ def test_every_window_that_is_read_is_kept_with_its_digest(here):
             assert kept.rows == evaluation.counts.rows
 
 
+@pytest.mark.slow
 def test_a_review_of_windows_that_were_judged_needs_no_rows_and_no_source(here):
     with runtime(here) as made:
         before = reviewed(made)
@@ -116,6 +117,7 @@ def test_a_review_of_windows_that_were_judged_needs_no_rows_and_no_source(here):
         assert "there is no SQLite file" in told
 
 
+@pytest.mark.slow
 def test_rows_that_the_source_has_no_more_are_in_the_store(here):
     with runtime(here) as made:
         judge(made)
@@ -127,6 +129,7 @@ def test_rows_that_the_source_has_no_more_are_in_the_store(here):
         assert "no longer has its rows" in " ".join(map(str, after.caveats))
 
 
+@pytest.mark.slow
 def test_rows_that_were_corrected_are_read_again(here):
     with runtime(here) as made:
         judge(made)
@@ -141,6 +144,7 @@ def test_rows_that_were_corrected_are_read_again(here):
             assert reviewed(made).key == after.key
 
 
+@pytest.mark.slow
 def test_a_window_that_nobody_judged_needs_its_source(here):
     with runtime(here) as made:
         judge(made)
@@ -153,6 +157,7 @@ def test_a_window_that_nobody_judged_needs_its_source(here):
             reviewed(made)
 
 
+@pytest.mark.slow
 def test_a_reference_is_not_read_again(here):
     with runtime(here) as made:
         judge(made)
@@ -190,6 +195,7 @@ def test_a_month_is_the_sum_of_its_weeks(here):
                 Reader(made.store, monitor, source).read(month)
 
 
+@pytest.mark.slow
 def test_longer_windows_need_no_rows_where_shorter_ones_were_judged(here):
     with runtime(here, columns="") as made:
         judge(made)
@@ -203,6 +209,7 @@ def test_longer_windows_need_no_rows_where_shorter_ones_were_judged(here):
         assert len(found.reference["windows"]) == 5
 
 
+@pytest.mark.slow
 def test_counts_are_kept_as_long_as_configured(here):
     with runtime(here) as made:
         judge(made, dry_run=True)

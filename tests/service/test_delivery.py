@@ -66,6 +66,7 @@ def runs(server: MlflowServer, here: World) -> list:
     return [run for run in everything if run.data.tags["rocmonitor.key"].startswith(instance)]
 
 
+@pytest.mark.slow
 def test_a_window_is_told_once_however_often_it_is_run(here, mlflow_server, http_sink):
     for _ in range(2):
         with here.runtime(NOW, **outside(mlflow_server, http_sink)) as runtime:
@@ -77,6 +78,7 @@ def test_a_window_is_told_once_however_often_it_is_run(here, mlflow_server, http
     assert http_sink.titles[0].startswith("DEGRADED credit")
 
 
+@pytest.mark.slow
 def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
     with here.runtime(NOW) as runtime:
         judge(runtime)
@@ -152,6 +154,7 @@ def silent_mlflow() -> Iterator[str]:
         yield f"{{tracking_uri: 'http://127.0.0.1:{server.getsockname()[1]}'}}"
 
 
+@pytest.mark.slow
 def test_an_mlflow_that_hangs_delays_no_alarm_and_no_end(here, silent_mlflow, http_sink):
     parts = outside(sink=http_sink) | {"mlflow": silent_mlflow}
     with here.runtime(NOW, **parts) as runtime:
@@ -170,6 +173,7 @@ def test_an_mlflow_that_hangs_delays_no_alarm_and_no_end(here, silent_mlflow, ht
             assert lease is not None  # given back
 
 
+@pytest.mark.slow
 def test_alarms_go_first_unless_their_channel_hangs(here, http_sink, monkeypatch):
     monkeypatch.setattr(delivery, "ALARMS_FIRST_SECONDS", 0.1)
     http_sink.hang()
@@ -193,6 +197,7 @@ def patient(sink: HttpSink) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_has_failed_unless_it_arrives_after_all(here, http_sink):
     http_sink.hang()
     with here.runtime(NOW, **patient(http_sink)) as runtime:
@@ -210,6 +215,7 @@ def test_what_takes_too_long_has_failed_unless_it_arrives_after_all(here, http_s
     assert len(http_sink.requests) == 1
 
 
+@pytest.mark.slow
 def test_a_destination_is_not_asked_while_too_many_deliveries_hang(here, http_sink):
     http_sink.hang()
     clock = Clock(NOW)
@@ -228,6 +234,7 @@ def test_a_destination_is_not_asked_while_too_many_deliveries_hang(here, http_si
     assert len({request.content["message"].splitlines()[-1] for request in http_sink.requests}) == 1
 
 
+@pytest.mark.slow
 def test_a_repeat_of_what_was_not_answered_says_so_and_one_of_what_was_refused_does_not(here, http_sink):
     clock = Clock(NOW)
     parts = patient(http_sink) | {"channels": f"{{hook: {{url: '{http_sink.url}?rto=0.2'}}}}"}
@@ -250,6 +257,7 @@ def test_a_repeat_of_what_was_not_answered_says_so_and_one_of_what_was_refused_d
         assert lines == first.splitlines()
 
 
+@pytest.mark.slow
 def test_what_waits_for_mlflow_is_delivered_once_it_answers(here, mlflow_server, closed_port):
     clock = Clock(NOW)
     with here.runtime(clock, mlflow=f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}") as runtime:
@@ -323,6 +331,7 @@ def test_what_is_refused_is_seen_ends_the_pass_and_arrives_once_it_is_mended(her
     assert about == ["DEGRADED", "OK", "DEGRADED"]
 
 
+@pytest.mark.slow
 def test_a_crash_between_sending_and_marking_sends_the_same_event_again(here, http_sink, monkeypatch):
     parts = outside(sink=http_sink)
     clock = Clock(NOW)
@@ -352,6 +361,7 @@ def test_only_one_process_delivers_to_a_destination_at_a_time(here):
         assert (done.busy, done.sent) == (True, 1)  # the alarm went out
 
 
+@pytest.mark.slow
 def test_late_labels_supersede_the_run_of_before(here, mlflow_server):
     here.score(22, labelled=0.8)
     with here.runtime(NOW, **outside(mlflow_server)) as runtime:

@@ -61,6 +61,7 @@ def test_only_a_window_that_changed_is_explained_and_all_read_the_same(regions):
     assert "of the fall comes from region = north: its rows are ranked worse" in note.of_window(alarm)
 
 
+@pytest.mark.slow
 def test_the_alarm_names_the_group(regions, rocmonitor):
     regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
     rocmonitor("run", code=3)
@@ -69,6 +70,7 @@ def test_the_alarm_names_the_group(regions, rocmonitor):
     assert "33 % of the rows, 33 % in the reference" in line
 
 
+@pytest.mark.slow
 def test_the_reference_is_read_once_and_no_row_of_it_is_kept(regions):
     first = judged(regions)[week(22)]
     with regions._engine() as engine, engine.begin() as connection:
@@ -90,6 +92,7 @@ def test_the_reference_is_read_once_and_no_row_of_it_is_kept(regions):
     assert len(plain[""]["edges"]) <= 400
 
 
+@pytest.mark.slow
 def test_a_source_that_fails_while_explaining_blocks_neither_judgement_nor_alarm(regions, rocmonitor):
     """SQLite computes the column only where it is read, and then overflows."""
     path = regions.folder / "rocmonitor.yaml"
@@ -104,6 +107,7 @@ def test_a_source_that_fails_while_explaining_blocks_neither_judgement_nor_alarm
     assert "explanation" in caveats
 
 
+@pytest.mark.slow
 def test_a_column_that_disappears_stops_no_judgement_and_check_names_it(regions, rocmonitor):
     path = regions.folder / "rocmonitor.yaml"
     regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
@@ -124,6 +128,7 @@ def test_rare_values_are_pooled(regions):
     assert "others" in kept
 
 
+@pytest.mark.slow
 def test_a_warning_before_the_labels_names_the_group_whose_scores_moved(here, rocmonitor):
     """In week 23 the scores of the north lie close together, and no label has come."""
     for number in range(20):

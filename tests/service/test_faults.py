@@ -258,6 +258,7 @@ def source_is_no_file(world: World) -> Fault:
     return replaced(world.folder / "source.db")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", but(source_changed, source_locked, source_is_no_file))
 def test_source_in_a_file(due, http_sink, fault):
     with service(due, http_sink) as made:
@@ -297,6 +298,7 @@ def migrated() -> Iterator[str]:
         yield str(make_url(url).database)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", but(*ALL))
 def test_store_over_the_network(due, http_sink, migrated, how):
     with (
@@ -343,6 +345,7 @@ def store_changed(made: Service) -> Fault:
     return renamed(f"sqlite:///{made.world.folder}/rocmonitor.db", "rocmonitor_lease")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", but(store_read_only, store_locked, store_full, store_changed))
 def test_store_in_a_file(due, http_sink, fault):
     with service(due, http_sink) as made:
@@ -385,6 +388,7 @@ def test_store_read_only_on_a_server(due, http_sink, migrated):
 # Channel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", but("reset", "down", "hanging", "slow"))
 def test_channel_over_the_network(due, http_sink, how):
     with (
@@ -512,6 +516,7 @@ def artifacts_are_a_file(world: World) -> Iterator[None]:
     folder.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", but(mlflow_old, mlflow_full, mlflow_locked, artifacts_are_a_file))
 def test_mlflow_in_files(due, http_sink, fault):
     with service(due, http_sink, mlflow="{}") as made:
@@ -541,6 +546,7 @@ class TwoClocks:
         self.passed += time.total_seconds()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failing", "days"), but(("channel", 40), ("channel", -40), ("nothing", 40), ("nothing", -40))
 )

@@ -64,6 +64,7 @@ def test_files_give_the_evaluations_of_the_database(here: World, grouped: str) -
         assert one.metrics == pytest.approx(other.metrics, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_a_file_that_comes_between_two_ticks_is_judged(here: World) -> None:
     for number in range(20):
         exported(here, number)
@@ -74,6 +75,7 @@ def test_a_file_that_comes_between_two_ticks_is_judged(here: World) -> None:
     assert (late.counts.rows, late.revision) == (400, 1)
 
 
+@pytest.mark.slow
 def test_a_window_of_cells_is_scanned_once_and_its_corrections_are_seen(
     here: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +129,7 @@ def test_a_folder_without_files_ends_with_5_and_a_wrong_query_with_2(here: World
     assert "monitors.credit.query: " in said.stdout + said.stderr
 
 
+@pytest.mark.slow
 def test_check_warns_of_a_file_whose_dates_are_written_otherwise(two_weeks: World) -> None:
     here = two_weeks
     rocmonitor = Rocmonitor(here.folder)

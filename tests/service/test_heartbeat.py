@@ -100,6 +100,7 @@ def test_the_service_decides_what_is_sent(here: World, pings: Pings, known: Conf
     assert "not healthy: credit: no check has ended since the service started" in caplog.text
 
 
+@pytest.mark.slow
 def test_it_is_sent_again_and_again(here: World, pings: Pings) -> None:
     with here.runtime(Clock(FIRST)) as runtime:
         known = configured(here, "{url_env: HEARTBEAT_URL, every: 1s}")

@@ -98,6 +98,7 @@ def by_definition(here: World, rows: int, start: datetime, until: datetime) -> l
     return found
 
 
+@pytest.mark.slow
 def test_windows_by_rows_are_those_of_the_definition_whether_daily_or_at_once(here: World, tmp_path):
     for number, n in ((20, 400), (21, 150), (22, 900), (23, 400)):
         here.score(number, n=n)
@@ -130,6 +131,7 @@ def test_a_judged_window_stays_when_rows_come_late_and_is_revised(here: World):
     assert found.rest.window == Window(week(20) + 18 * DAY, week(23) + 2 * DAY)
 
 
+@pytest.mark.slow
 def test_a_tick_that_is_killed_between_two_windows_is_gone_on_with(here: World):
     for number in range(20, 26):
         here.score(number)
@@ -268,6 +270,7 @@ def test_labels_with_instants_give_the_same_windows_later(dated: World):  # noqa
     assert spans(dated, **pool)[: len(daily)] == daily
 
 
+@pytest.mark.slow
 def test_pieces_are_local_days_across_a_clock_change_and_months_are_whole(berlin: World):
     """28 March to 1 April 2026, in a zone where 29 March has 23 hours; one row an hour."""
     tick(berlin, datetime(2026, 6, 10, tzinfo=UTC), **HOURLY, window="{rows: 47, start: 2026-03-28}")
@@ -284,6 +287,7 @@ def test_pieces_are_local_days_across_a_clock_change_and_months_are_whole(berlin
     assert local == ["2026-02-01 to 2026-04-01", "2026-04-01 to 2026-06-01"]  # 672 + 743 rows, 720 + 744
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", ["{rows: 500, label_delay: 2d}", "{every: 7d, pool: 3, label_delay: 2d}"])
 def test_windows_are_joined_on_postgresql_as_on_sqlite(
     here: World, postgres_url, tmp_path, monkeypatch, window
@@ -354,6 +358,7 @@ def test_long_ago_without_rows_is_no_window_and_neither_is_what_comes_after_the_
     assert spans(here, **BY_ROWS) == [Window(week(60), week(60) + 9 * DAY)]
 
 
+@pytest.mark.slow
 def test_a_backfill_judges_whole_windows_by_rows_and_leaves_judged_ones(here: World, rocmonitor: Rocmonitor):
     for number in range(20, 26):
         here.score(number)
@@ -421,6 +426,7 @@ def test_an_outlook_of_a_pooled_window_counts_on_the_usual_share_of_positives(he
         (here.folder / "rocmonitor.db").unlink()
 
 
+@pytest.mark.slow
 def test_a_review_compares_the_windows_that_were_judged(here: World):
     for number in range(20, 26):
         here.score(number)
@@ -467,6 +473,7 @@ def test_what_was_judged_by_other_windows_stays_and_the_rest_starts_where_it_end
     assert all(one.end == other.start for one, other in pairwise(windows))
 
 
+@pytest.mark.slow
 def test_check_says_how_windows_are_joined(here: World, rocmonitor: Rocmonitor):
     here.score(20)
     here.score(21)
@@ -485,6 +492,7 @@ def test_check_says_how_windows_are_joined(here: World, rocmonitor: Rocmonitor):
     assert "every 7d, up to 3 pooled until each class has 100 rows" in said
 
 
+@pytest.mark.slow
 def test_check_describes_the_last_window_that_a_run_judges(here: World, rocmonitor: Rocmonitor):
     for number in range(20, 24):
         here.score(number, n=300)

@@ -54,6 +54,7 @@ def windows_in_mlflow(here: World) -> dict[str, str]:
     return {run.info.run_name.split(" · ")[1]: run.info.artifact_uri for run in found}
 
 
+@pytest.mark.slow
 def test_old_deliveries_runs_and_tables_go_and_the_newest_window_stays(here, clock):
     with here.runtime(clock) as runtime:
         judge(runtime)
@@ -123,6 +124,7 @@ def test_arrivals_that_later_windows_are_compared_with_stay(here, clock):
         assert 0 < len(left) < 30
 
 
+@pytest.mark.slow
 def test_what_is_undelivered_stays(here, clock):
     with here.runtime(clock) as runtime:
         judge(runtime)

@@ -48,6 +48,7 @@ def statistics(found: Tick) -> list[float]:
     return [each.metrics["lasting/statistic"] for each in found.evaluations]
 
 
+@pytest.mark.slow
 def test_a_lasting_drop_is_found_over_several_ticks_and_told_since_when(here: World) -> None:
     here.score(20)
     assert tick(here, week(21) + 2 * DAY).status == {"": Status.OK}
@@ -63,6 +64,7 @@ def test_a_lasting_drop_is_found_over_several_ticks_and_told_since_when(here: Wo
     assert " since the week of 2026-0" in alarm.body
 
 
+@pytest.mark.slow
 def test_one_tick_of_many_windows_finds_what_many_ticks_find(here: World) -> None:
     for number in range(20, 25):
         here.score(number, shift=1.0)
@@ -72,6 +74,7 @@ def test_one_tick_of_many_windows_finds_what_many_ticks_find(here: World) -> Non
     assert len(set(dry)) == 5
 
 
+@pytest.mark.slow
 def test_windows_beyond_the_longest_course_are_forgotten_and_read_again_when_asked_for(
     here: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +119,7 @@ def mended(here: World, number: int) -> None:
 
 
 class TestRevisions:
+    @pytest.mark.slow
     def test_an_alarm_is_withdrawn_when_the_data_behind_it_are_corrected(self, here: World) -> None:
         for number in (20, 21, 22):
             here.score(number, shift=0.2, n=401)
@@ -141,6 +145,7 @@ class TestRevisions:
         assert tick(here, week(24) + 4 * DAY).evaluations == []
         assert len(messages(here)) == 2
 
+    @pytest.mark.slow
     def test_an_alarm_that_stays_with_another_size_is_confirmed_and_its_size_is_mended(
         self, here: World
     ) -> None:
@@ -161,6 +166,7 @@ class TestRevisions:
         assert "is confirmed, with another size, because the data of earlier windows" in str(why)
         assert tick(here, week(24) + 4 * DAY).evaluations == []
 
+    @pytest.mark.slow
     def test_an_alarm_is_raised_when_corrected_data_show_it(self, here: World) -> None:
         for number in (20, 21, 22):
             here.score(number, n=399)
@@ -182,6 +188,7 @@ class TestRevisions:
         here.score(24, shift=0.9)
         assert found(tick(here, week(25) + 2 * DAY, segments="[region]")) == [(24, 0, Status.DEGRADED)]
 
+    @pytest.mark.slow
     def test_a_corrected_window_that_is_revised_itself_later_is_revised_once_more(self, here: World) -> None:
         for number in (20, 21, 22):
             here.score(number, shift=0.2, n=401)
@@ -194,6 +201,7 @@ class TestRevisions:
         [[number, revision, _]] = found(tick(here, week(24) + 4 * DAY))
         assert (number, revision) == (23, 2)
 
+    @pytest.mark.slow
     def test_what_a_killed_tick_left_is_corrected_by_the_next_one(
         self, here: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -265,6 +273,7 @@ class TestGaps:
             "judged"
         )
 
+    @pytest.mark.slow
     def test_equal_windows_are_doubted_and_judged_by_their_sampling_error(self, here: World) -> None:
         for number in range(20):
             here.clear(number)
@@ -308,6 +317,7 @@ def test_scores_are_taken_as_given_and_their_expected_auroc_is_kept(here: World)
     assert later.outcome is Status.DEGRADED
 
 
+@pytest.mark.slow
 def test_a_window_with_too_few_labels_is_insufficient_and_stops_no_later_tick(here: World) -> None:
     for number in range(20, 29):
         here.score(number, labelled=0.37 if number == 23 else 1.0)

@@ -120,6 +120,7 @@ def test_a_foreign_name_is_not_answered(port: int, host: str, status: int) -> No
         assert get(port, path, Host=host)[0] == status
 
 
+@pytest.mark.slow
 def test_metrics_are_those_of_the_store_and_the_process(here: World, clock: Clock) -> None:
     for number in (20, 21):
         here.score(number, shift=0.2 if number == 21 else 1.2)
@@ -243,6 +244,7 @@ def _is_closed(one: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_a_connection_that_drips_is_ended(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "SECONDS", 0.5)
     with socket.create_connection(("127.0.0.1", port), timeout=0.1) as one:
@@ -261,6 +263,7 @@ def test_a_connection_that_drips_is_ended(port: int, monkeypatch: pytest.MonkeyP
 SIZE = 12_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted as Linux shows them")
 def test_who_does_not_read_the_answer_keeps_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     def large(_: object, start: Callable[..., object]) -> list[bytes]:

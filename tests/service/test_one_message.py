@@ -131,6 +131,7 @@ def runtime(here, known, clock):
         yield runtime_of(known, kept, clock)
 
 
+@pytest.mark.slow
 def test_monitors_of_one_source_send_one_alarm_and_one_recovery(here, runtime, clock):
     here.score(20, shift=0.2)
     here.score(21)
@@ -154,6 +155,7 @@ def test_monitors_of_one_source_send_one_alarm_and_one_recovery(here, runtime, c
     assert store.outbox_summary(runtime.store).waiting == 0
 
 
+@pytest.mark.slow
 def test_a_message_that_fails_waits_and_takes_up_what_comes_meanwhile(here, runtime, clock):
     here.score(20, shift=0.2)
     (here.folder / "alarms.log").mkdir()  # the channel is down
@@ -166,6 +168,7 @@ def test_a_message_that_fails_waits_and_takes_up_what_comes_meanwhile(here, runt
     assert told(here.folder) == ["DEGRADED 3 monitors: credit, fraud, churn"]
 
 
+@pytest.mark.slow
 def test_a_crash_before_the_mark_sends_the_same_event_again_and_nothing_twice_after_it(
     here, runtime, clock, monkeypatch
 ):
@@ -186,6 +189,7 @@ def _crash(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_channels_wait_for_monitors_that_are_being_judged_but_not_for_long(here, runtime, clock):
     here.score(20, shift=0.2)
     judged(runtime, 20, "credit")

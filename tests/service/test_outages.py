@@ -110,6 +110,7 @@ def test_the_review_of_a_service_notes_how_it_went(here, clock):
         assert "credit" in outage.error
 
 
+@pytest.mark.slow
 def test_a_row_that_cannot_be_read_is_announced(here, http_sink: HttpSink):
     here.score(20)
     here.score(21, shift=0.2)
@@ -291,6 +292,7 @@ def test_a_source_that_fails_is_told_by_the_runs_of_cron(here):
     ]
 
 
+@pytest.mark.slow
 def test_a_delivery_that_is_refused_is_told_by_the_same_run(here, http_sink: HttpSink):
     here.score(20)
     here.score(21, shift=0.2)

@@ -29,6 +29,7 @@ def tick(here: World, now: datetime, **changes: str) -> Tick:
     return found
 
 
+@pytest.mark.slow
 def test_a_window_is_foreseen_once_its_rows_are_in_and_judged_when_its_labels_are(here: World) -> None:
     here.score(20)
     early = tick(here, week(21) + HOURS - timedelta(minutes=1))
@@ -46,6 +47,7 @@ def test_a_window_is_foreseen_once_its_rows_are_in_and_judged_when_its_labels_ar
     assert late.status == {"": Status.OK}
 
 
+@pytest.mark.slow
 def test_labels_do_not_change_an_outlook(here: World) -> None:
     here.score(20, labelled=0.5)
     [half] = tick(here, week(21) + HOURS).outlooks
@@ -58,6 +60,7 @@ def test_labels_do_not_change_an_outlook(here: World) -> None:
     assert full.outcome is none.outcome is None
 
 
+@pytest.mark.slow
 def test_a_warning_comes_before_the_labels_and_is_confirmed_by_them(here: World) -> None:
     """Scores of the positives fall to those of the negatives: the scores alone show it, 30 days earlier."""
     here.score(20, shift=0.0)
@@ -88,6 +91,7 @@ def test_a_warning_comes_before_the_labels_and_is_confirmed_by_them(here: World)
     assert metrics["shift/foreseen"] < 0
 
 
+@pytest.mark.slow
 def test_a_warning_that_the_labels_do_not_bear_out_is_withdrawn(here: World) -> None:
     """A pipeline adds a constant: the scores have moved, the order of the cases has not."""
     here.score(20, shift=1.2)
@@ -101,6 +105,7 @@ def test_a_warning_that_the_labels_do_not_bear_out_is_withdrawn(here: World) -> 
     assert "the warning from the scores is withdrawn" in here.alarms
 
 
+@pytest.mark.slow
 def test_a_warning_holds_while_later_windows_are_quiet(here: World) -> None:
     here.score(20, shift=0.0)
     here.score(21)
@@ -108,6 +113,7 @@ def test_a_warning_holds_while_later_windows_are_quiet(here: World) -> None:
     assert here.alarms.count("AT-RISK credit") == 1
 
 
+@pytest.mark.slow
 def test_a_rule_that_joins_a_warning_is_news(here: World) -> None:
     """Scores that moved up by a constant do not lower the AUROC expected; scores without clear cases do."""
     here.score(20)
@@ -124,6 +130,7 @@ def test_a_rule_that_joins_a_warning_is_news(here: World) -> None:
     assert here.alarms.count("AT-RISK credit") == 2
 
 
+@pytest.mark.slow
 def test_windows_that_are_judged_at_once_get_their_outlook_too_and_no_warning(here: World) -> None:
     here.score(20, shift=0.0)
     here.score(21)
@@ -136,6 +143,7 @@ def test_windows_that_are_judged_at_once_get_their_outlook_too_and_no_warning(he
     assert "AT-RISK" not in here.alarms
 
 
+@pytest.mark.slow
 def test_rows_that_came_after_the_outlook_are_counted(here: World) -> None:
     here.score(20)
     tick(here, week(21) + HOURS)
@@ -145,6 +153,7 @@ def test_rows_that_came_after_the_outlook_are_counted(here: World) -> None:
     assert since.values == {"then": 400, "now": 500}
 
 
+@pytest.mark.slow
 def test_an_outlook_waits_for_rows(here: World) -> None:
     here.score(20, n=39)
     assert tick(here, week(21) + HOURS).outlooks == []
@@ -169,6 +178,7 @@ def test_a_reference_of_too_few_windows_says_why_there_is_no_outlook(here: World
     assert "at least 8" in str(outlook.verdicts[0].lacks[0])
 
 
+@pytest.mark.slow
 def test_a_segment_without_a_reference_says_so_and_one_without_rows_waits(here: World) -> None:
     here.score(20, region="north", n=200)
     found = tick(here, week(21) + HOURS, segments="[region]").outlooks
@@ -178,6 +188,7 @@ def test_a_segment_without_a_reference_says_so_and_one_without_rows_waits(here: 
     }
 
 
+@pytest.mark.slow
 def test_a_dry_run_foresees_and_keeps_nothing(here: World) -> None:
     here.score(20, shift=0.0)
     with here.runtime(week(21) + HOURS, **LATE) as runtime:
@@ -186,6 +197,7 @@ def test_a_dry_run_foresees_and_keeps_nothing(here: World) -> None:
         assert store.outlooks(runtime.store, "credit") == []
 
 
+@pytest.mark.slow
 def test_a_forecast_may_take_the_scores_as_given(here: World) -> None:
     rules = "[{kind: forecast, correlation: none}, {kind: forecast, given: scores}]"
     here.score(20, shift=0.0)
@@ -211,6 +223,7 @@ def last_reasons(here: World) -> list[str]:
     return [each.code for each in last.reasons if isinstance(each, Caveat)]
 
 
+@pytest.mark.slow
 def test_without_labels_a_warning_is_neither_confirmed_nor_withdrawn(here: World) -> None:
     here.score(20, shift=0.0, labelled=0.0)
     assert tick(here, week(21) + HOURS).status == {"": Status.AT_RISK}
@@ -218,6 +231,7 @@ def test_without_labels_a_warning_is_neither_confirmed_nor_withdrawn(here: World
     assert "the warning from the scores" not in here.alarms
 
 
+@pytest.mark.slow
 def test_another_windows_labels_do_not_confirm_a_warning_and_it_comes_back(here: World) -> None:
     here.score(20)
     add_errors(here, 20)
@@ -235,6 +249,7 @@ def test_another_windows_labels_do_not_confirm_a_warning_and_it_comes_back(here:
     assert last_reasons(here)[0] == "warning-ended"
 
 
+@pytest.mark.slow
 def test_a_warning_is_confirmed_although_one_degraded_window_is_no_alarm_yet(here: World) -> None:
     here.score(20, shift=0.0)
     twice = {"alarm": "{after: 2, of: 3, recover_after: 1}"}
@@ -246,6 +261,7 @@ def test_a_warning_is_confirmed_although_one_degraded_window_is_no_alarm_yet(her
     assert "all rules pass" not in here.alarms
 
 
+@pytest.mark.slow
 def test_a_warning_of_a_window_that_is_no_longer_judged_ends(here: World) -> None:
     here.score(20, shift=0.0)
     assert tick(here, week(21) + HOURS).status == {"": Status.AT_RISK}
@@ -271,6 +287,7 @@ def narrower(here: World, number: int) -> None:
         connection.exec_driver_sql(f"UPDATE scored SET p = 0.5 + (p - 0.5) / 2 WHERE {ids}")
 
 
+@pytest.mark.slow
 def test_warnings_that_the_labels_withdrew_are_not_repeated(here: World) -> None:
     made = []
     for number in (20, 21, 22):
@@ -283,6 +300,7 @@ def test_warnings_that_the_labels_withdrew_are_not_repeated(here: World) -> None
     assert made[1].verdicts[0].details["learned"] > 0
 
 
+@pytest.mark.slow
 def test_what_is_judged_in_one_tick_teaches_as_if_it_had_been_in_time(here: World) -> None:
     for number in (20, 21, 22):
         narrower(here, number)

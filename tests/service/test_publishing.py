@@ -46,6 +46,7 @@ def files(run: Run) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
+@pytest.mark.slow
 def test_a_quiet_window_has_twelve_metrics_and_one_small_file_and_a_degraded_one_all(here):
     here.score(20)
     here.score(21, shift=0.2)
@@ -66,6 +67,7 @@ def test_a_quiet_window_has_twelve_metrics_and_one_small_file_and_a_degraded_one
     assert {name.partition("/")[0] for name in series.data.metrics} == {"AUROC"}
 
 
+@pytest.mark.slow
 def test_with_little_detail_the_descriptions_have_every_number_too(here):
     """A series run without detail has other metrics, but the texts speak of the same windows."""
     here.score(20)
@@ -117,6 +119,7 @@ def test_all_detail_when_asked(here):
     assert SERIES_FIGURE in files(series)
 
 
+@pytest.mark.slow
 def test_a_series_is_written_once_for_all_that_wait(here, monkeypatch):
     for number in (20, 21, 22):
         here.score(number)
@@ -180,6 +183,7 @@ def test_two_workers_connect_to_mlflow_once(here, monkeypatch):
     assert found[0] is found[1]
 
 
+@pytest.mark.slow
 def test_windows_in_which_something_happened_have_their_page_as_a_file(here):
     here.score(20)
     for number in (21, 22):

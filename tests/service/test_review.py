@@ -226,6 +226,7 @@ def test_a_segment_is_reviewed_alone_and_chosen_by_hand(here):
         reviewed(here, segment="region=north")
 
 
+@pytest.mark.slow
 def test_windows_whose_labels_are_awaited_are_left_out_and_counted(here):
     found = reviewed(here, week(24) + 1 * DAY)
     assert found.period == Window(week(20), week(23))
@@ -330,6 +331,7 @@ def test_with_too_few_rows_to_choose_on_there_are_no_chosen_thresholds(here):
     assert found.tables["costs"] == []
 
 
+@pytest.mark.slow
 def test_the_period_begins_with_the_first_window_of_the_present_versions(here):
     model = "{{name: credit, version: 7, challenger_version: {}}}"
     judged(here, week(22) + 3 * DAY, model=model.format(9))  # weeks 20 and 21
@@ -384,6 +386,7 @@ def test_another_rule_is_noticed_and_each_change_makes_another_review(here):
     assert len({first.key, second.key, changed.key, shown.key, moved.key}) == 5
 
 
+@pytest.mark.slow
 def test_rows_that_changed_since_an_earlier_review_are_noticed(here):
     reviewed(here, week(22) + 3 * DAY)
     here.score(20, n=50, region="late", shift=0.3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from scenario import World, week
 from sqlalchemy import select
 
@@ -61,6 +62,7 @@ def correct(here: World, statement: str) -> None:
         connection.exec_driver_sql(statement)
 
 
+@pytest.mark.slow
 def test_a_past_window_that_becomes_degraded_is_sent_and_later_that_it_is_not(here):
     for number in (20, 21):
         here.score(number)
@@ -91,6 +93,7 @@ def test_the_newest_window_changes_the_status_and_is_sent_once_with_the_reason(h
     assert reason.values["auc"] < 0.5 < reason.values["auc_before"]
 
 
+@pytest.mark.slow
 def test_many_corrected_windows_are_one_message(here):
     for number in range(20, 23):
         here.score(number)
@@ -103,6 +106,7 @@ def test_many_corrected_windows_are_one_message(here):
     assert alarm.startswith("DEGRADED credit: 2 windows judged again, 2 now degraded")
 
 
+@pytest.mark.slow
 def test_a_muted_monitor_sends_no_revision(here):
     for number in (20, 21):
         here.score(number)
@@ -114,6 +118,7 @@ def test_a_muted_monitor_sends_no_revision(here):
     assert sent(here) == []
 
 
+@pytest.mark.slow
 def test_in_the_cool_down_only_a_window_that_becomes_degraded_is_sent(here):
     here.score(20, shift=0.2)
     here.score(21)
@@ -128,6 +133,7 @@ def test_in_the_cool_down_only_a_window_that_becomes_degraded_is_sent(here):
     assert sent(here) == ["degraded", "DEGRADED credit: judged again"]
 
 
+@pytest.mark.slow
 def test_k_of_n_decides_on_past_windows_too(here):
     """One degraded window of three is no alarm, in the past as now; a second one is."""
     for number in range(20, 26):

@@ -180,6 +180,7 @@ def at_work(here: World, clock: Clock, section: str) -> Iterator[tuple[Runtime, 
         leave(runtime, workers)
 
 
+@pytest.mark.slow
 def test_a_review_has_a_job_of_its_own_where_it_has_a_schedule(here):
     clock = Clock(datetime(2026, 7, 10, tzinfo=UTC))  # a Friday
     with at_work(here, clock, "{schedule: '0 7 * * 1', n_resamples: 99}") as (runtime, made):

@@ -28,6 +28,7 @@ def seasonal(here: World) -> World:
     return here
 
 
+@pytest.mark.slow
 def test_windows_are_judged_around_their_time_of_year_and_check_says_so(seasonal: World) -> None:
     settings = {
         "window": "{every: 28d, label_delay: 2d}",

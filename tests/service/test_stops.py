@@ -44,6 +44,7 @@ def sent(here: World) -> list[str]:
     return [compose_stop(each, Context(zone=ZoneInfo("UTC"))).title for each in stops]
 
 
+@pytest.mark.slow
 def test_rows_that_stop_are_sent_before_any_label_is_due_and_once(here, rocmonitor: Rocmonitor):
     here.score(20)
     tick(here, week(21) + 2 * DAY)
@@ -110,6 +111,7 @@ def test_labels_that_stop_without_instants_are_seen_when_a_window_is_due(here):
     assert sent(here)[1:] == ["OK credit: labels arrive again"]
 
 
+@pytest.mark.slow
 def test_labels_that_stop_are_seen_early_where_ticks_have_counted_enough_windows(here):
     """Half of the labels come within a day of the end of a window: eight such windows show that."""
     for number in range(20, 29):
@@ -122,6 +124,7 @@ def test_labels_that_stop_are_seen_early_where_ticks_have_counted_enough_windows
     assert sent(here) == ["STOPPED credit: labels for 10 % of the rows, usually 50 % or more"]
 
 
+@pytest.mark.slow
 def test_labels_that_stop_are_seen_by_their_age_where_instants_are_known(dated):  # noqa: F811
     """No label becomes known after the middle of week 53, a month before the first window without is due."""
     for number in range(48, 56):

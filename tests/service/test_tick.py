@@ -52,6 +52,7 @@ def test_a_window_that_is_labelled_enough_does_not_wait(here):
     assert evaluation.counts.unlabelled == 16
 
 
+@pytest.mark.slow
 def test_what_was_missed_is_judged_after_a_pause(here):
     for number in range(20, 26):
         here.score(number)
@@ -64,6 +65,7 @@ def test_what_was_missed_is_judged_after_a_pause(here):
     assert late.evaluations[0].at == week(22) + 2 * DAY
 
 
+@pytest.mark.slow
 def test_a_drop_is_degraded_and_a_recovery_is_ok(here):
     here.score(20)
     here.score(21, shift=0.2)
@@ -109,6 +111,7 @@ def test_labels_after_the_time_for_revisions_need_a_backfill(here):
     assert (revised.window.start, revised.revision) == (week(20), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "code", "counts"),
     [
@@ -132,6 +135,7 @@ def test_too_little_is_insufficient_and_never_ok(here, rows, code, counts):
     assert "champion/auc" not in evaluation.metrics
 
 
+@pytest.mark.slow
 def test_a_segment_that_vanishes_is_insufficient_not_absent(here):
     for number in range(20):
         here.score(number, n=200, region="north")
@@ -141,6 +145,7 @@ def test_a_segment_that_vanishes_is_insufficient_not_absent(here):
     assert found == {"": Status.OK, "region=all": Status.OK, "region=north": Status.INSUFFICIENT}
 
 
+@pytest.mark.slow
 def test_a_new_segment_has_no_reference_and_says_so(here):
     here.score(20)
     here.score(20, n=200, region="south")
@@ -166,6 +171,7 @@ def test_a_reference_without_a_whole_window_is_said_to_be_that_and_not_a_lacking
     )
 
 
+@pytest.mark.slow
 def test_k_of_n_waits_for_the_second_bad_window(here):
     here.score(20, shift=0.2)
     here.score(21, shift=0.2)
@@ -226,6 +232,7 @@ def test_a_monitor_works_again_although_nothing_is_due(here, tmp_path):
     assert tick(here, week(20) + 1 * DAY).status[""] is Status.OK
 
 
+@pytest.mark.slow
 def test_a_dry_run_keeps_nothing(here):
     here.score(20, shift=0.2)
     dry = tick(here, week(21) + 2 * DAY, dry_run=True)
@@ -270,6 +277,7 @@ def test_the_reference_is_frozen(here):
     assert second.reference == first.reference
 
 
+@pytest.mark.slow
 def test_windows_of_a_tenth_do_not_alarm_because_they_are_small(here):
     """Nothing has changed but the number of rows; about half of them leave the interval of full windows."""
     for number in range(20, 40):
@@ -299,6 +307,7 @@ def test_an_option_of_the_forecast_makes_another_reference_when_it_is_used(here,
     assert plain == default != used
 
 
+@pytest.mark.slow
 def test_another_rule_makes_another_reference_but_judges_nothing_again(here):
     here.score(20)
     [first] = tick(here, week(21) + 2 * DAY).evaluations
@@ -323,6 +332,7 @@ def registry(here) -> MlflowClient:
     return client
 
 
+@pytest.mark.slow
 def test_without_a_registry_windows_are_judged_with_a_caveat(here):
     here.score(20)
     [evaluation] = tick(here, week(21) + 2 * DAY, model="{name: credit}").evaluations
@@ -402,6 +412,7 @@ def test_every_database_and_both_ways_of_reading_give_the_same_evaluation(
     assert found == expected
 
 
+@pytest.mark.slow
 def test_what_the_reference_lacked_too_is_no_news(here):
     """Two weeks in a row of the reference are small; so are weeks 20 and 21, and then 22."""
     with here._engine() as engine, engine.begin() as connection:
@@ -422,6 +433,7 @@ def test_what_the_reference_lacked_too_is_no_news(here):
     assert titles == ["INSUFFICIENT", "OK"]
 
 
+@pytest.mark.slow
 def test_segments_that_change_with_one_window_are_one_message_and_one_recovery(here):
     regions = ("north", "south", "west")
     for number in range(20):
@@ -443,6 +455,7 @@ def test_segments_that_change_with_one_window_are_one_message_and_one_recovery(h
     assert "Also: ok: region=" in here.alarms
 
 
+@pytest.mark.slow
 def test_a_value_that_never_had_enough_rows_sends_nothing(here):
     for number in (20, 21):
         here.score(number)

@@ -52,6 +52,7 @@ def judged(here: World, number: int, **changes: str) -> Evaluation:
         return store.evaluations(runtime.store, "credit", segment="")[-1]
 
 
+@pytest.mark.slow
 def test_infinite_scores_rank_at_the_ends(here: World) -> None:
     """45 % of a window are -inf, as a calibrator gives that says 0: the order is that of the scores."""
     here.score(20)
@@ -74,6 +75,7 @@ def rows_of(here: World, number: int) -> np.ndarray:
         return np.array(source.execute(query, [number * 100_000, (number + 1) * 100_000]).fetchall(), float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouped", ["raw", "database", "condensed"])
 def test_every_rule_takes_infinite_scores_and_so_do_groups_and_cells(here: World, grouped: str) -> None:
     """In the reference as in later windows; rules that foresee from the scores included."""
@@ -97,6 +99,7 @@ def test_every_rule_takes_infinite_scores_and_so_do_groups_and_cells(here: World
     assert all(math.isfinite(value) for value in found.metrics.values())
 
 
+@pytest.mark.slow
 def test_they_are_set_aside_where_that_is_asked_for_and_the_window_is_not_judged(here: World) -> None:
     here.score(20)
     change(here, 20, 0.45, "-9e999")
@@ -120,6 +123,7 @@ def test_they_are_set_aside_where_that_is_asked_for_and_the_window_is_not_judged
     assert evaluation.counts.bad_score == 180
 
 
+@pytest.mark.slow
 def test_a_window_that_lost_many_scores_is_insufficient_and_the_first_sentence_says_why(here: World) -> None:
     here.score(20)
     change(here, 20, 0.45, "NULL")
@@ -138,6 +142,7 @@ def test_a_window_that_lost_many_scores_is_insufficient_and_the_first_sentence_s
     assert "INSUFFICIENT" not in said
 
 
+@pytest.mark.slow
 def test_it_is_an_alarm_of_its_own_whatever_the_status_and_said_once(
     here: World, rocmonitor: Rocmonitor
 ) -> None:
@@ -154,6 +159,7 @@ def test_it_is_an_alarm_of_its_own_whatever_the_status_and_said_once(
     assert "Too few could be used from 2026-06-01 (UTC) on." in here.alarms
 
 
+@pytest.mark.slow
 def test_scores_that_are_none_are_an_alarm_before_any_label_and_no_warning(here: World) -> None:
     here.score(20)
     judged(here, 20, **EVERY)
@@ -175,6 +181,7 @@ def test_scores_that_are_none_are_an_alarm_before_any_label_and_no_warning(here:
     ]
 
 
+@pytest.mark.slow
 def test_some_more_unusable_rows_than_usual_are_said_and_the_window_is_judged(here: World) -> None:
     here.score(20, shift=0.2)
     change(here, 20, 0.1, "NULL")
@@ -185,6 +192,7 @@ def test_some_more_unusable_rows_than_usual_are_said_and_the_window_is_judged(he
     assert "UNUSABLE credit: 10 % of the rows cannot be used, usually none" in here.alarms
 
 
+@pytest.mark.slow
 def test_as_many_as_in_the_reference_are_nothing_new(here: World) -> None:
     for number in range(21):
         if number == 20:
@@ -196,6 +204,7 @@ def test_as_many_as_in_the_reference_are_nothing_new(here: World) -> None:
     assert "UNUSABLE" not in here.alarms
 
 
+@pytest.mark.slow
 def test_labels_that_are_none_count_likewise(here: World) -> None:
     here.score(20)
     change(here, 20, 0.3, "7", "label")

@@ -191,6 +191,7 @@ def pause(made: object, clock: Clock, name: str = "credit") -> timedelta:
     return due - clock.now
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_is_tried_again_within_seconds_then_minutes(two_weeks, monkeypatch, caplog):
     monkeypatch.setattr(connection, "LOCK_SECONDS", 0.01)
     clock = Clock(week(24))
@@ -252,6 +253,7 @@ def test_what_another_process_holds_is_looked_at_again_before_its_lease_could_en
         assert pause(made, clock) < LEASE
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_tried_again(two_weeks):
     clock = Clock(week(24))
     with two_weeks.runtime(clock, window=until("2026-06-08")) as runtime:
@@ -338,6 +340,7 @@ def test_a_clock_that_stays_ahead_is_believed_after_an_hour(here):
         assert [each.window.start for each in confirmed.evaluations] == [week(21)]
 
 
+@pytest.mark.slow
 def test_a_store_on_a_server_has_a_clock_of_its_own(here, postgres_url, monkeypatch):
     here.score(20)
     migrate.upgrade(postgres_url)

@@ -72,6 +72,7 @@ def which(here: World) -> Task[int]:
 
 
 class TestTicks:
+    @pytest.mark.slow
     def test_another_process_gives_the_same_evaluations(self, two_weeks: World, outside: Outside) -> None:
         two_weeks.score(20, n=60, shift=0.1, region="north")
         changes = {
@@ -90,6 +91,7 @@ class TestTicks:
         assert len(here.evaluations) == 5  # north has rows in one week
         assert there.status == here.status
 
+    @pytest.mark.slow
     def test_what_the_store_has_of_the_reference_is_sent_along(
         self, two_weeks: World, outside: Outside
     ) -> None:
@@ -146,6 +148,7 @@ class TestTicks:
         assert tick.status == {"": Status.OK}
         assert outside.pids() == []
 
+    @pytest.mark.slow
     def test_a_source_that_fails_there_fails_the_tick(
         self, two_weeks: World, outside: Outside, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -161,6 +164,7 @@ class TestTicks:
 
 
 class TestSecrets:
+    @pytest.mark.slow
     def test_no_task_holds_the_address_of_a_source(self, two_weeks: World, outside: Outside) -> None:
         with two_weeks.runtime(NOW, window=until("2026-06-08")) as runtime:
             judged(replace(runtime, executor=outside))
@@ -209,6 +213,7 @@ class TestPerform:
 
 
 class TestProcesses:
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows")
     def test_one_that_is_just_starting_is_not_ended_by_the_signals_of_the_group(
         self, which: Task[int], capfd: pytest.CaptureFixture[str]
@@ -238,6 +243,7 @@ class TestProcesses:
             assert isinstance(executor, Processes)
             assert executor.pids() == []
 
+    @pytest.mark.slow
     def test_some_are_started_when_tasks_have_waited(self, which: Task[int], here: World) -> None:
         processes, begun, go_on = Processes(2, start_after=0.2), threading.Event(), threading.Event()
 
@@ -263,6 +269,7 @@ class TestProcesses:
             processes.close()
         assert processes.pids() == []
 
+    @pytest.mark.slow
     def test_a_task_for_which_nobody_is_free_is_done_here(self, which: Task[int], tmp_path: Path) -> None:
         processes = Outside(most=1)
         hung = threading.Event()
@@ -318,6 +325,7 @@ class TestProcesses:
         with pytest.raises(StoppedError):
             outside.run(which, None, caller(stop=stop))
 
+    @pytest.mark.slow
     def test_a_caller_that_gives_up_ends_the_process(
         self, which: Task[int], outside: Outside, tmp_path: Path
     ) -> None:
@@ -326,6 +334,7 @@ class TestProcesses:
             outside.run(endless, None, caller(is_hung=(tmp_path / "begun").exists))
         assert outside.pids() == []
 
+    @pytest.mark.slow
     def test_one_that_dies_takes_no_other_along(self, which: Task[int], tmp_path: Path) -> None:
         processes, hung = Outside(most=2), threading.Event()
         endless = replace(which, request=tasks.Endless(begun=tmp_path / "begun"))
@@ -358,6 +367,7 @@ class TestProcesses:
             assert executor.width == 1
 
 
+@pytest.mark.slow
 def test_a_request_is_done_the_same_twice(two_weeks: World, outside: Outside) -> None:
     with two_weeks.runtime(NOW) as runtime:
         judged(replace(runtime, executor=outside))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def test_words_are_mixed_as_by_splitmix64() -> None:
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1))
 def test_a_row_has_the_same_hash_in_any_company(rows: list[tuple[Any, ...]]) -> None:
     columns = list(zip(*rows, strict=True))
@@ -69,6 +71,7 @@ def test_other_rows_have_other_hashes() -> None:
     assert one_by_one(0.0) == one_by_one(-0.0)
 
 
+@pytest.mark.slow
 @given(LINES, st.integers(1, 5), st.booleans())
 def test_rows_are_counted_by_label(lines: list[tuple[Any, ...]], size: int, arrivals: bool) -> None:
     names = ["label", "arrival", "champion", "challenger", "segment_0"]

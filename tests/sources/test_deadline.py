@@ -102,6 +102,7 @@ def test_a_query_that_is_given_up_does_not_go_on_at_the_server(server_url: str) 
         assert connection.execute(text(running)).scalar() == 1  # this question itself
 
 
+@pytest.mark.slow
 def test_a_long_answer_that_keeps_coming_is_no_silence(postgres_url: str) -> None:
     """The limit is on the pauses: 60 s in all would be too short for 10,000,000 rows."""
     fill(postgres_url, MANY[:100])  # nine rows fill a packet

@@ -213,6 +213,7 @@ def test_latin_1_is_told_with_the_key(tmp_path: Path) -> None:
         pull(url, plain())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
 def test_many_small_files_of_another_encoding_are_read(tmp_path: Path, encoding: str) -> None:
     """DuckDB keeps 32 MB for each file of these encodings, unless told how long its lines are."""

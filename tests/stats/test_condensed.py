@@ -135,6 +135,7 @@ def test_the_rate_at_a_false_positive_rate_is_off_by_a_cell_at_most(drawn):
         assert (np.abs(own.tpr - tied.tpr) <= condensed_error(sample).tpr + TINY).all()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=8)
 @given(rows(), st.sampled_from([0.01, 0.1, 0.4]))
 def test_no_order_has_bounds_within_a_distance_further_away_and_one_has(drawn, distance):

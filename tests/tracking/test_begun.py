@@ -61,6 +61,7 @@ def test_a_repeat_finds_the_run(uri, tmp_path, looked_for):
     assert count(tracking) == 1
 
 
+@pytest.mark.slow
 def test_another_process_finds_what_the_first_began(uri, tmp_path, looked_for):
     first = opened(uri, tmp_path)
     publish(first, 0, 1, 2)

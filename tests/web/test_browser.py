@@ -83,6 +83,7 @@ def test_the_chart_is_drawn(browser: Browser, address: str, width: int) -> None:
     assert min(browser.measure(painted)) > 5
 
 
+@pytest.mark.slow
 def test_a_desk_needs_no_scrolling_for_the_answer(browser: Browser, address: str) -> None:
     bottom = "document.querySelector('{}').getBoundingClientRect().bottom"
     browser.visit(f"{address}/monitors/credit", width=1280, height=800)
@@ -111,6 +112,7 @@ def test_keys_go_from_window_to_window(browser: Browser, address: str) -> None:
     assert browser.problems == []
 
 
+@pytest.mark.slow
 def test_a_click_chooses_a_window(browser: Browser, address: str) -> None:
     browser.visit(f"{address}/monitors/credit", width=1280)
     x, y = browser.measure(

@@ -147,6 +147,7 @@ def test_every_page_has_the_quarters_of_berlin(reader: Browser, address: str) ->
     assert fits(reader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "last"), [("months", "2026-11-01 to 2026-12-01"), ("quarters", "2026-07-01 to 2026-10-01")]
 )

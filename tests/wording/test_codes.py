@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from rocmonitor.wording import caveats
 
 PACKAGE = Path(__file__).resolve().parents[2] / "rocmonitor"
@@ -44,6 +46,7 @@ def raised() -> Iterator[str]:
                     yield code
 
 
+@pytest.mark.slow
 def test_every_caveat_has_a_sentence_and_every_sentence_a_caveat():
     assert set(raised()) - set(caveats.SENTENCES) == set()
     assert set(caveats.SENTENCES) - set(texts()) == set()

@@ -44,6 +44,7 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     return review().tables[name]
 
 
+@pytest.mark.slow
 def test_equal_reviews_give_equal_bytes() -> None:
     assert drawn(review(), ZONE) == whole()
 

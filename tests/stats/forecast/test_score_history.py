@@ -170,6 +170,7 @@ def forecast_interval_of(history, reference, found):
     return at_strength(history, laws, reference, noises, 0, 0.95, "two-sided").ends("two-sided")
 
 
+@pytest.mark.slow
 def test_where_scores_tell_nothing_it_is_at_most_5_percent_wider(rng):
     def useless():
         """P(y | score) drifts; the law of the scores does not."""
@@ -479,6 +480,7 @@ def test_the_bias_of_an_expected_auc_is_that_of_all_samples():
     assert bias < -0.002
 
 
+@pytest.mark.slow
 def test_the_limit_of_the_expected_auc_holds_for_windows_much_smaller_than_the_past_ones(rng):
     def drawn(rows):
         y = rng.random(rows) < 0.25

@@ -29,6 +29,7 @@ def varies(data):
     return all(np.ptp(rows(data, label)) > 0 for label in (0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["normal", "exponential"])
 @settings(max_examples=40, deadline=None)
 @given(data=samples(min_per_class=2), other=samples(min_per_class=2))
