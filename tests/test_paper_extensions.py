@@ -13,6 +13,8 @@ from studies import (
     dg08_empirical,
     dg08_proportions,
     dg08_validation,
+    dg09_total_rate,
+    dg09_unpaired,
     m18_homogeneity,
     m18_likelihood,
     running,
@@ -116,8 +118,8 @@ class TestRuns:
         assert "p-value, algorithm 9" in capsys.readouterr().out
 
 
-class TestCosts:
-    """[DG08] sections 4 and 6."""
+class TestWithoutAFigure:
+    """[DG08] sections 4 and 6, [DG09] sections 1 and 6."""
 
     def test_percentiles_break_where_normal_intervals_do(self) -> None:
         of = dg08.one_model(3.0, full=False)
@@ -144,12 +146,24 @@ class TestCosts:
         assert binomial[near].min() < 0.7
         assert known[near].min() > 0.82
 
+    def test_two_disjoint_test_sets_keep_the_level(self) -> None:
+        of = dg09_unpaired.DESIGNS["50 + 200, 100 + 100"]
+        found = dg09_unpaired.held(of, 150, np.random.default_rng(1)) / 150
+        assert found.min() > 0.8  # four errors below
+
+    def test_two_models_with_one_budget_keep_the_level_between_the_ends(self) -> None:
+        of = dg09_total_rate.design(1.0, 0.6)
+        agresti, *_ = dg09_total_rate.held(of, 1.0, 60, np.random.default_rng(1)) / 60
+        assert agresti[2:-2].min() > 0.75
+
     @pytest.mark.parametrize(
         ("study", "name"),
         [
             (dg08_empirical, "dg08-empirical"),
             (dg08_validation, "dg08-validation"),
             (dg08_proportions, "dg08-proportions"),
+            (dg09_unpaired, "dg09-unpaired"),
+            (dg09_total_rate, "dg09-total-rate"),
         ],
     )
     def test_what_is_left(self, study, name: str, tmp_path: Path, capsys) -> None:

@@ -696,7 +696,7 @@ class TestArrivalFaster:
         monkeypatch.setattr(arrival_faster, "LATER", 6)
         found = arrival_faster.one(np.random.default_rng(2))
         of = {
-            name: dict(zip(arrival_faster.FIELDS, each.T, strict=True))
+            name: dict(zip((*arrival_faster.FIELDS, *arrival_faster.AT_FIVE), each.T, strict=True))
             for name, each in zip(arrival_faster.DESIGNS, found, strict=True)
         }
         for pace in ("faster", "much faster"):
@@ -707,8 +707,18 @@ class TestArrivalFaster:
             decline = of[f"{pace}, decline"]
             assert decline["refused now"].mean() < decline["refused before"].mean()
             assert decline["found before"].mean() <= decline["found now"].mean()
+            for fields in (of[pace], decline):
+                above, alone = (fields[name] for name in arrival_faster.AT_FIVE)
+                assert np.array_equal(above < 0, fields["found now"] == 1)
+                assert np.array_equal(alone < 0, fields["alone"] == 1)
         shown = arrival_faster.line("alike", np.stack([found[1], found[1]]))
         assert len(shown) == 1 + len(arrival_faster.FIELDS)
+
+    def test_at_equal_false_alarms_both_have_the_limit_of_the_quiet_windows(self) -> None:
+        quiet = np.zeros((2, 10, 4)) + np.arange(20.0).reshape(2, 10, 1)  # 5 % of 20 are below 1
+        declined = np.zeros((2, 10, 4)) - 1.0
+        declined[..., -1] = 5.0
+        assert arrival_faster.at_five(quiet, declined) == ["100.0 (0.0)", "0.0 (0.0)"]
 
 
 class TestOutlookLearning:

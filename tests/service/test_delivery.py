@@ -66,7 +66,6 @@ def runs(server: MlflowServer, here: World) -> list:
     return [run for run in everything if run.data.tags["rocmonitor.key"].startswith(instance)]
 
 
-@pytest.mark.slow
 def test_a_window_is_told_once_however_often_it_is_run(here, mlflow_server, http_sink):
     for _ in range(2):
         with here.runtime(NOW, **outside(mlflow_server, http_sink)) as runtime:
@@ -257,7 +256,6 @@ def test_a_repeat_of_what_was_not_answered_says_so_and_one_of_what_was_refused_d
         assert lines == first.splitlines()
 
 
-@pytest.mark.slow
 def test_what_waits_for_mlflow_is_delivered_once_it_answers(here, mlflow_server, closed_port):
     clock = Clock(NOW)
     with here.runtime(clock, mlflow=f"{{tracking_uri: 'http://127.0.0.1:{closed_port}'}}") as runtime:

@@ -110,16 +110,15 @@ def lines(found: NDArray[np.float64]) -> list[list[str]]:
 def differences() -> str:
     """Why ours and the print differ, as far as it is known."""
     return (
-        "Sup norm: curves are steep at FPR 0, and the print does not say how they begin. Counted from 0, a\n"
-        "band is as high as the first step and holds nearly every curve: the print's 100. Compared from the\n"
-        "first negative on, curves are held about as often as they should be.\n"
+        "Sup norm: the print does not say how curves begin at FPR 0. Counted from 0, a band is as high as\n"
+        "the first step and holds nearly every curve: the print's 100; from the first negative on, about as\n"
+        "often as it should.\n"
         "d_B: not reproduced by any reading of the distance, its centre or its inverse. What is near in\n"
-        "either direction is forgiven, so these bands hold too much; fluctuations about the empirical curve\n"
-        "contain smoothing's bias, which widens them again. With three terms they hold less. Nearest\n"
-        "to the print is the true curve judged by its own inverse: below the level, within three points of\n"
-        "both values, but the smoothed band holds less often than the naive one; in the print, more.\n"
-        "At FPR 0.2: the naive interval as in the print. The smoothed one is near its level about the\n"
-        "smoothed curve; about the empirical one the bias moves it aside, and the print is between the two."
+        "either direction is forgiven, so these bands hold too much; with three terms less. Nearest to the\n"
+        "print is the true curve judged by its own inverse, within three points of both values, though the\n"
+        "smoothed band holds less often than the naive one; in the print, more.\n"
+        "At FPR 0.2: the naive interval as in the print; the smoothed one is near its level about the\n"
+        "smoothed curve, and the print is between that and the empirical one."
     )
 
 

@@ -53,7 +53,6 @@ def press(reader: FlaskClient, what: str, headers: dict[str, str] = HERE, **form
     return reader.post(f"/monitors/credit/{what}", data=given, headers=headers)
 
 
-@pytest.mark.slow
 def test_somebody_takes_care(own: Site, reader: FlaskClient) -> None:
     assert "I'll take care of it" in reader.get("/monitors/credit").text
     answer = press(reader, "acknowledge", note=f"looking {HOSTILE}")
@@ -65,7 +64,6 @@ def test_somebody_takes_care(own: Site, reader: FlaskClient) -> None:
     assert HOSTILE not in page
 
 
-@pytest.mark.slow
 def test_muted_for_a_time_and_not_any_more(own: Site, reader: FlaskClient) -> None:
     assert press(reader, "mute", **{"for": "2d"}).status_code == 303
     assert (said(own).muted_by, said(own).muted_until) == ("Ana Ruiz", NOW + timedelta(days=2))
