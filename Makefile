@@ -27,7 +27,7 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output review.html
 	@cd demo && ../$(BIN)/rocmonitor report late-arrivals --output late-arrivals.html >/dev/null
 	@printf '%s\n' '' 'Look further (cd demo first):' \
-	  '  cat alarms.log                                         the alerts that were sent' \
+	  '  cat alarms.log                                         the alarms that were sent' \
 	  '  review.html                                            champion against challenger: open it in a browser' \
 	  '  ../$(BIN)/rocmonitor status                         every monitor at a glance' \
 	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \
@@ -39,7 +39,7 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	  '  http://127.0.0.1:8780/monitors/late-arrivals' \
 	  'The same as a file: demo/late-arrivals.html'
 
-test: $(READY) ## Run the tests but for the slow ones: five minutes on two cores
+test: $(READY) ## Run the tests but for the slow ones: six minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
 test-slow: $(READY) ## Run slow tests, those that ask for servers, Spark or a browser, and more generated examples
