@@ -610,7 +610,7 @@ def test_the_compose_file_works_on_real_servers(stack: Stack) -> None:
         serve, environment = stack.command("rocmonitor"), stack.environment("rocmonitor")
         with stack.installed.started(serve, stack.folder, environment) as scheduler:
             scheduler.wait_for("watching credit-default")
-            scheduler.wait_for("next tick")
+            scheduler.wait_for("next check")
             stack.healthy("rocmonitor")
             assert scheduler.stop(signal.SIGTERM) == 0
         assert "credit-default" in stack.page("")

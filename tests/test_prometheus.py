@@ -111,7 +111,7 @@ def test_alerts_of_a_real_service_arrive(here: World, http_sink: HttpSink, tmp_p
             )
         )
         with serving(here) as process:
-            wait_for(process, "credit: next tick")
+            wait_for(process, "credit: next check")
             stack.enter_context(
                 started(
                     tmp_path,

@@ -151,7 +151,7 @@ def idle(folder: Path, monitors: int, seconds: int = 60) -> None:
             [sys.executable, "-m", "rocmonitor", "-c", str(folder / "rocmonitor.yaml"), "serve"], stderr=log
         )
     try:
-        while (folder / "log").read_text().count("next tick") < monitors:
+        while (folder / "log").read_text().count("next check") < monitors:
             time.sleep(1)
         result("processor seconds until each was looked at", f"{used(server.pid):.1f}")
         time.sleep(5)
