@@ -39,7 +39,7 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	  '  http://127.0.0.1:8780/monitors/late-arrivals' \
 	  'The same as a file: demo/late-arrivals.html'
 
-test: $(READY) ## Run the tests but for the slow ones: six minutes on two cores
+test: $(READY) ## Run the tests but for the slow ones: five to six minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
 test-slow: $(READY) ## Run slow tests, those that ask for servers, Spark or a browser, and more generated examples
