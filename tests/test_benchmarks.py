@@ -188,3 +188,16 @@ def test_many_monitors_run(load, recorded, monkeypatch):
     load("many").main()
     values = {line["what"]: line["value"] for line in recorded() if "what" in line}
     assert 0.1 < number(values["processor seconds, two processes / one"]) < 10
+
+
+def test_a_year_runs(load, recorded, tmp_path):
+    year = load("year")
+    for name in ("catching up", "year", "idle"):
+        (tmp_path / name).mkdir()
+    year.catch_up(tmp_path / "catching up", 12, segments=2, challenger=True)
+    year.a_year(tmp_path / "year", monitors=2, days=14)
+    year.idle(tmp_path / "idle", monitors=2, seconds=1)
+    found = {each["what"]: each["value"] for each in recorded() if "what" in each}
+    assert number(found["files a window"]) >= 1
+    assert number(found["page of a monitor, processor seconds"]) < 5
+    assert found["share of a processor after that"].endswith("%")

@@ -143,9 +143,8 @@ def _view(
         view["because"] = _of_window(
             view["chosen"]["because"], chosen[1].window, _newest(every), monitor.timezone
         )
-        view["chosen"]["place"] = next(
-            number for number, each in enumerate(view["points"]) if each["slug"] == view["chosen"]["slug"]
-        )
+        slug = window_slug(chosen[1].window, monitor.timezone)
+        view["chosen"]["place"] = [each["slug"] for each in view["points"]].index(slug)
     return view
 
 

@@ -98,16 +98,15 @@ def delivery(folder: Path, runtime: Runtime, waiting: int = 150) -> None:
             f"(SELECT id FROM rocmonitor_outbox WHERE destination = 'mlflow' ORDER BY id LIMIT {waiting + 9})"
         )
     ids = [each.id for each in store.pending(runtime.store, runtime.clock(), limit=1000)]
-    for later in ids[9:]:  # the first nine make MLflow's database, and import it
-        store.mark_failed(
-            runtime.store, later, runtime.clock(), "", datetime(2100, 1, 1, tzinfo=UTC), refused=True
-        )
+    later = f"id > {ids[8]} AND id <= {ids[-1]}"  # the first nine make MLflow's database, and import it
+    with runtime.store.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE rocmonitor_outbox SET state = 'delivered' WHERE {later}")
     drain(runtime)
     before = (folder / "mlflow.db").stat().st_size
     files = {path for path in (folder / "mlartifacts").rglob("*") if path.is_file()}
     with runtime.store.writing() as connection:
         connection.exec_driver_sql(
-            "UPDATE rocmonitor_outbox SET state = 'pending', next_attempt_at = created_at WHERE state = 'refused'"
+            f"UPDATE rocmonitor_outbox SET state = 'pending' WHERE destination = 'mlflow' AND {later}"
         )
     start = time.process_time()
     sent = drain(runtime).sent
