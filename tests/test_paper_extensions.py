@@ -13,6 +13,7 @@ from studies import (
     dg08_empirical,
     dg08_proportions,
     dg08_validation,
+    dg09_paired,
     dg09_total_rate,
     dg09_unpaired,
     m18_homogeneity,
@@ -152,8 +153,8 @@ class TestWithoutAFigure:
         assert found.min() > 0.8  # four errors below
 
     def test_two_models_with_one_budget_keep_the_level_between_the_ends(self) -> None:
-        of = dg09_total_rate.design(1.0, 0.6)
-        agresti, *_ = dg09_total_rate.held(of, 1.0, 60, np.random.default_rng(1)) / 60
+        of = dg09_paired.design(1.0, 0.6)
+        agresti, *_ = dg09_total_rate.held(of, 100, 60, np.random.default_rng(1)) / 60
         assert agresti[2:-2].min() > 0.75
 
     @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ _NANOSECONDS = "TIMESTAMPTZ_NS"
 _INSTANTS, _WALL_TIMES = "times with a zone", "times without a zone"
 _SMALL_BYTES = 64_000_000
 """Largest size of CSV files, together, that are read into memory."""
+_MOST = 4
+"""Largest number of DuckDBs that stay open between sessions, each for other monitors of CSV files."""
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -91,13 +93,14 @@ class Lake:
     def _connect(self, shown: Shown | None) -> _Connection:
         """Return an idle connection that shows these files as they are, or a new one."""
         for idle in self._idle[:]:
-            fits = shown is not None and idle.shown == shown
-            stale = shown is None or idle.shown is None or idle.shown[0] != shown[0]
-            if fits or stale:
+            if shown is not None and idle.shown == shown:
                 with suppress(ValueError):  # another thread was faster
                     self._idle.remove(idle)
-                    if fits:
-                        return idle
+                    return idle
+        for idle in self._idle[:]:
+            if shown is None or idle.shown is None or idle.shown[0] != shown[0] or len(self._idle) >= _MOST:
+                with suppress(ValueError):
+                    self._idle.remove(idle)
                     idle.end()
         return _Connection(self._idle)
 

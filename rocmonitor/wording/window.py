@@ -110,10 +110,10 @@ def foretold(metrics: Mapping[str, float]) -> str:
 def _where_unsure(metrics: Mapping[str, float]) -> str:
     """Say which scores of a window the reference knows little of."""
     where = {
-        "lie where the reference has few rows": metrics.get("shift/thin_share", 0.0),
-        "lie beyond the reference's range": metrics.get("shift/outside_share", 0.0),
+        "where the reference has few rows": metrics.get("shift/thin_share", 0.0),
+        "beyond the reference's range": metrics.get("shift/outside_share", 0.0),
     }
-    parts = [f"{percent(share, 2)} {words}" for words, share in where.items() if share >= 0.0005]
+    parts = [f"{percent(share, 2)} lie {words}" for words, share in where.items() if share >= 0.0005]
     return f" (of its scores, {' and '.join(parts)})" if parts else ""
 
 

@@ -117,7 +117,7 @@ def test_a_drop_that_one_window_shows_is_not_said_to_show_again(here, rocmonitor
     for week in range(24):
         here.score(week, n=4000)
     said = " ".join(rocmonitor("check").stdout.split())
-    drop = re.search(r"A drop of (0\.\d+) shows in the first window", said)
+    drop = re.search(r"A drop of (0\.\d+) shows in the first window.", said)
     assert drop
     assert float(drop[1]) <= 0.05
     assert "that stays" not in said

@@ -8,7 +8,7 @@ rate. Agresti is `threshold_difference` as it comes (Agresti and Min). Two minut
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ class Design(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options(__doc__, arguments, replications=1000)
-    panels = all_panels(chosen)
+    panels = all_panels(chosen, held, (*NAMES, "Empirical"), TOTAL_RATES)
     ends = {name: lowest_and_highest(panels, name) for name in (*NAMES, "Empirical")}
     agresti = np.concatenate([panel.lines["Agresti"] for panel in panels])
     found = (
@@ -69,14 +69,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     finish("dg09-paired", outcome, chosen)
 
 
-def all_panels(chosen: Namespace) -> list[Panel]:
-    """In the paper's order: theta to the right, correlation downwards."""
+def all_panels(
+    chosen: Namespace, one: Callable[..., Floats], names: Iterable[str], rates: Floats
+) -> list[Panel]:
+    """In the paper's order: theta to the right, correlation downwards; `one` counts as `held` does."""
     panels = []
     for rho in CORRELATIONS:
         for theta in THETAS:
             title = f"theta = {theta:g}, correlation {rho:g}"
-            found = coverage(held, design(theta, rho), ROWS, chosen=chosen, number=len(panels), what=title)
-            panels.append(Panel(title, TOTAL_RATES, dict(zip((*NAMES, "Empirical"), found, strict=True))))
+            found = coverage(one, design(theta, rho), ROWS, chosen=chosen, number=len(panels), what=title)
+            panels.append(Panel(title, rates, dict(zip(names, found, strict=True))))
     return panels
 
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from studies.dg09 import LEVEL, TOTAL_LABEL, in_points, share_above, thresholds
-from studies.dg09_paired import CORRELATIONS, ROWS, SHIFT, THETAS, Design, design
-from studies.figures import Floats, Outcome, Panel, coverage, finish, lowest_and_highest
+from studies.dg09 import LEVEL, TOTAL_LABEL, TOTAL_RATES, in_points
+from studies.dg09_paired import Design, all_panels
+from studies.figures import Floats, Outcome, Panel, finish, lowest_and_highest
 from studies.running import options
 
 from rocmonitor.stats import PairedSample, total_rate_difference
 
-RATES = np.arange(1, 20) / 20
+EVERY = slice(4, None, 5)  # of figure 7's rates
+RATES = TOTAL_RATES[EVERY]
 METHODS = {"Agresti": "agresti", "Wald": "wald", "exact": "exact", "Empirical": "empirical"}
 RESAMPLES = 199
 CLAIM = (
@@ -29,29 +30,22 @@ CLAIM = (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options(__doc__, arguments, replications=400)
-    panels = []
-    for rho in CORRELATIONS:
-        for theta in THETAS:
-            title = f"theta = {theta:g}, correlation {rho:g}"
-            found = coverage(held, design(theta, rho), theta, chosen=chosen, number=len(panels), what=title)
-            panels.append(Panel(title, RATES, dict(zip(METHODS, found, strict=True))))
+    panels = all_panels(chosen, held, METHODS, RATES)
     outcome = Outcome("[DG09] section 6", CLAIM, conclusion(panels), TOTAL_LABEL, LEVEL, panels, 2)
     finish("dg09-total-rate", outcome, chosen)
 
 
-def held(of: Design, theta: float, size: int, rng: np.random.Generator) -> Floats:
+def held(of: Design, rows: int, size: int, rng: np.random.Generator) -> Floats:
     """How many of `size` samples have each interval hold the true difference: (methods, rates)."""
-    rate_1 = share_above(thresholds(theta, RATES), of.pos.mean_1, of.pos.sd)
-    rate_2 = share_above(thresholds(theta, RATES, shift=SHIFT), of.pos.mean_2, of.pos.sd)
-    found = np.zeros((len(METHODS), len(RATES)))
-    y = np.repeat([1, 0], ROWS)
+    true, found = of.true_difference(of.pos)[EVERY], np.zeros((len(METHODS), len(RATES)))
+    y = np.repeat([1, 0], rows)
     for _ in range(size):
-        scores = np.concatenate([law.draw(ROWS, rng) for law in (of.pos, of.neg)], axis=1)
+        scores = np.concatenate([law.draw(rows, rng) for law in (of.pos, of.neg)], axis=1)
         pair = PairedSample(y, *scores)
         for line, method in zip(found, METHODS.values(), strict=True):
             drawn = {"rng": rng, "n_resamples": RESAMPLES} if method == "empirical" else {}
             each = total_rate_difference(pair, RATES, method=method, confidence_level=LEVEL, **drawn)
-            line += (each.dtpr_low <= rate_1 - rate_2) & (rate_1 - rate_2 <= each.dtpr_high)
+            line += (each.dtpr_low <= true) & (true <= each.dtpr_high)
     return found
 
 
