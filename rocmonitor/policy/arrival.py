@@ -306,8 +306,8 @@ def forecasts(
             continue
         weights = rule.worth(ages(windows))
         fit, centre = found.reading.fit(full, reference.cells, batch=found.sizes, weights=weights, days=days)
-        error = 0.0 if found.errors is None else found.errors.arrival
-        intervals[name] = ranges.range(name, fit.batch, day=day, fit=fit, around=centre, error=error)
+        pace = 0.0 if found.errors is None else found.errors.arrival
+        intervals[name] = ranges.range(name, fit.batch, day=day, fit=fit, around=centre, scatter=pace)
     return intervals
 
 

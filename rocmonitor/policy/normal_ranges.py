@@ -77,7 +77,7 @@ class NormalRanges:
         fit : ForecastFit, optional
             Default: that of the reference.
         **more
-            `around` and `error` of `ForecastFit.interval`.
+            `around`, `error` and `scatter` of `ForecastFit.interval`.
         """
         own, cells = self.reference.fits[name], self.reference.cells
         assert cells is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -9,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from rocmonitor.policy.arrival import Awaiting, Estimate, estimate
+from rocmonitor.policy.arrival import Awaiting, Estimate, estimate, forecasts
 from rocmonitor.policy.evaluation import Counts, Point, Status
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import course
@@ -17,7 +18,7 @@ from rocmonitor.policy.missing_labels import allow_for_missing
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import Lasting, by_name
+from rocmonitor.rules import Forecast, Lasting, by_name
 from rocmonitor.stats import PartlyLabelledAuc, Sample, auc
 from rocmonitor.stats.forecast.label_history import PastWindow, Reading
 from rocmonitor.stats.unlabelled import ScoreCounts
@@ -193,6 +194,23 @@ def test_more_labels_than_in_the_reference_are_not_worse(reference: Reference, k
     assert caveat.values["read_at_days"] is not None
     low, high = fast.metrics["estimate/auc_low"], fast.metrics["estimate/auc_high"]
     assert low <= auc(rows.final).auc <= high
+
+
+@pytest.mark.parametrize("known", [-1.5, 2.0])
+def test_another_pace_is_scatter_of_its_own_in_the_normal_range(reference: Reference, known: float) -> None:
+    rows = Rows(100, known=known)
+    awaiting = Awaiting(unlabelled=ScoreCounts.of(rows.s[~rows.known]), age=30 * DAY)
+    found = estimate(reference, rows.labelled, awaiting)
+    assert isinstance(found, Estimate)
+    assert found.errors is not None
+    assert found.errors.arrival > 0
+    forecast = by_name([Forecast()])
+    past = [(week(number), Rows(number).final) for number in range(20)]
+    ranges = NormalRanges.of(replace(reference, fits=freeze(past, forecast).fits))
+    at_one_pace = replace(found, errors=replace(found.errors, arrival=0.0))
+    wider, usual = (forecasts(each, forecast, ranges)["forecast"] for each in (found, at_one_pace))
+    assert wider.auc == usual.auc
+    assert wider.auc - wider.low == pytest.approx(math.hypot(usual.auc - usual.low, found.errors.arrival))
 
 
 def test_the_more_labels_are_in_the_less_is_open(reference: Reference) -> None:

@@ -12,9 +12,10 @@ among those judged. `found` is the share of all windows below a one-sided 95 % f
 a decline. Each is given as it was before (windows with a share of labels more than 10 points outside that of
 reference windows at that age were refused, the others read at it, and sampling and labels added as if
 independent), and as it is now. `alone` is the share of windows whose labelled rows alone are below the
-forecast of full labels, which allows for no history of labels. The last two columns give both the limit that
-5 % of the windows of the same pace without a decline fall below: what each then finds of a decline. Brackets:
-Monte Carlo standard errors.
+forecast of full labels, as a monitor without a history of labels judges them: with half of the labels or
+more. The last two columns give both the limit that 5 % of the windows of the same pace without a decline fall
+below: what each then finds of a decline. Brackets: Monte Carlo standard errors, in the last two columns from
+resamples of the references, as the limit has an error, too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from scipy.special import expit, ndtr
 from studies.label_arrival import END, PREVALENCE, SEPARATION, START, Floats, Mask
 from studies.running import options, replicate, say, table
 
-from rocmonitor.policy.arrival import ALIKE, Awaiting, Estimate, estimate
+from rocmonitor.policy.arrival import ALIKE, MIN_LABELLED, Awaiting, Estimate, estimate
 from rocmonitor.policy.reference import Reference
 from rocmonitor.stats import ForecastFit, PartlyLabelledAuc, Sample, auc, condensed, forecast_fit
 from rocmonitor.stats.forecast.label_errors import LabelErrors, label_errors
@@ -39,7 +40,7 @@ from rocmonitor.stats.forecast.label_history import PastWindow, Reading, label_h
 from rocmonitor.stats.forecast.partial_labels import partly_labelled_auc
 from rocmonitor.stats.unlabelled import ScoreCounts
 
-ROWS, WINDOWS, LATER = 1000, 39, 10
+ROWS, WINDOWS, LATER, RESAMPLES = 1000, 39, 10, 400
 AGES = tuple(timedelta(days=days) for days in (5, 10, 15, 20, 30, 40, 60, 80, 110, 120))
 
 
@@ -170,7 +171,9 @@ def judged(window: Window, design: Design, past: Reference) -> Floats:
         above = math.inf if no else each.found.auc - lowest(each, past)
         held = [np.nan, np.nan] if no else [low <= final <= high, ends[0] <= window.truth <= ends[1]]
         values.append([no, *held, above < 0])
-    alone = auc(known).auc - full.interval(cells, (known.n_pos, known.n_neg)).low
+    alone = math.inf
+    if now.found.labelled_share >= MIN_LABELLED:
+        alone = auc(known).auc - full.interval(cells, (known.n_pos, known.n_neg)).low
     pairs = np.array(values, dtype=np.float64).T.ravel()
     return np.concatenate([[now.found.labelled_share], pairs, [alone < 0, above, alone]])
 
@@ -188,7 +191,7 @@ def lowest(found: Estimate, past: Reference) -> float:
         days = [0.0] * len(found.reading.numbers)
         _FITS[key] = found.reading, *found.reading.fit(full, cells, batch=(1, 1), weights=None, days=days)
     _, fit, centre = _FITS[key]
-    return fit.interval(cells, found.sizes, around=centre, error=found.errors.arrival, full_level=True).low
+    return fit.interval(cells, found.sizes, around=centre, scatter=found.errors.arrival, full_level=True).low
 
 
 def one(rng: np.random.Generator) -> Floats:
@@ -216,17 +219,22 @@ def line(name: str, found: Floats) -> list[str]:
 
 def at_five(quiet: Floats, declined: Floats) -> list[str]:
     """Return `AT_FIVE` of a pace with a decline, by its windows without one."""
+    rng, n = np.random.default_rng(1), len(quiet)
+    resamples = [np.arange(n), *rng.integers(n, size=(RESAMPLES, n))]
     cells = []
     for at in (-2, -1):
-        limit = np.quantile(quiet[..., at], 0.05, method="inverted_cdf")
-        each = (declined[..., at] < limit).mean(axis=1)
-        cells.append(f"{100 * each.mean():.1f} ({100 * np.std(each, ddof=1) / len(each) ** 0.5:.1f})")
+        shares = [_found_at_five(quiet[of, :, at], declined[of, :, at]) for of in resamples]
+        cells.append(f"{100 * shares[0]:.1f} ({100 * np.std(shares[1:], ddof=1):.1f})")
     return cells
+
+
+def _found_at_five(quiet: Floats, declined: Floats) -> float:
+    return float(np.mean(declined < np.quantile(quiet, 0.05, method="inverted_cdf")))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    chosen = options(__doc__, arguments, replications=40)
+    chosen = options(__doc__, arguments, replications=120)
     found = np.stack(
         replicate(
             one,

@@ -242,6 +242,7 @@ class ForecastFit(Result):
         full_level: bool = False,
         around: float | None = None,
         error: float = 0.0,
+        scatter: float = 0.0,
         bounds: Bounds | None = None,
     ) -> ForecastInterval:
         """Return the interval of a window.
@@ -265,6 +266,9 @@ class ForecastFit(Result):
             An AUC that stands in the place of the reference's: all ends are carried to it.
         error : float
             By how much the ends are moved outwards besides, because the AUC of the window is not exact.
+        scatter : float
+            A reach of its own that the AUC of the window has besides, at the same level and independent of
+            what moves windows: the squares add up.
         bounds : callable, optional
             Those of `reference`, where they are asked for many times (`FollowedBounds`).
 
@@ -303,7 +307,11 @@ class ForecastFit(Result):
             low, high = carried(low, auc, around), carried(high, auc, around)
             middle = None if middle is None else carried(middle, auc, around)
             auc, part, alone = around, None, (None, None)  # the part of sampling is not known of it
-        if error:
+        if scatter:
+            around = auc if middle is None else middle
+            low = around - math.hypot(around - low, scatter)
+            high = around + math.hypot(high - around, scatter)
+        if error or scatter:
             low, high = max(low - error, 0.0), min(high + error, 1.0)
         return ForecastInterval(
             auc=auc,

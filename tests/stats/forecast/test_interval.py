@@ -123,6 +123,20 @@ def test_an_auc_is_inside_exactly_when_its_distance_is_allowed(rng, windows):
         assert (interval.margin(value) >= 0) == interval.contains(value)
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+def test_scatter_of_the_auc_itself_adds_its_square_to_the_reach(windows, alternative):
+    reference = Sample.merge(windows)
+    fit = forecast_interval(reference, windows=windows, alternative=alternative).fit
+    alone, wider = fit.interval(reference, around=0.7), fit.interval(reference, around=0.7, scatter=0.03)
+    assert 0.7 - wider.low == pytest.approx(math.hypot(0.7 - alone.low, 0.03), abs=1e-12)
+    expected = math.hypot(alone.high - 0.7, 0.03) if alternative == "two-sided" else 0.3
+    assert wider.high - 0.7 == pytest.approx(expected, abs=1e-12)
+    moved = fit.interval(reference, around=0.7, scatter=0.03, error=0.01)  # a bound, which is added
+    assert moved.low == pytest.approx(wider.low - 0.01, abs=1e-12)
+    widest = fit.interval(reference, scatter=2.0)
+    assert (widest.low, widest.high) == (0.0, 1.0)
+
+
 def test_a_perfect_window_allows_complete_separation(rng):
     reference = binormal(rng, 30, 10)
     perfect = Sample([0, 0, 1, 1], [1, 2, 3, 4])
