@@ -43,7 +43,9 @@ _LARGEST_START = 1e6  # a multiplier to begin with
 _STUCK = 1e-6  # of the distance: what a solution in a corner leaves unused
 _ROUNDING = 1e-12  # of a statistic added up over 1e6 cells
 _NEWTON_STEPS = 200
+_STRAIGHT_SWEEPS = 30  # most need 6 to 12
 _SHORT = 1e-6  # of the way: what is left is made up to first order, with an error of its square
+_CLOSE = 1e-8  # the same of sweeps that have no inner loop: one more costs little
 _EXACT = 4e-15  # of a distance, for each unit of the exponents it is added up from
 _LARGEST_EXPONENT = 64.0  # of cells with a weight that counts
 _STAGES = 8  # of the way round a corner
@@ -162,8 +164,7 @@ def _further(before: Extreme, known: Extreme, distance: float) -> Extreme:
 def closest(kernel: Kernel, target: float) -> Extreme | None:
     """Return the smallest distance at which the largest value is `target`; None when no weights reach it.
 
-    `target` must be at least the value of the shares. Newton's method on x = sqrt(2 D), in which the value
-    is nearly straight, with dA/dD = 1/lambda (envelope theorem), bracketed.
+    `target` must be at least the value of the shares.
     """
     limit, origin = kernel.limit(), reference(kernel)
     if target >= limit.value:
@@ -179,15 +180,31 @@ def closest(kernel: Kernel, target: float) -> Extreme | None:
         if rough is not None and 0.0 < rough.multiplier < math.inf:
             x = math.sqrt(2 * rough.distance)
             near = replace(origin, multiplier=rough.multiplier, potential=rough.potential[:, coarse[1]])
-    low, high = 0.0, math.sqrt(2 * limit.distance)
+    found = _straight_to(kernel, target, near, x, gap)
+    if found is not None:
+        return found
+    branches = coarse is None  # others were looked for on the thinned kernel
+    return _bracketed(kernel, target, near, (x, math.sqrt(2 * limit.distance)), gap, branches=branches)
+
+
+def _bracketed(
+    kernel: Kernel, target: float, near: Extreme, between: tuple[float, float], gap: float, *, branches: bool
+) -> Extreme:
+    """Return the solution by Newton's method on x = sqrt(2 D), from the first of two x, below the second.
+
+    The value is nearly straight in x, with dA/dD = 1/lambda (envelope theorem).
+    """
+    origin = reference(kernel)
+    x, high = between
+    low = 0.0
     for _ in range(_NEWTON_STEPS):
         if not low < x < high:
             x = (low + high) / 2
         reached = _from(kernel, near, x * x / 2)
-        if coarse is None and reached.value < target:  # a poor branch must not raise the lower end
+        if branches and reached.value < target:  # a poor branch must not raise the lower end
             reached = _better(kernel, reached, x * x / 2) or reached
         if abs(target - reached.value) <= _SHORT * gap or high - low <= 4e-16 * high:
-            better = None if coarse is not None else _better(kernel, reached, x * x / 2)
+            better = _better(kernel, reached, x * x / 2) if branches else None
             if better is None:
                 break
             reached, low = better, 0.0
@@ -201,6 +218,29 @@ def closest(kernel: Kernel, target: float) -> Extreme | None:
     if not _short(distance, x * x / 2):
         distance += reached.multiplier * (target - reached.value)
     return replace(reached, value=target, distance=max(distance, 0.0))
+
+
+def _straight_to(kernel: Kernel, target: float, near: Extreme, x: float, gap: float) -> Extreme | None:
+    """Return the solution with this value, potential and multiplier improved together; None without a proof.
+
+    With a multiplier up to `Kernel.unique` it is the maximum at its own distance, and so its distance is the
+    smallest. `near` is where to start, `x` about sqrt(2 D) there.
+    """
+    potential = near.potential
+    scale = near.multiplier or x / _deviation(kernel.shares, potential)
+    for _ in range(_STRAIGHT_SWEEPS):
+        if not 0.0 < scale <= kernel.unique:
+            break
+        tilt, reached, _ = _tilted(kernel.shares, _at_most_0(kernel, potential), scale, x * x / 2)
+        point = _point(kernel, potential, scale, tilt, reached)
+        short, potential = target - point.value, point.potential
+        if point.residual <= _TOLERANCE * max(1.0, scale) and abs(short) <= _CLOSE * gap:
+            return replace(point, value=target, distance=max(reached + scale * short, 0.0))
+        slope = _deviation(kernel.shares * tilt, potential)
+        if not slope:
+            break
+        scale = point.multiplier + short / slope**2
+    return None
 
 
 def optimum(unique: float, *found: Extreme) -> str:
@@ -324,9 +364,7 @@ def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: floa
 
     Newton's method for ln KL as a function of ln scale, bracketed; KL increases with the scale.
     """
-    top = np.max(potential, axis=1, where=kernel.shares > 0, initial=-np.inf, keepdims=True)
-    below = potential - top
-    np.minimum(below, 0.0, out=below)  # above 0 only where there is no share
+    below = _at_most_0(kernel, potential)
     low, high = 0.0, math.inf
     for _ in range(60):
         tilt, reached, slope = _tilted(kernel.shares, below, scale, distance)
@@ -344,6 +382,14 @@ def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: floa
         tilt, reached, _ = _tilted(kernel.shares, below, scale, distance)
     del below  # memory
     return _point(kernel, potential, scale, tilt, reached)
+
+
+def _at_most_0(kernel: Kernel, potential: Floats) -> Floats:
+    """Return the potential less its largest value of each class, among cells with a share."""
+    top = np.max(potential, axis=1, where=kernel.shares > 0, initial=-np.inf, keepdims=True)
+    below: Floats = potential - top
+    np.minimum(below, 0.0, out=below)  # above 0 only where there is no share
+    return below
 
 
 def _newton(scale: float, reached: float, slope: float, distance: float) -> float:

@@ -12,7 +12,9 @@ from strategies import grouped_counts, increasing_maps, samples
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
+from rocmonitor.stats.forecast import climbing
+from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance, nearest
+from rocmonitor.stats.forecast.tilting import cell_shares
 from rocmonitor.stats.sample import Sample
 
 distances = st.sampled_from([1e-6, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.5, 4.0])
@@ -263,6 +265,22 @@ def test_the_bound_at_the_distance_of_a_target_is_the_target(target):
     sample = Sample(y, np.round(rng.normal(size=2000) + 0.75 * y, 2))
     bounds = auc_bounds(sample, auc_distance(sample, target))
     assert (bounds.high if target > bounds.auc else bounds.low) == pytest.approx(target, abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", [1, 6])
+@pytest.mark.parametrize("rows", [40, 5_000])
+@pytest.mark.parametrize("gap", [-0.3, -0.05, 1e-4, 0.05, 0.16])
+def test_both_ways_to_a_distance_end_in_the_same_place(gap, rows, ties, monkeypatch):
+    rng = np.random.default_rng(5)
+    y = np.arange(rows) % 2
+    sample = Sample(y, np.round(rng.normal(1.1 * y), ties))
+    shares, own = cell_shares(sample.pos, sample.neg), area(sample)
+    straight = nearest(shares, own, own + gap)
+    monkeypatch.setattr(climbing, "_STRAIGHT_SWEEPS", 0)
+    followed = nearest(shares, own, own + gap)
+    assert straight.distance == pytest.approx(followed.distance, rel=1e-9)
+    assert straight.multiplier == pytest.approx(followed.multiplier, rel=1e-5)
+    assert straight.tilt == pytest.approx(followed.tilt, rel=1e-5)
 
 
 def test_the_distance_to_the_own_auc_is_zero():
