@@ -42,7 +42,7 @@ monitors:
   credit:
     model: {model}
     source: here
-    query: SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end
+    query: {query}
     columns: {columns}
     segments: {segments}
     window: {window}
@@ -58,6 +58,7 @@ monitors:
 """
 DEFAULTS = {
     "model": "{name: credit, version: 7, challenger_version: 8}",
+    "query": "SELECT * FROM scored WHERE scored_at >= :start AND scored_at < :end",
     "columns": "{id: id, time: scored_at, champion: p, challenger: q, label: label}",
     "segments": "[]",
     "reference": "{from: 2026-01-05, to: 2026-05-25}",
@@ -90,6 +91,14 @@ scored = Table(
 def week(number: int) -> datetime:
     """Start of a week; 0 to 19 are the reference, 20 is the first that is judged."""
     return FIRST + number * WEEK
+
+
+def labelled_as(label: str) -> str:
+    """The query whose labels are an SQL expression of the table's `label`."""
+    return (
+        f"SELECT id, scored_at, p, q, region, {label} AS label FROM scored "
+        "WHERE scored_at >= :start AND scored_at < :end"
+    )
 
 
 def until(end: str) -> str:

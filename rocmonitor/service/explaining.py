@@ -30,7 +30,7 @@ from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
 from rocmonitor.sources import SqlSource
-from rocmonitor.sources.frame import read_frame
+from rocmonitor.sources.frame import Frame, read_frame
 from rocmonitor.sources.groups import grouped_columns, grouped_rows
 from rocmonitor.stats.group_reference import ColumnRows, GroupReference, Split, group_reference
 from rocmonitor.stats.grouping import BINS
@@ -109,8 +109,8 @@ class ExplainRequest:
             )
         else:
             numbers = [name for name, each in groups.items() if each.kind == "numbers"]
-            frame = self._frame(source, self.window, self.as_of, labelled=not self.expected)
-            rows = _rows(frame, monitor, self.columns, numbers)
+            parts = [self._frame(source, self.window, self.as_of, labelled=not self.expected)]
+            rows = _rows(parts, monitor, self.columns, numbers)
         seed = _seed(monitor, self.window)
         found = explanation(reference, rows, fewest=fewest, seed=seed, expected=self.expected)
         return Explained(explanation=found, reference=reference)
@@ -121,7 +121,7 @@ class ExplainRequest:
         for each in self.windows:
             said(f"{self.monitor.name} reference {each.in_zone(self.monitor.timezone)}")
             parts.append(self._frame(source, each, self.reference_as_of))
-        rows = _rows(pd.concat(parts, ignore_index=True), self.monitor, self.columns)
+        rows = _rows(parts, self.monitor, self.columns)
         return group_reference(rows, fewest=self.monitor.min_group)
 
     def _counted(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
@@ -138,12 +138,11 @@ class ExplainRequest:
 
     def _frame(
         self, source: SqlSource, window: Window, as_of: datetime | None, *, labelled: bool = True
-    ) -> pd.DataFrame:
+    ) -> Frame:
         how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled}
-        rows = read_frame(source, self.monitor, window, **how).rows
-        score = rows[self.monitor.columns.champion].to_numpy(dtype=float)
-        usable: pd.DataFrame = rows[np.isfinite(score)]
-        return usable
+        frame = read_frame(source, self.monitor, window, **how)
+        usable = np.isfinite(frame.rows[self.monitor.columns.champion].to_numpy(dtype=float))
+        return replace(frame, rows=frame.rows[usable], positive=frame.positive[usable])
 
 
 def explanation(
@@ -302,12 +301,13 @@ def _seed(monitor: Monitor, window: Window) -> int:
 
 
 def _rows(
-    rows: pd.DataFrame, monitor: Monitor, columns: Sequence[str], numbers: Sequence[str] = ()
+    parts: Sequence[Frame], monitor: Monitor, columns: Sequence[str], numbers: Sequence[str] = ()
 ) -> dict[str, ColumnRows]:
     """Return labels and scores, high ones positive, with each column; `numbers` are columns of numbers."""
+    rows = pd.concat([part.rows for part in parts], ignore_index=True)
     score = rows[monitor.columns.champion].to_numpy(dtype=float)
     score = 0.0 - score if monitor.positive.low_is_positive else score
-    label = (rows[monitor.columns.label] == monitor.positive.label).to_numpy().astype(np.int8)
+    label = np.concatenate([part.positive for part in parts]).astype(np.int8)
     return {name: ColumnRows(label, score, _values(rows[name], name in numbers)) for name in columns}
 
 

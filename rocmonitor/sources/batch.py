@@ -152,14 +152,15 @@ def to_batch(
     )
 
 
-def judged(chunks: Sequence[Chunk], encoder: Encoder, *, labelled: bool = True) -> Mask:
-    """Return which rows the champion's statistics rest on, in the order they came; for chunks without a
-    weight. Those that wait for a label are among them if not only `labelled` ones are asked for.
+def judged(chunks: Sequence[Chunk], encoder: Encoder, *, labelled: bool = True) -> tuple[Mask, Mask]:
+    """Return which rows the champion's statistics rest on, and which are positive, in the order they came.
 
-    The chunks are emptied, as by `to_batch`.
+    For chunks without a weight, which are emptied, as by `to_batch`. Rows that wait for a label are among the
+    first if not only `labelled` ones are asked for.
     """
     category = categories(joined(chunks, encoder))
-    return is_used(category) if labelled else is_used(category) | (category == _UNLABELLED)
+    used = is_used(category) if labelled else is_used(category) | (category == _UNLABELLED)
+    return used, np.asarray(category == _POSITIVE)
 
 
 def is_used(category: NDArray[np.int8]) -> Mask:

@@ -25,17 +25,20 @@ from rocmonitor.sources.values import Encoder, name_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frame:
-    """Rows and their digest.
+    """Rows, what their labels mean, and their digest.
 
     Attributes
     ----------
     rows : DataFrame
         Columns, named as in the query.
+    positive : ndarray of bool, shape (n,)
+        Which rows have a label that is read as the positive one.
     digest : str
         `Batch.digest` of the whole window, whichever rows were asked for.
     """
 
     rows: pd.DataFrame
+    positive: NDArray[np.bool_]
     digest: str
 
 
@@ -115,11 +118,12 @@ def read_frame(
     batch = to_batch(
         [chunk.take(slice(None)) for chunk in chunks], encoder, monitor, grouped=False, truncated=False
     )
-    used = judged(chunks, encoder, labelled=labelled) & np.concatenate(wanted)
+    used, positive = judged(chunks, encoder, labelled=labelled)
+    used &= np.concatenate(wanted)
     rows = pd.DataFrame(
         {name: np.concatenate([_array(part[name]) for part in parts]) for name in parts[0]}
     ).infer_objects()[used]
-    return Frame(rows=rows.reset_index(drop=True), digest=batch.digest)
+    return Frame(rows=rows.reset_index(drop=True), positive=positive[used], digest=batch.digest)
 
 
 def _own_names(

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from scenario import World, until, week
+from scenario import World, labelled_as, until, week
 from sqlalchemy import text
 
 from rocmonitor import config, store
@@ -60,6 +60,17 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
     # What a drop costs in false alarms hardly depends on the model, where windows differ by sampling alone.
     alone = float(re.search(r"alone: drop ([\d.]+)", read)[1])
     assert float(re.search(r"wrong: about ([\d.]+)", told)[1]) == pytest.approx(alone, rel=0.8)
+
+
+@pytest.mark.slow
+def test_labels_mean_the_same_in_a_reference_that_is_only_counted(here, monkeypatch):
+    monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", 7_999)
+    told = {}
+    for label in ("label", "CASE label WHEN 1 THEN 'True' WHEN 0 THEN 'no' END"):
+        here.configure(window=until("2026-06-08"), query=labelled_as(label), rules="[{kind: drop}]")
+        told[label] = checked(here)
+    plain, texts = ([line for line in each.splitlines() if "SELECT" not in line] for each in told.values())
+    assert texts == plain
 
 
 @pytest.mark.slow

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
 import pytest
-from scenario import World, scored, week
+from scenario import World, labelled_as, scored, week
 from sqlalchemy import delete
 
 from rocmonitor import store
@@ -62,6 +63,23 @@ def test_only_a_window_that_changed_is_explained_and_all_read_the_same(regions):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "label",
+    [
+        "CAST(label AS TEXT)",
+        "CASE label WHEN 1 THEN 'True' WHEN 0 THEN 'False' END",
+        "CASE WHEN label = 1 AND id % 5 = 0 THEN ' yes ' ELSE label END",
+    ],
+)
+def test_labels_mean_the_same_to_the_groups_as_to_the_judge(regions, label):
+    plain = explanation_of(judged(regions)[week(22)])
+    folder = regions.folder / "texts"
+    folder.mkdir()
+    texts = explanation_of(judged(replace(regions, folder=folder), query=labelled_as(label))[week(22)])
+    assert texts == plain
+    assert plain.reference_auc > 0.7
+
+
 def test_the_alarm_names_the_group(regions, rocmonitor):
     regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-15}")
     rocmonitor("run", code=3)

@@ -74,7 +74,6 @@ from rocmonitor.service.checking.timing import (
 from rocmonitor.service.checking.words import Doubt
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
-from rocmonitor.sources.values import name_of
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.store import migrate
 from rocmonitor.wording.verdicts import verdict
@@ -345,7 +344,8 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
     if rows and not seen.unreadable:
         lines += unreadable(monitor, rows[-1].caveats)
     paired = seen.past_counts = list(zip(windows, counts, strict=True))
-    lines += set_aside([window.in_zone(zone) for window, counted in paired if len(counted.by_label) < 2])
+    one_class = [window for window, counted in paired if not (counted.n_pos and counted.n_neg)]
+    lines += set_aside([window.in_zone(zone) for window in one_class])
     return [*lines, *_served(monitor, levels, paired, rows, seen)]
 
 
@@ -364,7 +364,7 @@ def _served(
     if rows is None:
         like_last = None if seen.last is None else _scatter([seen.last])
         assumed, seen.assumed = _assumed(like_last)
-        known = _counted(monitor, counts, assumed)
+        known = _counted(counts, assumed)
         ranges = NormalRanges.of(known, levels.derived)
         scatter = assumed
         if like_last is None:
@@ -437,31 +437,22 @@ def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
     )
 
 
-def _counted(monitor: Monitor, counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
+def _counted(counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
     """Return what counts show of the reference."""
-    pos, neg = (
-        [counted.by_label.get(name_of(label), 0) for _, counted in counts]
-        for label in (monitor.positive.label, monitor.positive.negative)
-    )
-    known = min(sum(pos), sum(neg)) >= 2
+    n_pos, n_neg = (sum(getattr(counted, of) for _, counted in counts) for of in ("n_pos", "n_neg"))
+    se = math.sqrt(spread.variance(n_pos, n_neg)) if min(n_pos, n_neg) >= 2 else None
     return Reference(
-        auc=AucResult(
-            auc=spread.auc,
-            se=math.sqrt(spread.variance(sum(pos), sum(neg))),
-            n_pos=sum(pos),
-            n_neg=sum(neg),
-            method="delong",
-        )
-        if known
-        else None,
+        auc=None
+        if se is None
+        else AucResult(auc=spread.auc, se=se, n_pos=n_pos, n_neg=n_neg, method="delong"),
         windows=[
             {
                 "start": window.start.isoformat(),
                 "end": window.end.isoformat(),
-                "n_pos": n_pos,
-                "n_neg": n_neg,
+                "n_pos": counted.n_pos,
+                "n_neg": counted.n_neg,
             }
-            for (window, _), n_pos, n_neg in zip(counts, pos, neg, strict=True)
+            for window, counted in counts
         ],
     )
 
