@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Literal, Self
@@ -112,6 +113,13 @@ class Positive(Section):
     def low_is_positive(self) -> bool:
         """True if low scores are the positive ones."""
         return self.scores == "lower"
+
+    @field_validator("label", "negative")
+    @classmethod
+    def _no_nan(cls, label: object) -> object:
+        if isinstance(label, float) and not math.isfinite(label):
+            raise ValueError(f"must be a finite number, true, false or a text; it is {label}")
+        return label
 
     @model_validator(mode="after")
     def _two_labels(self) -> Positive:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rocmonitor.policy.explanation import Explanation, GroupPart
 from rocmonitor.policy.record import Row
 from rocmonitor.wording.format import count, percent
+from rocmonitor.wording.shift import change_of
 
 REFERENCE, WINDOW, REST = "reference", "this window", "all others"
 """The first and the last line of a waterfall, and the groups that it does not show."""
@@ -17,15 +18,13 @@ _MOST_OF_IT = 0.5  # of a part: what is named as its reason
 def sentence(of: Explanation) -> str:
     """Return which group explains most of a change, and how; or that none does."""
     what = "AUROC that the scores lead to" if of.expected else "AUROC"
-    fell = (
-        f"The {what} {'fell' if of.change < 0 else 'rose'} by {abs(of.change):.4f}, from "
-        f"{of.reference_auc:.4f} to {of.auc:.4f}"
-    )
+    fell = change_of(what, of.reference_auc, of.auc)
     if not of.parts:
         return f"{fell}. No column could be used."
     if (most := of.leading) is None:
         differ = any(each.is_found for each in of.parts)
-        some = "Groups differ (●), but none" if differ else "No column explains it: no group"
+        nothing = "No column explains it: no group" if round(of.change, 4) else "No group"
+        some = "Groups differ (●), but none" if differ else nothing
         return f"{fell}. {some} did much more than its share of the rows."
     return f"{fell}. {_share(most, of.change)} of that comes from {_named(most)}: {_how(most, of.expected)}."
 
@@ -40,7 +39,7 @@ def main_group(of: Explanation | None) -> str:
 
 def spread(of: Explanation | None) -> str:
     """Return in one sentence that no group explains a change; empty if one does or none was asked."""
-    if of is None or of.leading is not None:
+    if of is None or not of.parts or of.leading is not None:
         return ""
     columns = sorted({each.column for each in of.parts})
     named = ", ".join(columns[:-1]) + " or " + columns[-1] if len(columns) > 1 else columns[0]

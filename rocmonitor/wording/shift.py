@@ -39,10 +39,7 @@ def explanation(
     side, end = ("below", "low") if low_is_positive else ("above", "high")
     ordered = list(reversed(rows)) if low_is_positive else list(rows)
     change = auc - reference_auc
-    verb = "rose" if change > 0 else "fell"
-    sentences = [f"The AUROC {verb} by {abs(change):.4f}, from {reference_auc:.4f} to {auc:.4f}."]
-    if change == 0:
-        sentences = [f"The AUROC is {auc:.4f}, as in the reference."]
+    sentences = [f"{change_of('AUROC', reference_auc, auc)}."]
     parts = {"pos": from_positives, "neg": from_negatives}
     printed = rounded_parts(parts, change)
     for key, part in sorted(parts.items(), key=lambda each: -abs(each[1])):
@@ -51,6 +48,14 @@ def explanation(
         name = "positives" if key == "pos" else "negatives"
         sentences.append(f"The {name}' part is {printed[key]:+.4f}{clause}.")
     return " ".join(sentences)
+
+
+def change_of(what: str, before: float, after: float) -> str:
+    """Return how an AUROC differs from that of the reference, as far as four decimals show it."""
+    if not round(after - before, 4):
+        return f"The {what} is {after:.4f}, as in the reference"
+    verb = "rose" if after > before else "fell"
+    return f"The {what} {verb} by {abs(after - before):.4f}, from {before:.4f} to {after:.4f}"
 
 
 def main_part(

@@ -110,6 +110,8 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("0 6 * * *", "0 25 * * *", "schedule: is not a crontab line"),
         ("from: 2026-01-01", "from: 2026-05-01", "reference: from"),
         ("label: 1,", "label: 2,", "positive: negative is needed"),
+        ("label: 1,", "label: .nan, negative: 0,", "positive.label: must be a finite number, true, false or"),
+        ("label: 1,", "label: 1, negative: -.inf,", "positive.negative: must be a finite number, true, fal"),
         ("champion: champion, ", "champion: champion, version: 7, ", "model: has both champion (a registry"),
         (
             "columns: {",

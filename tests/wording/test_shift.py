@@ -50,8 +50,10 @@ def test_where_low_scores_are_positive_shares_are_below_a_score() -> None:
     assert "40.0 % of them score below 1, 80.0 % in the reference" in text
 
 
-def test_no_change_is_said_to_be_none() -> None:
-    text = explanation(bins((1.0, 1.0)), reference_auc=0.7, auc=0.7, from_positives=0.0, from_negatives=0.0)
+@pytest.mark.parametrize("auc", [0.7, 0.70004, 0.69996])
+def test_no_change_that_shows_is_said_to_be_none(auc: float) -> None:
+    parts = {"from_positives": auc - 0.7, "from_negatives": 0.0}
+    text = explanation(bins((1.0, 1.0)), reference_auc=0.7, auc=auc, **parts)
     assert text.startswith("The AUROC is 0.7000, as in the reference. ")
 
 
