@@ -37,7 +37,7 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     from rocmonitor.report import text
     from rocmonitor.service.explaining import request
     from rocmonitor.sources import open_source
-    from rocmonitor.wording.explanation import curve_sentence, sentence
+    from rocmonitor.wording.explanation import curve_sentence, judged_with, sentence
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -69,6 +69,9 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     echo_folded(sentence(found), hang=0)
+    known = [each.metrics.get("champion/auc") for each in before if not each.segment]
+    if said := judged_with(found, known[-1] if known else None):
+        echo_folded(said, hang=0)
     if said := curve_sentence(found.curve, found.change):
         echo_folded(said, hang=0)
     if found.parts:

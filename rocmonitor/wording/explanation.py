@@ -12,6 +12,7 @@ from rocmonitor.wording.shift import change_of
 REFERENCE, WINDOW, REST = "reference", "this window", "all others"
 """The first and the last line of a waterfall, and the groups that it does not show."""
 
+_CELLS = 0.0005  # by which an AUROC of cells may differ from that of the rows
 _MOST_OF_IT = 0.5  # of a part: what is named as its reason
 
 
@@ -27,6 +28,13 @@ def sentence(of: Explanation) -> str:
         some = "Groups differ (●), but none" if differ else nothing
         return f"{fell}. {some} did much more than its share of the rows."
     return f"{fell}. {_share(most, of.change)} of that comes from {_named(most)}: {_how(most, of.expected)}."
+
+
+def judged_with(of: Explanation, auc: float | None) -> str:
+    """Return with which AUROC the window was judged, where the labels that are known now give another."""
+    if of.expected or auc is None or abs(of.auc - auc) < _CELLS:
+        return ""
+    return f"The window was judged with {auc:.4f}: {of.auc:.4f} is by the labels that are known now."
 
 
 def main_group(of: Explanation | None) -> str:

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from scenario import World, week
+from scenario import World, scored, week
+from sqlalchemy import update
 
 from rocmonitor.service.tick import run_monitor
 
@@ -37,6 +38,23 @@ def test_the_group_that_lost_is_named_with_how(regions, rocmonitor):
     assert parts["north"]["part"] < parts["all"]["part"] < 0
     assert parts["north"]["found"]
     assert parts["north"]["rows"] == 200
+
+
+def test_labels_that_came_after_the_window_was_judged_are_said(regions, rocmonitor):
+    asked = ("explain", "credit", "--window", "2026-06-08")
+    assert "was judged with" not in rocmonitor(*asked).stdout
+    with regions._engine() as engine, engine.begin() as connection:
+        connection.execute(
+            update(scored)
+            .where(scored.c.scored_at >= week(22).replace(tzinfo=None), scored.c.id % 5 == 0)
+            .values(label=1)
+        )
+    said = " ".join(rocmonitor(*asked).stdout.split())
+    now = json.loads(rocmonitor(*asked, "--json").stdout)["auc"]
+    kept = json.loads(rocmonitor("history", "credit", "--json").stdout)["evaluations"]
+    [before] = [each for each in kept if each["window"]["start"].startswith("2026-06-08")]
+    auc = before["metrics"]["champion/auc"]
+    assert f"The window was judged with {auc:.4f}: {now:.4f} is by the labels that are known now." in said
 
 
 def test_a_fall_of_all_alike_is_no_groups(regions, rocmonitor):
