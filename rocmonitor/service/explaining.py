@@ -32,6 +32,7 @@ from rocmonitor.service import references
 from rocmonitor.sources import SqlSource
 from rocmonitor.sources.frame import Frame, read_frame
 from rocmonitor.sources.groups import grouped_columns, grouped_rows
+from rocmonitor.sources.values import name_of
 from rocmonitor.stats.group_reference import ColumnRows, GroupReference, Split, group_reference
 from rocmonitor.stats.grouping import BINS
 
@@ -323,7 +324,7 @@ def _values(column: pd.Series[Any], are_numbers: bool) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value)
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+    return value if value is None or isinstance(value, str | bool | int | float) else name_of(value)
 
 
 def _are_numbers(values: pd.Series[Any]) -> bool:

@@ -130,8 +130,11 @@ def test_without_a_usable_column_the_change_is_said(regions, rocmonitor):
 @pytest.mark.slow
 @pytest.mark.parametrize("grouped", ["database", "condensed"])
 def test_the_engine_counts_what_reading_the_rows_gives(here, rocmonitor, grouped):
-    """Values, few numbers, bins of many numbers, and rows without a value."""
-    query = "SELECT *, abs(q) AS size, id % 3 AS kind, nullif(region, 'all') AS some FROM scored"
+    """Values, few numbers, bins of many numbers, rows without a value, and bytes."""
+    query = (
+        "SELECT *, abs(q) AS size, id % 3 AS kind, nullif(region, 'all') AS some, "
+        "CASE region WHEN 'all' THEN x'ff00' ELSE x'41' END AS raw FROM scored"
+    )
     for number in range(20):
         here.score(number, n=200, region="north")
     here.score(22)
@@ -139,7 +142,9 @@ def test_the_engine_counts_what_reading_the_rows_gives(here, rocmonitor, grouped
 
     def found(how):
         path = here.folder / "rocmonitor.yaml"
-        columns = EXPLAIN.replace("[region]", "[region, size, kind, some]").replace("challenger: q, ", "")
+        columns = EXPLAIN.replace("[region]", "[region, size, kind, some, raw]").replace(
+            "challenger: q, ", ""
+        )
         model, rules = "{name: credit, version: 7}", "[{kind: drop, value: 0.02}]"
         here.configure(columns=columns, grouped=how, window=ENDED, model=model, rules=rules)
         path.write_text(path.read_text().replace("SELECT * FROM scored", query))
@@ -152,7 +157,7 @@ def test_the_engine_counts_what_reading_the_rows_gives(here, rocmonitor, grouped
     near = 1e-9 if grouped == "database" else 2e-3
     assert by_engine["change"] == pytest.approx(by_rows["change"], abs=near)
     parts = {(each["column"], each["group"]): each for each in by_engine["groups"]}
-    assert len(parts) == len(by_rows["groups"]) == 2 + 10 + 3 + 2
+    assert len(parts) == len(by_rows["groups"]) == 2 + 10 + 3 + 2 + 2
     for each in by_rows["groups"]:
         other = parts[each["column"], each["group"]]
         assert other["rows"] == each["rows"]
