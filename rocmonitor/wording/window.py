@@ -11,7 +11,7 @@ from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.joining import Counted, Joining
 from rocmonitor.policy.record import low_is_positive
 from rocmonitor.wording.explanation import curve_sentence, main_group, spread
-from rocmonitor.wording.format import count, instant, percent
+from rocmonitor.wording.format import count, instant, one_line, percent
 from rocmonitor.wording.shift import explanation, main_part, rounded_parts
 from rocmonitor.wording.verdicts import verdicts
 
@@ -57,7 +57,13 @@ def moved_briefly(evaluation: Evaluation) -> str:
     if text and found is not None and metrics.get("shift/foreseen_known", 1):
         seen, auc, before = found
         text = f"{text.rstrip('.')}; {_in_scores(seen, auc - before)}."
-    return " ".join(filter(None, [text, spread(groups)]))
+    return " ".join(filter(None, [text, spread(groups) or _groups_not_known(evaluation)]))
+
+
+def _groups_not_known(evaluation: Evaluation) -> str:
+    """Return in one sentence why its groups could not be read; empty where they were, or none was asked."""
+    said = [each.values["why"] for each in evaluation.caveats if each.about == ("explanation",)]
+    return f"Which group moved is not known: {one_line(said[0], 160).rstrip('.')}." if said else ""
 
 
 def curve_moved(evaluation: Evaluation) -> str:

@@ -119,6 +119,7 @@ def test_a_source_that_fails_while_explaining_blocks_neither_judgement_nor_alarm
     path.write_text(path.read_text().replace("query: SELECT * FROM scored", broken))
     rocmonitor("run", code=3)
     assert "DEGRADED credit" in regions.alarms
+    assert "Which group moved is not known: " in regions.alarms
     shown = json.loads(rocmonitor("history", "credit", "--json").stdout)
     caveats = json.dumps(shown)
     assert "integer overflow" in caveats
