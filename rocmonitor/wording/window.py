@@ -62,7 +62,8 @@ def moved_briefly(evaluation: Evaluation) -> str:
 
 def _groups_not_known(evaluation: Evaluation) -> str:
     """Return in one sentence why its groups could not be read; empty where they were, or none was asked."""
-    said = [each.values["why"] for each in evaluation.caveats if each.about == ("explanation",)]
+    of_groups = [each for each in evaluation.caveats if each.about == ("explanation",)]
+    said = [each.values["why"] for each in of_groups if each.code == "not-computed"]
     return f"Which group moved is not known: {one_line(said[0], 160).rstrip('.')}." if said else ""
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from store.examples import an_evaluation
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.wording.shift import explanation, main_part
 from rocmonitor.wording.window import foretold, moved_briefly
 
@@ -112,6 +113,16 @@ def test_an_alarm_says_what_the_scores_showed(seen: float, said: str) -> None:
     of = an_evaluation(0, metrics=metrics | {"shift/from_positives": -0.07, "shift/from_negatives": -0.009})
     of = replace(of, tables={"shift": bins((0.2, 0.6), (0.8, 0.4))})
     assert f"; {said}." in moved_briefly(of)
+
+
+def test_an_alarm_says_why_the_group_that_moved_is_not_known() -> None:
+    of_scores = Caveat("no-least-favourable-shift").concerning("explanation")
+    unread = Caveat("not-computed", why="no such column\nas region").concerning("explanation")
+    of_rule = Caveat("not-computed", why="too few windows").concerning("forecast")
+    of = replace(an_evaluation(0), tables={})
+    assert moved_briefly(replace(of, caveats=(of_rule, of_scores))) == ""
+    told = moved_briefly(replace(of, caveats=(of_scores, of_rule, unread)))
+    assert told == "Which group moved is not known: no such column as region."
 
 
 def test_what_the_scores_foretold_is_not_known_where_the_reference_has_few_rows() -> None:
