@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import math
+import re
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
@@ -715,10 +716,14 @@ class TestArrivalFaster:
         assert len(shown) == 1 + len(arrival_faster.FIELDS)
 
     def test_at_equal_false_alarms_both_have_the_limit_of_the_quiet_windows(self) -> None:
-        quiet = np.zeros((2, 10, 4)) + np.arange(20.0).reshape(2, 10, 1)  # 5 % of 20 are below 1
+        quiet = np.zeros((2, 10, 4)) + np.arange(10.0)[:, np.newaxis]
         declined = np.zeros((2, 10, 4)) - 1.0
         declined[..., -1] = 5.0
         assert arrival_faster.at_five(quiet, declined) == ["100.0 (0.0)", "0.0 (0.0)"]
+        quiet[1] += 10  # resamples of the second reference alone have a limit of 10
+        found, alone = arrival_faster.at_five(quiet, declined)
+        assert found == "100.0 (0.0)"
+        assert re.fullmatch(r"0\.0 \([34]\d\.\d\)", alone)  # a quarter of the resamples find all
 
 
 class TestOutlookLearning:
