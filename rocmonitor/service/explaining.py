@@ -141,9 +141,7 @@ class ExplainRequest:
         self, source: SqlSource, window: Window, as_of: datetime | None, *, labelled: bool = True
     ) -> Frame:
         how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled}
-        frame = read_frame(source, self.monitor, window, **how)
-        usable = np.isfinite(frame.rows[self.monitor.columns.champion].to_numpy(dtype=float))
-        return replace(frame, rows=frame.rows[usable], positive=frame.positive[usable])
+        return read_frame(source, self.monitor, window, **how)
 
 
 def explanation(

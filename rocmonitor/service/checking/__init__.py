@@ -439,7 +439,8 @@ def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
 
 def _counted(counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
     """Return what counts show of the reference."""
-    n_pos, n_neg = (sum(getattr(counted, of) for _, counted in counts) for of in ("n_pos", "n_neg"))
+    n_pos = sum(counted.n_pos for _, counted in counts)
+    n_neg = sum(counted.n_neg for _, counted in counts)
     se = math.sqrt(spread.variance(n_pos, n_neg)) if min(n_pos, n_neg) >= 2 else None
     return Reference(
         auc=None

@@ -108,6 +108,7 @@ class Point(Extreme):
 
     scale: float
     along: Floats
+    spread: float  # the variances of both classes' placement values: dA/dlambda where these stay
 
 
 def highest(kernel: Kernel, distance: float) -> Extreme:
@@ -131,7 +132,8 @@ def along(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
 
 
 def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
-    before = known = reference(kernel)
+    known: Extreme = reference(kernel)
+    before = known
     for distance in distances:
         found = _from(kernel, _further(before, known, distance), distance)
         before, known = known, _better(kernel, found, distance) or found
@@ -172,7 +174,7 @@ def closest(kernel: Kernel, target: float) -> Extreme | None:
     gap = min(target - origin.value, limit.value - target)
     if gap <= 0.0:
         return origin
-    slope = _deviation(kernel.shares, origin.potential)
+    slope = math.sqrt(origin.spread)
     x, near = min((target - origin.value) / slope, kernel.unique * slope), origin
     coarse = kernel.thinned()
     if coarse is not None:
@@ -220,14 +222,14 @@ def _bracketed(
     return replace(reached, value=target, distance=max(distance, 0.0))
 
 
-def _straight_to(kernel: Kernel, target: float, near: Extreme, x: float, gap: float) -> Extreme | None:
+def _straight_to(kernel: Kernel, target: float, near: Point, x: float, gap: float) -> Extreme | None:
     """Return the solution with this value, potential and multiplier improved together; None without a proof.
 
     With a multiplier up to `Kernel.unique` it is the maximum at its own distance, and so its distance is the
     smallest. `near` is where to start, `x` about sqrt(2 D) there.
     """
     potential = near.potential
-    scale = near.multiplier or x / _deviation(kernel.shares, potential)
+    scale = near.multiplier or x / math.sqrt(near.spread)
     for _ in range(_STRAIGHT_SWEEPS):
         if not 0.0 < scale <= kernel.unique:
             break
@@ -236,10 +238,9 @@ def _straight_to(kernel: Kernel, target: float, near: Extreme, x: float, gap: fl
         short, potential = target - point.value, point.potential
         if point.residual <= _TOLERANCE * max(1.0, scale) and abs(short) <= _CLOSE * gap:
             return replace(point, value=target, distance=max(reached + scale * short, 0.0))
-        slope = _deviation(kernel.shares * tilt, potential)
-        if not slope:
+        if not point.spread:
             break
-        scale = point.multiplier + short / slope**2
+        scale = point.multiplier + short / point.spread
     return None
 
 
@@ -251,7 +252,7 @@ def optimum(unique: float, *found: Extreme) -> str:
     return "proven" if known else "searched"
 
 
-def reference(kernel: Kernel) -> Extreme:
+def reference(kernel: Kernel) -> Point:
     """Return the shares themselves, at distance 0."""
     ones = np.ones_like(kernel.shares)
     return _point(kernel, kernel.placement(kernel.shares), 0.0, ones, 0.0)
@@ -289,12 +290,6 @@ def _better(kernel: Kernel, found: Extreme, distance: float) -> Extreme | None:
     best = max(branches, key=lambda branch: branch.value)
     point = climb(kernel, distance, best.along, best.scale, _TOLERANCE)
     return point if point.value > found.value + _ROUNDING else None
-
-
-def _deviation(shares: Floats, values: Floats) -> float:
-    """Square root of the sum of both classes' variances of the placement values: dA/dx at x = 0."""
-    mean = class_sums(shares, values)[:, np.newaxis]
-    return math.sqrt(float((shares * (values - mean) ** 2).sum()))
 
 
 def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> Point:
@@ -449,4 +444,5 @@ def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distan
         potential=values,
         scale=scale,
         along=potential,
+        spread=spread,
     )

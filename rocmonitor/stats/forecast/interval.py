@@ -308,9 +308,9 @@ class ForecastFit(Result):
             middle = None if middle is None else carried(middle, auc, around)
             auc, part, alone = around, None, (None, None)  # the part of sampling is not known of it
         if scatter:
-            around = auc if middle is None else middle
-            low = around - math.hypot(around - low, scatter)
-            high = around + math.hypot(high - around, scatter)
+            centre = auc if middle is None else middle
+            low = centre - math.hypot(centre - low, scatter)
+            high = centre + math.hypot(high - centre, scatter)
         if error or scatter:
             low, high = max(low - error, 0.0), min(high + error, 1.0)
         return ForecastInterval(
