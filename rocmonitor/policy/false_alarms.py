@@ -13,9 +13,9 @@ from datetime import timedelta
 from functools import reduce
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import betaincinv, ndtr, ndtri
 
 from rocmonitor.policy.scenario import Scenario, limits, uncounted, without_chart
 from rocmonitor.policy.status import Alarm
@@ -218,7 +218,7 @@ def single_window_drop(drawn: Simulation, *, power: float = 0.8) -> tuple[str, f
         if short(0.0) <= 0:
             seen[name] = 0.0
         elif short(auc * 0.99) < 0:
-            seen[name] = float(brentq(short, 0.0, auc * 0.99, xtol=1e-5))
+            seen[name] = float(scipy.optimize.brentq(short, 0.0, auc * 0.99, xtol=1e-5))
     return min(seen.items(), key=lambda item: item[1]) if seen else None
 
 
@@ -378,13 +378,11 @@ def early(
     -----
     The share of windows with a false warning varies over references like a Beta variable (`HistoryLimit`).
     """
-    from scipy.stats import beta
-
     z = float(ndtri(power))
     limit, loss = rule.early(history, cells, rows=rows, z=z)
     a_year, (a, b) = YEAR / every, limit.beta
     return Early(
         warnings_a_year=a_year * (1 - limit.achieved_level),
-        unlucky_warnings_a_year=a_year * float(beta.ppf(0.9, a, b)),
+        unlucky_warnings_a_year=a_year * float(betaincinv(a, b, 0.9)),
         loss=loss,
     )

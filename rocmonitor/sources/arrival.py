@@ -25,9 +25,6 @@ Codes = NDArray[np.int8]
 NO_INSTANT, BEFORE_ROW, LATER = -2, -1, 127
 """No (readable) instant; one before the row's own time; one after the last of the instants."""
 
-MOST_INSTANTS = 100
-"""Far below `LATER`."""
-
 
 def arrival(
     known: ColumnElement[Any], row_time: ColumnElement[Any] | None, instants: Sequence[Any]

@@ -2,6 +2,9 @@
 
 The server writes CSV, and Arrow parses it into columns. Labels and segments are read through psycopg's own
 loaders, once for each distinct value, so they are the same objects as those of fetching.
+
+ADBC takes two thirds of the processor time (1.13, 1e6 rows), but a server that goes silent holds it for good:
+neither the read nor its cancellation comes back. So it is not used.
 """
 
 from __future__ import annotations

@@ -177,12 +177,10 @@ def mixed_binomials(weight: Floats, count: Floats, n: int, m: int) -> tuple[int,
 
 def _mixture(weight: Floats, share: Floats, m: int) -> tuple[int, Floats]:
     """Return the mixture of Bin(m, share): first count, and probabilities from there on."""
-    from scipy import fft
-
     low, high = binomial_range(m, float(share.min()))[0], binomial_range(m, float(share.max()))[1]
     require_room(high - low + 1)
     law = np.zeros(high - low + 1)
-    size = fft.next_fast_len(len(law), real=True)
+    size = scipy.fft.next_fast_len(len(law), real=True)
     least = m * float((share * (1 - share)).min())
     # |characteristic function| <= exp(-variance (1 - cos angle)) of every binomial, negligible beyond this.
     widest = np.arccos(1 - LOG_NEGLIGIBLE / max(least, LOG_NEGLIGIBLE / 2))
@@ -191,7 +189,7 @@ def _mixture(weight: Floats, share: Floats, m: int) -> tuple[int, Floats]:
     if len(angle) * len(p) < _STEPS_A_BINOMIAL * len(share):
         transform = np.zeros(size // 2 + 1, dtype=np.complex128)
         transform[: len(angle)] = _mean_characteristic(angle, nodes, p, m, low)
-        return low, np.maximum(fft.irfft(transform, size)[: len(law)], 0.0)
+        return low, np.maximum(scipy.fft.irfft(transform, size)[: len(law)], 0.0)
     for chance, rate in zip(weight.tolist(), share.tolist(), strict=True):
         first, mass = binomial_window(m, rate)
         law[first - low : first - low + len(mass)] += chance * mass
@@ -235,8 +233,6 @@ def _few_nodes(weight: Floats, p: Floats, m: int) -> tuple[Floats, Floats]:
     A binomial law is smooth in p, on the scale of its deviation: its mean over all p is that of
     its Chebyshev interpolant, whose nodes are few where many p lie within a standard deviation.
     """
-    from scipy import fft
-
     low, high = float(p.min()), float(p.max())
     middle, half = (low + high) / 2, (high - low) / 2
     scale = np.sqrt(min(low * (1 - low), high * (1 - high)) / m)
@@ -245,7 +241,7 @@ def _few_nodes(weight: Floats, p: Floats, m: int) -> tuple[Floats, Floats]:
         return weight, p
     nodes = np.cos(np.pi * (np.arange(size) + 0.5) / size)
     moments = _chebyshev_moments(weight, (p - middle) / half, size)
-    return fft.dct(moments, type=3) / size, middle + half * nodes
+    return scipy.fft.dct(moments, type=3) / size, middle + half * nodes
 
 
 def few_differences(weight: Floats, gap: Floats, apart: Floats, m: int) -> tuple[Floats, Floats, Floats]:
@@ -254,8 +250,6 @@ def few_differences(weight: Floats, gap: Floats, apart: Floats, m: int) -> tuple
     As `_few_nodes`, in two dimensions. The law depends on a - b on the scale of its deviation, on a + b (the
     square of that) on the scale of the variance. The terms themselves where they are not many more.
     """
-    from scipy import fft
-
     ends = [(float(each.min()), float(each.max())) for each in (gap, apart)]
     middle, half = np.array([[(low + high) / 2, (high - low) / 2] for low, high in ends]).T
     widest = max(abs(ends[0][0]), abs(ends[0][1]))
@@ -271,7 +265,7 @@ def few_differences(weight: Floats, gap: Floats, apart: Floats, m: int) -> tuple
         x, y = ((each[part] - middle[i]) / half[i] for i, each in enumerate((gap, apart)))
         moments += (weight[part] * _chebyshev(x, across - 1)) @ _chebyshev(y, along - 1).T
     nodes = [np.cos(np.pi * (np.arange(size) + 0.5) / size) for size in (across, along)]
-    weights = fft.dct(fft.dct(moments, type=3, axis=0), type=3, axis=1) / (across * along)
+    weights = scipy.fft.dct(scipy.fft.dct(moments, type=3, axis=0), type=3, axis=1) / (across * along)
     at = np.meshgrid(*(middle[i] + half[i] * nodes[i] for i in (0, 1)), indexing="ij")
     return weights.ravel(), at[0].ravel(), at[1].ravel()
 

@@ -204,9 +204,9 @@ class AucDifference(Result):
         """Return the tail, from `least` to 1/2, at which an interval ends at 0."""
         if self._beyond_zero(0.5) > 0:
             return 0.5
-        from scipy.optimize import brentq  # heavy, and most differences have no need of it
-
-        log = brentq(lambda log: self._beyond_zero(math.exp(log)), math.log(least), math.log(0.5))
+        log = scipy.optimize.brentq(
+            lambda log: self._beyond_zero(math.exp(log)), math.log(least), math.log(0.5)
+        )
         return math.exp(float(log))
 
     def _beyond_zero(self, tail: float) -> float:

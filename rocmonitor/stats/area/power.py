@@ -383,6 +383,4 @@ def _require_one_of(name: str, value: str, offered: tuple[str, ...]) -> None:
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Return where a function that changes its sign between `low` and `high` is 0."""
-    from scipy.optimize import brentq  # takes a quarter of a second to import
-
-    return float(brentq(function, low, high, xtol=1e-13))
+    return float(scipy.optimize.brentq(function, low, high, xtol=1e-13))

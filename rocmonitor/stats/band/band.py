@@ -341,10 +341,9 @@ def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
 
     By the exact law of the two-sided distance; with ties the distance is less, so the band still covers.
     """
-    from scipy import stats  # takes half a second to import
-
     level = math.sqrt(1 - alpha)
-    return float(stats.kstwo.ppf(level, sample.n_pos)), float(stats.kstwo.ppf(level, sample.n_neg))
+    law = scipy.stats.kstwo
+    return float(law.ppf(level, sample.n_pos)), float(law.ppf(level, sample.n_neg))
 
 
 def working_hotelling(sample: Sample, t: Floats, alpha: float) -> _Ends:

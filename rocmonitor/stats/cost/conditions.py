@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
@@ -171,13 +172,11 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
     >>> chosen.cost.round(4).tolist()
     [0.0667, 0.1667, 0.0333]
     """
-    from scipy.optimize import isotonic_regression  # takes half a second to import
-
     sample.require_both_classes()
     conditions = valid_conditions(w)
     runs = np.flatnonzero(run_starts(sample.pos, sample.neg))  # no block begins within a run of one class
     pos, neg = np.add.reduceat(sample.pos, runs), np.add.reduceat(sample.neg, runs)
-    blocks = isotonic_regression(pos / (pos + neg), weights=pos + neg).blocks[:-1]
+    blocks = scipy.optimize.isotonic_regression(pos / (pos + neg), weights=pos + neg).blocks[:-1]
     pos, neg, starts = np.add.reduceat(pos, blocks), np.add.reduceat(neg, blocks), runs[blocks]
     tpr = np.append(np.cumsum(pos[::-1])[::-1], 0) / sample.n_pos
     fpr = np.append(np.cumsum(neg[::-1])[::-1], 0) / sample.n_neg

@@ -424,8 +424,6 @@ def _grouped(terms: _Terms) -> tuple[Floats, Floats, Floats]:
 
 def _lattice_law(terms: _Terms) -> tuple[int, Floats]:
     """Law with these means and variances: of trinomial differences, or normal where none has them."""
-    from scipy import fft
-
     m = terms.m
     weight, mean, variance = _grouped(terms)
     mean = np.clip(mean, -m, m)
@@ -436,7 +434,7 @@ def _lattice_law(terms: _Terms) -> tuple[int, Floats]:
     variance = np.where(normal, variance, m * (apart - gap**2))
     half = _REACH * np.sqrt(variance) + 30
     low, high = max(-m, math.floor((mean - half).min())), min(m, math.ceil((mean + half).max()))
-    size = fft.next_fast_len(high - low + 1, real=True)
+    size = scipy.fft.next_fast_len(high - low + 1, real=True)
     angle = 2 * np.pi * np.arange(size // 2 + 1) / size
     least = float(variance.min())
     angle = angle[least * (1 - np.cos(angle)) <= LOG_NEGLIGIBLE] if least > 0 else angle
@@ -451,5 +449,5 @@ def _lattice_law(terms: _Terms) -> tuple[int, Floats]:
             else:
                 power = -variance[part][:, np.newaxis] * bend + 1j * mean[part][:, np.newaxis] * angle
             transform[: len(angle)] += np.einsum("w,wa->a", w, np.exp(power - 1j * low * angle))
-    law = np.maximum(fft.irfft(np.conj(transform), size)[: high - low + 1], 0.0)
+    law = np.maximum(scipy.fft.irfft(np.conj(transform), size)[: high - low + 1], 0.0)
     return low, np.asarray(law / law.sum())

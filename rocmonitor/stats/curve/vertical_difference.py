@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
@@ -229,8 +230,6 @@ class DifferenceLaw(VerticalLaw):
         One inverse FFT of sum of weight (1 + a (e^iθ - 1) + b (e^-iθ - 1))^m over the terms, whose shares are
         a and b, or over `few_differences` in their place.
         """
-        from scipy import fft
-
         n, m, mix = self.rows.n_pos, self.m_pos, self.mixtures[i]
         gap, apart = mix.net / n, mix.apart / n
         variance = np.maximum(apart - gap**2, 0.0)
@@ -239,11 +238,11 @@ class DifferenceLaw(VerticalLaw):
         low = max(-m, int(np.floor((m * gap - half).min())))
         high = min(m, int(np.ceil((m * gap + half).max())))
         require_room(high - low + 1)
-        size = fft.next_fast_len(high - low + 1, real=True)
+        size = scipy.fft.next_fast_len(high - low + 1, real=True)
         terms = few_differences(mix.weight, gap, apart, m)
         angles = np.linspace(0, 2 * np.pi * (size // 2) / size, size // 2 + 1)
         transform = _transform(*terms, m, low, angles)
-        law = fft.irfft(transform, size)[: high - low + 1]
+        law = scipy.fft.irfft(transform, size)[: high - low + 1]
         return low, np.maximum(law, 0.0)
 
 

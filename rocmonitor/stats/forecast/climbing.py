@@ -24,7 +24,7 @@ wait for each other cost more.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -90,6 +90,9 @@ class Extreme:
         lambda = dD/dA; 0 at the reference itself, infinite where more distance would not help.
     residual : float
         Of the first-order conditions, as in `AucBounds`.
+    spread : float
+        The variances of both classes' placement values: dA/dlambda where these stay; 0 where more distance
+        would not help.
     tilt, potential : ndarray, shape (2, k)
         u/f and v/g, the factor of each cell; P and Q.
     """
@@ -98,6 +101,7 @@ class Extreme:
     distance: float
     multiplier: float
     residual: float
+    spread: float
     tilt: Floats
     potential: Floats
 
@@ -108,7 +112,6 @@ class Point(Extreme):
 
     scale: float
     along: Floats
-    spread: float  # the variances of both classes' placement values: dA/dlambda where these stay
 
 
 def highest(kernel: Kernel, distance: float) -> Extreme:
@@ -222,25 +225,57 @@ def _bracketed(
     return replace(reached, value=target, distance=max(distance, 0.0))
 
 
-def _straight_to(kernel: Kernel, target: float, near: Point, x: float, gap: float) -> Extreme | None:
-    """Return the solution with this value, potential and multiplier improved together; None without a proof.
+def _straight_to(kernel: Kernel, target: float, near: Extreme, x: float, gap: float) -> Extreme | None:
+    """Return the solution with this value, from `near`, about x = sqrt(2 D) away; None without a proof.
 
-    With a multiplier up to `Kernel.unique` it is the maximum at its own distance, and so its distance is the
-    smallest. `near` is where to start, `x` about sqrt(2 D) there.
+    The maximum at its own distance, whose distance is so the smallest.
     """
-    potential = near.potential
+
+    def aim(point: Point) -> tuple[float, float]:
+        short = target - point.value
+        return short / gap, short / point.spread if point.spread else math.inf
+
     scale = near.multiplier or x / math.sqrt(near.spread)
+    point = _straight(kernel, near.potential, scale, x * x / 2, aim)
+    if point is None:
+        return None
+    distance = point.distance + point.scale * (target - point.value)
+    return replace(point, value=target, distance=max(distance, 0.0))
+
+
+def _straight_at(kernel: Kernel, near: Extreme, distance: float) -> Point | None:
+    """Return the solution at this distance, from a known one; None without a proof."""
+
+    def aim(point: Point) -> tuple[float, float]:
+        share = distance / point.distance if point.distance > 0 else math.inf
+        return share - 1, point.multiplier * (math.sqrt(share) - 1)  # the distance goes with its square
+
+    scale = near.multiplier or (math.sqrt(2 * distance / near.spread) if near.spread else math.inf)
+    point = _straight(kernel, near.potential, scale, distance, aim)
+    if point is None:
+        return None
+    point = _at_distance(kernel, point.potential, point.multiplier, distance)
+    solved = point.residual <= _TOLERANCE * max(1.0, point.multiplier)
+    return point if solved and point.multiplier <= kernel.unique else None
+
+
+def _straight(
+    kernel: Kernel, potential: Floats, scale: float, near: float, aim: Callable[[Point], tuple[float, float]]
+) -> Point | None:
+    """Return a solution with a multiplier up to `Kernel.unique`, potential and multiplier improved together.
+
+    `aim` says what a point lacks to the goal, as a share of the way, and what its multiplier lacks. None
+    where the sweeps leave what is proven, or do not end.
+    """
     for _ in range(_STRAIGHT_SWEEPS):
         if not 0.0 < scale <= kernel.unique:
             break
-        tilt, reached, _ = _tilted(kernel.shares, _at_most_0(kernel, potential), scale, x * x / 2)
+        tilt, reached, _ = _tilted(kernel.shares, _at_most_0(kernel, potential), scale, near)
         point = _point(kernel, potential, scale, tilt, reached)
-        short, potential = target - point.value, point.potential
-        if point.residual <= _TOLERANCE * max(1.0, scale) and abs(short) <= _CLOSE * gap:
-            return replace(point, value=target, distance=max(reached + scale * short, 0.0))
-        if not point.spread:
-            break
-        scale = point.multiplier + short / point.spread
+        lacks, step = aim(point)
+        if point.residual <= _TOLERANCE * max(1.0, scale) and abs(lacks) <= _CLOSE:
+            return point
+        potential, scale = point.potential, point.multiplier + step
     return None
 
 
@@ -264,7 +299,13 @@ def at_limit(kernel: Kernel, tilt: Floats, distance: float) -> Extreme:
     potential = kernel.placement(weights)
     value = float(np.sum(weights[0] * potential[0]))
     return Extreme(
-        value=value, distance=distance, multiplier=math.inf, residual=0.0, tilt=tilt, potential=potential
+        value=value,
+        distance=distance,
+        multiplier=math.inf,
+        residual=0.0,
+        spread=0.0,
+        tilt=tilt,
+        potential=potential,
     )
 
 
@@ -273,6 +314,9 @@ def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
 
     Where that is a corner, which more distance does not leave, the kernel's starts are tried as well.
     """
+    straight = _straight_at(kernel, near, distance)
+    if straight is not None:
+        return straight
     scale = near.multiplier if 0.0 < near.multiplier < _LARGEST_START else 1.0
     found = climb(kernel, distance, near.potential, scale, _TOLERANCE)
     if not _short(found.distance, distance):
@@ -425,24 +469,34 @@ def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distan
     value = float(class_sums(weights, values)[0])
     middle = class_sums(weights, potential)[:, np.newaxis]
 
+    def centred(part: slice) -> tuple[Floats, Floats, Floats]:
+        off = potential[:, part] - middle
+        off *= scale
+        return weights[:, part], values[:, part] - value, off
+
+    cells = parts(weights.shape[1])
+    known = [centred(cells[0])] if len(cells) == 1 else None  # of many cells it is memory
     spread, along, residual = 0.0, 0.0, 0.0
-    for part in parts(weights.shape[1]):
-        centred = values[:, part] - value
-        pull = weights[:, part] * centred
-        along += float((pull * (scale * (potential[:, part] - middle))).sum(axis=1).sum())
-        spread += float((pull * centred).sum(axis=1).sum())
+    for weight, own, off in known or map(centred, cells):
+        pull = weight * own
+        spread += float(np.add.reduce(pull * own, axis=None))
+        pull *= off
+        along += float(np.add.reduce(pull, axis=None))
     multiplier = along / spread if spread > 0 else scale
-    for part in parts(weights.shape[1]):
-        force = scale * (potential[:, part] - middle) - multiplier * (values[:, part] - value)
-        residual += float((weights[:, part] * force * force).sum(axis=1).sum())
+    for weight, own, off in known or map(centred, cells):
+        own *= multiplier
+        off -= own
+        off *= off
+        off *= weight
+        residual += float(np.add.reduce(off, axis=None))
     return Point(
         value=value,
         distance=distance,
         multiplier=multiplier,
         residual=math.sqrt(residual),
+        spread=spread,
         tilt=tilt,
         potential=values,
         scale=scale,
         along=potential,
-        spread=spread,
     )
