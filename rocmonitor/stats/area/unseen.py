@@ -19,11 +19,12 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from rocmonitor.stats.area.variances import increasing_root
 from rocmonitor.stats.rows import Counts, Floats, weighted_sum
 
 FEW = 10
@@ -34,7 +35,7 @@ VERY_FEW = 2.5
 """Rows that carry a loss up to which, near 1, a difference takes the whole bound; not from twice as many."""
 
 _LEAST_TILT, _LARGEST_TILT = 1e-12, 1e12
-_STEPS, _NEAR = 100, 1e-12
+_NEAR = 1e-12
 _ROUNDED = 1e-9  # a share of rows so small is an error of rounding: no row
 _ROUNDED_UP = 1.5  # for n - 1 in place of n rows of either class
 
@@ -172,7 +173,11 @@ def _of_class(rows: Balance, n: float, z: float, tail: float, limit: float) -> R
     def likeliest(least: float, most: float) -> float:
         if lost(most) <= likelihood:
             return mean(most)
-        return mean(_root(lambda tilt: math.sqrt(max(lost(tilt), 0.0)) - math.sqrt(likelihood), least, most))
+
+        def short(tilt: float) -> float:
+            return math.sqrt(max(lost(tilt), 0.0)) - math.sqrt(likelihood)
+
+        return mean(increasing_root(short, least, most, near=_NEAR))
 
     seen = mean(0.0)
     most = (1 - 1e-12) / x if x > 0 else _LARGEST_TILT
@@ -182,21 +187,3 @@ def _of_class(rows: Balance, n: float, z: float, tail: float, limit: float) -> R
     bound = (1 - beyond) * mean(1 / limit) + beyond * limit
     fading = min(max(2 - losing / FEW, 0.0), 1.0)
     return Reach(bound - seen, fading * max(bound - likeliest(1 / limit, most), 0.0))
-
-
-def _root(of: Callable[[float], float], low: float, high: float) -> float:
-    """Return where an increasing function that is nearly straight is 0: by regula falsi."""
-    at_low, at_high = of(low), of(high)
-    side = 0
-    for step in range(_STEPS):
-        middle = (low + high) / 2 if step % 8 == 7 else (low * at_high - high * at_low) / (at_high - at_low)
-        value = of(middle)
-        if abs(value) < _NEAR or high - low <= _NEAR * high:
-            return middle
-        if value > 0:
-            high, at_high, at_low = middle, value, at_low / 2 if side > 0 else at_low
-            side = 1
-        else:
-            low, at_low, at_high = middle, value, at_high / 2 if side < 0 else at_high
-            side = -1
-    return high

@@ -267,9 +267,6 @@ CLOSED_FORMS: dict[str, Callable[[Sample, Moments, int, int], Variance]] = {
 }
 
 
-_HALVINGS = 60  # of the bracket of an end: down to its last digits
-
-
 def normal_zeta(auc: float) -> float:
     """Variance of the placement values, of either class, under two normal score laws of equal variance."""
     rarer = min(auc, 1 - auc)  # the law is symmetric, and keeps its digits in this tail
@@ -297,14 +294,33 @@ def score_ends(auc: float, se: float, sizes: tuple[float, float], z: float) -> t
 
 
 def _end(auc: float, limit: float, reach: float) -> float:
-    inside, outside = auc, limit
-    for _ in range(_HALVINGS):
-        middle = (inside + outside) / 2
-        if abs(auc - middle) <= reach * math.sqrt(max(normal_zeta(middle), 0.0)):
-            inside = middle
+    side = math.copysign(1.0, limit - auc)
+
+    def beyond(away: float) -> float:
+        return away - reach * math.sqrt(max(normal_zeta(auc + side * away), 0.0))
+
+    return auc + side * increasing_root(beyond, 0.0, abs(limit - auc), near=1e-15)
+
+
+_STEPS = 100
+
+
+def increasing_root(of: Callable[[float], float], low: float, high: float, *, near: float) -> float:
+    """Return where an increasing function that is nearly straight is 0, to this value, by regula falsi."""
+    at_low, at_high = of(low), of(high)
+    side = 0
+    for step in range(_STEPS):
+        middle = (low + high) / 2 if step % 8 == 7 else (low * at_high - high * at_low) / (at_high - at_low)
+        value = of(middle)
+        if abs(value) < near or high - low <= near * high:
+            return middle
+        if value > 0:
+            high, at_high, at_low = middle, value, at_low / 2 if side > 0 else at_low
+            side = 1
         else:
-            outside = middle
-    return inside
+            low, at_low, at_high = middle, value, at_high / 2 if side < 0 else at_high
+            side = -1
+    return high
 
 
 _CELLS_AT_ONCE = 2**15  # rows or runs held in memory together: few enough for the processor's cache
