@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rocmonitor"
@@ -73,3 +76,10 @@ def test_what_every_installation_runs_imports_no_extra() -> None:
     command = [sys.executable, "-W", "ignore", "-c", IMPORTS_SOME, ",".join(absent), ",".join(modules)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.xdist_group("together")
+def test_tests_of_a_group_share_a_worker(request: pytest.FixtureRequest) -> None:
+    """Or each worker would start a Spark and an MLflow of its own, unseen but for the time (pytest 9.2)."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        assert request.node.nodeid.endswith("@together")

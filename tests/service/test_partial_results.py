@@ -49,6 +49,8 @@ def judged(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             with here.runtime(week(number + 1) + 2 * DAY, **SECTIONS) as runtime:
                 found = run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
                 assert found.error is None
+                if number < 25:  # MLflow has some weeks, and gets the others when they lack something
+                    drain(runtime, progress=lambda _: None)
             if number == 25:
                 here.label_late(23)
     return folder
