@@ -256,7 +256,8 @@ def _straight_at(kernel: Kernel, near: Extreme, distance: float) -> Point | None
         return None
     point = _at_distance(kernel, point.potential, point.multiplier, distance)
     solved = point.residual <= _TOLERANCE * max(1.0, point.multiplier)
-    return point if solved and point.multiplier <= kernel.unique else None
+    proven = point.multiplier <= kernel.unique and not _short(point.distance, distance)
+    return point if solved and proven else None
 
 
 def _straight(

@@ -283,6 +283,22 @@ def test_both_ways_to_a_distance_end_in_the_same_place(gap, rows, ties, monkeypa
     assert straight.tilt == pytest.approx(followed.tilt, rel=1e-5)
 
 
+@pytest.mark.parametrize("ties", [1, 6])
+@pytest.mark.parametrize("rows", [40, 5_000])
+@pytest.mark.parametrize("distance", [1e-9, 1e-4, 0.01, 0.1])
+def test_both_ways_to_a_bound_end_in_the_same_place(distance, rows, ties, monkeypatch):
+    rng = np.random.default_rng(6)
+    y = np.arange(rows) % 2
+    sample = Sample(y, np.round(rng.normal(1.1 * y), ties))
+    straight = auc_bounds(sample, distance)
+    monkeypatch.setattr(climbing, "_STRAIGHT_SWEEPS", 0)
+    followed = auc_bounds(sample, distance)
+    for end in ("low", "high", "low_distance", "high_distance"):
+        assert getattr(straight, end) == pytest.approx(getattr(followed, end), rel=1e-12)
+    for end in ("low_multiplier", "high_multiplier", "low_weights", "high_weights"):
+        assert getattr(straight, end) == pytest.approx(getattr(followed, end), rel=1e-5)
+
+
 def test_the_distance_to_the_own_auc_is_zero():
     assert auc_distance([0, 1, 0, 1], [1, 2, 2, 3], oracle.auc([0, 1, 0, 1], [1, 2, 2, 3])) == 0.0
 
