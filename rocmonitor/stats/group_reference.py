@@ -27,6 +27,9 @@ from rocmonitor.stats.sample import Sample
 EDGES = 400
 """Scores that part the cells: quantiles of the reference, or all of its scores where it has no more."""
 
+OWN = 2_000
+"""Distinct scores of a window up to which each is a cell of its own."""
+
 COARSE = 81
 """Cells in which rows of two columns are counted together."""
 
@@ -122,13 +125,14 @@ class GroupReference:
 
         Notes
         -----
-        As `group_changes` on scores in at most 801 cells: the AUROC changes by less than 1e-4 where the
-        scores are continuous, and not at all where the reference has at most 400 distinct scores.
-        Cost: O(n log 400) for n rows and O(801 k²) for k groups, for each column.
+        As `group_changes` on scores in cells. A window of at most 2,000 distinct scores has cells of its
+        own, so its AUROC is exact; that of more rows, and of the reference, changes by less than 1e-4, and
+        not at all where the reference has at most 400 distinct scores.
+        Cost: O(n log n) for n rows and O(4,001 k²) at most for k groups, for each column.
         """
         known, refused = dict[str, GroupChanges](), dict(self.refused)
         first = next(iter(window.values()))
-        cells = _Cells(self.edges)
+        cells = self._cells_of(first)
         here = cells.counted(first, None, 1)
         whole = changes_of_cells(self.whole, here, ("all",))
         for name, (groups, counts) in self.columns.items():
@@ -217,13 +221,17 @@ class GroupReference:
             return len(labels) + 1
         return labels.index(group) if group in labels else None
 
+    def _cells_of(self, rows: ColumnRows) -> _Cells:
+        """Return the cells for the labelled rows of a window: what is compared are areas, of either's own."""
+        own = np.unique(rows.score)
+        return _Cells(own if len(own) <= OWN else self.edges)
+
     def samples(self, window: Mapping[str, ColumnRows]) -> tuple[Sample, Sample]:
         """Return the reference and the labelled rows of a window, with the number of the cell as score."""
         first = next(iter(window.values()))
-        here = _Cells(self.edges).counted(first, None, 1)
-        score = np.arange(self.whole.pos.shape[1], dtype=np.float64)
+        here = self._cells_of(first).counted(first, None, 1)
         old, new = (
-            Sample.from_counts(score[rows], each.pos[0, rows], each.neg[0, rows])
+            Sample.from_counts(rows, each.pos[0, rows], each.neg[0, rows])
             for each in (self.whole, here)
             for rows in [np.flatnonzero(each.pos[0] + each.neg[0])]
         )
@@ -292,7 +300,7 @@ class GroupReference:
         labels, codes = codes_of(groups, rows.values, rows.weight, fewest=fewest, name=name)
         here, before = cells.counted(rows, codes, len(labels)), _with_new(counts, len(labels))
         here, before = _pooled(here, before, fewest)
-        some = (here.pos + here.neg + before.pos + before.neg).sum(axis=1) > 0
+        some = sum(table.sum(axis=1) for table in (*here, *before)) > 0
         shown = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
         old, new = (CellCounts(each.pos[some], each.neg[some]) for each in (before, here))
         return shown, old, new

@@ -43,10 +43,9 @@ def grouped(draw, letters):
 @settings(deadline=None, max_examples=60)
 @given(grouped("abc"), grouped("bcd"))
 def test_few_scores_give_what_the_rows_give_also_from_what_is_stored(old, new):
-    """Scores of the window that the reference lacks lie between its own, where they count as level."""
-    known = set(old[1].tolist())
-    new = tuple(each[np.isin(new[1], list(known))] for each in new)
-    if len(set(new[0].tolist())) < 2 or len(set(old[2].tolist())) == len(old[2]):
+    """Also of a window whose scores the reference lacks: they are cells of their own."""
+    new = (new[0], new[1] + 0.25 * (np.arange(len(new[1])) % 2), new[2])
+    if len(set(old[2].tolist())) == len(old[2]):
         return
     plain = group_reference(rows(*old), fewest=1).to_dict()
     kept = GroupReference.from_dict(json.loads(json.dumps(plain)))
@@ -71,6 +70,16 @@ def test_cells_of_many_scores_change_little():
     np.testing.assert_allclose(ours.mix_parts, theirs.mix_parts, atol=1e-4)
     np.testing.assert_allclose(ours.ranking_parts, theirs.ranking_parts, atol=1e-4)
     np.testing.assert_allclose(ours.se, theirs.se, rtol=0.01)
+
+
+@pytest.mark.parametrize("n", [40, 60, 400])
+def test_the_auroc_of_a_small_window_is_that_of_its_rows(n):
+    """In 801 cells of the reference it was up to 0.002 off, which explain took for labels that came later."""
+    rng = np.random.default_rng(n)
+    reference = group_reference(rows(*simulated(rng, 6_000)))
+    for _ in range(20):
+        y, s, g = simulated(rng, n)
+        assert reference.split(rows(y, s, g)).whole.auc == pytest.approx(oracle.auc(y, s), abs=1e-12)
 
 
 @pytest.mark.parametrize("side", ["reference", "window"])
