@@ -34,10 +34,12 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     Before the labels are in, it explains the outlook.
     """
     from rocmonitor import store
+    from rocmonitor.policy.evaluation import Status
     from rocmonitor.report import text
     from rocmonitor.service.explaining import request
     from rocmonitor.sources import open_source
     from rocmonitor.wording.explanation import curve_sentence, judged_with, sentence
+    from rocmonitor.wording.verdicts import verdicts
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -69,9 +71,11 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     echo_folded(sentence(found), hang=0)
-    known = [each.metrics.get("champion/auc") for each in before if not each.segment]
-    if said := judged_with(found, known[-1] if known else None):
-        echo_folded(said, hang=0)
+    for whole in [each for each in before if not each.segment][-1:]:
+        if whole.outcome is Status.INSUFFICIENT:
+            echo_folded(f"This window is insufficient: {'; '.join(verdicts(whole.verdicts))}.", hang=0)
+        if said := judged_with(found, whole.metrics.get("champion/auc")):
+            echo_folded(said, hang=0)
     if said := curve_sentence(found.curve, found.change):
         echo_folded(said, hang=0)
     if found.parts:

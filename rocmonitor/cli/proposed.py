@@ -6,10 +6,11 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
@@ -20,9 +21,14 @@ from rocmonitor.config import Database, Files
 from rocmonitor.errors import ConfigError
 from rocmonitor.wording.format import percent
 
+if TYPE_CHECKING:
+    from rocmonitor.service.proposing import Proposal, Roles
+
 _FEW, _MOST = 20_000, 1_000_000
 """Rows for a guess of the columns, and the newest rows for windows and reference."""
+_SQLITE = b"SQLite format 3\0"
 _VARIABLE = "ROCMONITOR_SOURCE_URL"
+_CSV = re.compile(r"\.(csv|tsv|txt)\b", re.IGNORECASE)
 _REMOTE = ("s3://", "gs://", "gcs://", "r2://", "az://", "abfss://", "https://")
 
 
@@ -73,7 +79,12 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
             f"{roles.time}: holds times with an offset as text, which a database compares so: make a view "
             f"with datetime({roles.time}), and name it with --table"
         )
-    texts = {"decimal": roles.decimal, "date_format": roles.date_format}
+    casts = {
+        name: _as_time(rows[name], quoted[name], url, roles.date_format, found) for name in _times(roles)
+    }
+    date_format = None if any(casts.values()) else roles.date_format
+    texts = {"decimal": roles.decimal, "date_format": date_format}
+    chosen = {name: f"{casts[name]} AS {quoted[name]}" if casts.get(name) else quoted[name] for name in names}
     columns = {
         "id": roles.id,
         "time": roles.time,
@@ -91,9 +102,9 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         table=table,
         source=section | {key: value for key, value in texts.items() if value is not None},
         name=_name(spec, table),
-        select=", ".join(quoted[name] for name in roles.columns),
+        select=", ".join(chosen[name] for name in roles.columns),
         quoted_table=".".join(quoted[name] for name in table.split(".")),
-        quoted_time=quoted[roles.time],
+        quoted_time=casts[roles.time] or quoted[roles.time],
         columns={role: name for role, name in columns.items() if name is not None},
     )
     secret = f"set {_VARIABLE} to the URL, " if "url_env" in section else ""
@@ -103,6 +114,10 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
 def _source(url: str) -> tuple[Database | Files, dict[str, str]]:
     """Return a source and its section, which holds no password: that is in an environment variable."""
     if "://" not in url or url.startswith(_REMOTE):
+        if _is_sqlite(Path(url)):
+            raise click.UsageError(
+                f"--url: {url} is an SQLite database: sqlite:///{url}, and name its --table"
+            )
         try:
             return Files(path=url), {"kind": "files", "path": url}
         except ValidationError:
@@ -115,6 +130,27 @@ def _source(url: str) -> tuple[Database | Files, dict[str, str]]:
     except ValidationError:
         os.environ[_VARIABLE] = url
         return Database(url_env=_VARIABLE), {"url_env": _VARIABLE}
+
+
+def _is_sqlite(path: Path) -> bool:
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+    return False
+
+
+def _times(roles: Roles) -> list[str]:
+    return [name for name in (roles.time, roles.labelled_at) if name is not None]
+
+
+def _as_time(values: Any, name: str, url: str, form: str | None, found: Proposal) -> str:
+    """Return SQL that reads a time kept as text; empty where the engine does so by itself."""
+    present = values.dropna()
+    is_text = len(present) > 0 and isinstance(present.iloc[0], str)
+    if not is_text or ("://" in url and not url.startswith(("postgres", *_REMOTE))) or _CSV.search(url):
+        return ""
+    if form is not None and not url.startswith("postgres"):
+        return f"strptime({name}, '{form}')".replace(":", "\\:")
+    return f"CAST({name} AS {'TIMESTAMP WITH TIME ZONE' if found.zone_known else 'TIMESTAMP'})"
 
 
 def _choose(role: str, candidates: Sequence[str]) -> str | None:

@@ -218,7 +218,7 @@ def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
 
 def name_of_group(group: Label) -> str:
     """Return a group for people."""
-    return "(no value)" if group is None else str(group)
+    return "(no value)" if group is None else str(group) or "(empty text)"
 
 
 def _parts(column: str, of: GroupChanges, of_group: Sequence[float]) -> list[GroupPart]:

@@ -178,7 +178,9 @@ def find_roles(
     groups = [
         name
         for name in rows.columns
-        if name not in (*taken.values(), *timed, *challengers) and 2 <= rows[name].nunique() <= _MOST_VALUES
+        if name not in (*taken.values(), *timed, *challengers)
+        and 2 <= rows[name].nunique() <= _MOST_VALUES
+        and not _tells(rows, name, label)
     ]
     return Roles(
         **taken,
@@ -307,6 +309,11 @@ def _dates_labels(rows: pd.DataFrame, name: str, label: str) -> bool:
     return bool(there[labelled].mean() >= _SURE and there[~labelled].mean() <= 1 - _SURE)
 
 
+def _tells(rows: pd.DataFrame, name: str, label: str) -> bool:
+    """Return True if the value of a column tells the label: it says the same in other words."""
+    return bool(rows.groupby(name)[label].nunique().max() < 2)
+
+
 def _positive(labels: pd.Series[Any]) -> tuple[dict[str, Any], pd.Series[Any]]:
     """Return the section ``positive``, and which labels are so: by their word, else the rarer."""
     found = labels.value_counts()
@@ -380,8 +387,14 @@ def _windows(
         pools[every] = int(np.ceil(_SPARE * FEWEST_PER_CLASS / max(1.0, np.median(counts.min(axis=1)))))
     few = [each for each in made if each != "1d" and pools[each] <= min(MOST_POOLED, len(made[each][1]) / 3)]
     every = (few or list(made))[0 if few else -1]
-    pool = min(pools[every], MOST_POOLED)
+    pool = next((n for n in range(pools[every], MOST_POOLED) if _enough(made[every][1], n)), MOST_POOLED)
     return every, pool if pool > 1 else None, *made[every]
+
+
+def _enough(counts: Any, pool: int) -> bool:
+    """Return True if nearly all windows in a row have enough rows of both classes, this many joined."""
+    sums = np.array([counts[start : start + pool].sum(axis=0) for start in range(len(counts) - pool + 1)])
+    return len(sums) > 0 and bool(np.mean(sums.min(axis=1) >= FEWEST_PER_CLASS) >= _FILLED)
 
 
 def _has_zone(values: pd.Series[Any]) -> bool:

@@ -92,6 +92,8 @@ _SUBJECTS = {
 
 _NEAR = re.compile(r"near ['\"]?(?P<word>\w+)", re.IGNORECASE)
 """The word at which a database stops reading."""
+_TEXT_TIME = re.compile(r"VARCHAR and type TIMESTAMP|(text|character varying) [<>]=? timestamp")
+"""What DuckDB and PostgreSQL say where a time that is text is compared."""
 ONE_NAME = "give each its own name in the query, such as SELECT o.score AS other_score"
 
 
@@ -217,6 +219,8 @@ def _advice(line: str, cause: BaseException) -> str:
     """Return how to mend what queries most often have wrong: names of columns."""
     if "Duplicate column name" in line:  # MariaDB, which takes no such query as a table
         return f"; {ONE_NAME}"
+    if _TEXT_TIME.search(line):
+        return "; a time that is text needs a cast in the query, such as CAST(scored_at AS TIMESTAMP)"
     near = _NEAR.search(line)
     if near is None or near["word"].lower() not in RESERVED_WORDS:
         return ""

@@ -251,7 +251,7 @@ def _way_out(url: URL, error: SQLAlchemyError, what: str) -> str:
         return "; another program holds it: try again when that has finished"
     if isinstance(error, StatementError) and error.statement is None:
         if url.get_backend_name() == "sqlite":
-            return "; check that the file and its folder may be read and written"
+            return "; check that the file and its folder may be read and written, and that the disk has room"
         return "; check that the server runs, and host, user, password and database in store.url"
     return ""
 

@@ -158,6 +158,13 @@ def test_rules_that_see_no_less_than_a_collapse_are_a_warning(here, rocmonitor):
     here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.55}]")
     told = " ".join(rocmonitor("check", code=4).stdout.split())
     assert "WARNING: only a collapse of the model would show in one window: take longer windows" in told
+    assert "or rule lasting, which adds windows up" in told
+    here.configure(
+        window=until("2026-06-08"),
+        rules="[{kind: floor, value: 0.55}, {kind: lasting}]",
+    )
+    told = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert "take longer windows (window.every) or a longer reference" in told
 
 
 @pytest.mark.slow

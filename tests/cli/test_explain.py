@@ -57,6 +57,18 @@ def test_labels_that_came_after_the_window_was_judged_are_said(regions, rocmonit
     assert f"The window was judged with {auc:.4f}: {now:.4f} is by the labels that are known now." in said
 
 
+def test_that_a_window_could_not_be_judged_is_said(here: World, rocmonitor):
+    for number in range(20):
+        here.score(number, n=200, region="")
+    here.score(22, n=24, region="")
+    with here.runtime(week(24), columns=EXPLAIN) as runtime:
+        run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+    said = " ".join(rocmonitor("explain", "credit").stdout.split())
+    assert "This window is insufficient: " in said
+    assert "of 24 rows; min_per_class is " in said
+    assert "(empty text)" in said
+
+
 def test_a_fall_of_all_alike_is_no_groups(regions, rocmonitor):
     said = " ".join(rocmonitor("explain", "credit").stdout.split())  # the newest
     assert "2026-06-15 to 2026-06-22" in said

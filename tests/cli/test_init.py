@@ -85,9 +85,11 @@ def write(rows: pd.DataFrame, folder: Path, kind: str) -> list[str]:
             with closing(sqlite3.connect(folder / "a.db")) as connection:
                 rows.to_sql("loans", connection, index=False)
             return ["--url", "sqlite:///a.db", "--table", "loans"]
-        case "parquet":
+        case "parquet" | "parquet of text" | "parquet of German days":
             (folder / "loans").mkdir()
-            rows.to_parquet(folder / "loans" / "all.parquet")
+            form = "%d.%m.%Y %H:%M" if "German" in kind else "%Y-%m-%d %H:%M:%S"
+            texts = {name: rows[name].dt.strftime(form) for name in ("scored_at", "outcome_date")}
+            rows.assign(**texts if " of " in kind else {}).to_parquet(folder / "loans" / "all.parquet")
             return ["--url", "loans/*.parquet"]
         case "csv":
             rows.to_csv(folder / "loans.csv", index=False)
@@ -103,7 +105,9 @@ def write(rows: pd.DataFrame, folder: Path, kind: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sqlite", "parquet", "csv", "german"])
+@pytest.mark.parametrize(
+    "kind", ["sqlite", "parquet", "parquet of text", "parquet of German days", "csv", "german"]
+)
 def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, rocmonitor):
     rocmonitor("init", *write(table(), tmp_path, kind))
     [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
@@ -122,9 +126,12 @@ def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, 
 
 
 @pytest.mark.slow
-def test_init_on_postgresql(tmp_path, rocmonitor, postgres_url, monkeypatch):
+@pytest.mark.parametrize("as_text", [False, True])
+def test_init_on_postgresql(as_text, tmp_path, rocmonitor, postgres_url, monkeypatch):
     engine = create_engine(postgres_url)
-    table(weeks=40).to_sql("Loan Scores", engine, index=False)
+    rows = table(weeks=40)
+    texts = {name: rows[name].dt.strftime("%Y-%m-%d %H:%M:%S") for name in ("scored_at", "outcome_date")}
+    rows.assign(**texts if as_text else {}).to_sql("Loan Scores", engine, index=False)
     engine.dispose()
     url = make_url(postgres_url)
     shown = url.set(password=url.password or "hidden").render_as_string(hide_password=False)
@@ -153,6 +160,28 @@ def test_two_models_are_reviewed(tmp_path, rocmonitor):
     assert "PROBLEM" not in rocmonitor("check").stdout
     rocmonitor("run", code=3)  # the last window is low, by chance
     assert "AUROC difference, average of these" in rocmonitor("review", "loans").stdout
+
+
+def test_windows_are_joined_until_nearly_all_have_enough_rows(tmp_path, rocmonitor):
+    """15 a week, in six weeks of eight: five full ones would do, five with two empty ones do not."""
+    rows = table(weeks=100, a_week=100)
+    rocmonitor("init", *write(rows[np.arange(len(rows)) // 100 % 8 < 6], tmp_path, "sqlite"))
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    assert monitor.window.every == timedelta(days=7)
+    assert monitor.window.pool in (6, 7)
+
+
+def test_a_copy_of_the_label_in_other_words_explains_nothing(tmp_path, rocmonitor):
+    rows = table(weeks=30)
+    copied = rows.assign(paid=rows["bad"].map({0: "paid", 1: "unpaid"}))
+    rocmonitor("init", *write(copied, tmp_path, "sqlite"), "--label", "bad")
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    assert list(monitor.columns.explain) == ["region"]
+
+
+def test_a_file_of_sqlite_is_named_by_its_url(tmp_path, rocmonitor):
+    write(table(2), tmp_path, "sqlite")
+    assert "sqlite:///a.db, and name its --table" in rocmonitor("init", "--url", "a.db", code=2).stderr
 
 
 def test_low_scores_and_words_are_understood(tmp_path, rocmonitor):

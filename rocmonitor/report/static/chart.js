@@ -37,7 +37,8 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   // Dates as they are written beside the months of other years, within a year, and within a day.
   function dates(chart, ticks, axis, space, step) {
     const long = step >= 28 * 86400, form = long ? forms.year : step >= 86400 ? forms.day : forms.minute;
-    return ticks.map(tick => form.format(new Date(tick * 1e3)));
+    const edge = chart.width - left; // a date that would be cut there is left out
+    return ticks.map(tick => { const text = form.format(new Date(tick * 1e3)); return chart.valToPos(tick, "x") + 3.2 * text.length > edge ? "" : text; });
   }
 
   // The window under the cursor.

@@ -71,7 +71,7 @@ from rocmonitor.service.checking.timing import (
     read_as,
     unreadable,
 )
-from rocmonitor.service.checking.words import Doubt
+from rocmonitor.service.checking.words import MORE_ROWS, Doubt
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.stats import AucResult, AucSpread, Sample
@@ -293,7 +293,7 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     rows = batch.segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
-        found = f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}"
+        found = f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}; {MORE_ROWS}"
         raise DegenerateDataError("; ".join([found, *map(str, rows.caveats)]))
     seen.last = rows.champion
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")

@@ -81,12 +81,10 @@ def normal(
     if drops:
         line += f". {', '.join(drops).capitalize()}"
     if wide and (drawn.limits or not without_chart(drawn.scenario)):
-        doubts.append(
-            Doubt(
-                "only a collapse of the model would show in one window: take longer windows "
-                "(window.every), a longer reference, or rule lasting, which adds windows up"
-            )
-        )
+        ways = "longer windows (window.every) or a longer reference"
+        if not any(rule.needs.chart for rule in drawn.scenario.rules.values()):
+            ways = "longer windows (window.every), a longer reference, or rule lasting, which adds windows up"
+        doubts.append(Doubt(f"only a collapse of the model would show in one window: take {ways}"))
     return line, doubts
 
 

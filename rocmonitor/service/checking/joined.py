@@ -13,7 +13,7 @@ from rocmonitor.errors import ConfigError, RocmonitorError
 from rocmonitor.policy.arrival import ALIKE, needed_share
 from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.windows import DAY, Window
-from rocmonitor.service.checking.words import Doubt
+from rocmonitor.service.checking.words import MORE_ROWS, Doubt
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.wording.format import count, days, instant, percent
@@ -135,7 +135,7 @@ def small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str
     if len(small) > MOST_SEGMENTS:
         small[MOST_SEGMENTS:] = [f"and {len(small) - MOST_SEGMENTS:,} more that are insufficient"]
     if many > of / 2:
-        helps = "take longer windows (window.every, pool), coarser segments, or a smaller min_per_class"
+        helps = f"{MORE_ROWS}, or coarser segments"
         small.insert(0, Doubt(f"{many} of {of} segment values have too few rows to be judged: {helps}"))
     return small
 

@@ -11,6 +11,10 @@ LEAST_SHOWN = 0.01
 """Fewer events a year are said to be fewer than that."""
 
 
+MORE_ROWS = "take longer windows (window.every, pool) or a smaller min_per_class"
+"""What helps where windows have too few rows of a class."""
+
+
 class Doubt(str):
     """A line that says why a monitor would not watch well, and what helps."""
 
