@@ -19,3 +19,25 @@ ENOUGH_WINDOWS = 8
 
 FEWEST_WINDOWS = 3
 """Reference windows with both classes below which no chart of lasting changes can be set up."""
+
+NO_VALUE, EMPTY = "(none)", "(empty text)"
+"""The names of a segment or a group without a value, and of one whose value is an empty text."""
+
+
+def group_name(text: str | None) -> str:
+    """Return the name of a segment or a group by the text of its value; None: without one.
+
+    Examples
+    --------
+    >>> [group_name(text) for text in ("north", "", None, "(none)")]
+    ['north', '(empty text)', '(none)', '"(none)"']
+    """
+    if text is None:
+        return NO_VALUE
+    return f'"{text}"' if text in (NO_VALUE, EMPTY) else text or EMPTY
+
+
+def text_of_group(name: str) -> str | None:
+    """Return the text whose `group_name` this is."""
+    special: dict[str, str | None] = {group_name(text): text for text in (None, "", NO_VALUE, EMPTY)}
+    return special.get(name, name)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import group_name
 from rocmonitor.policy.evaluation import known
 from rocmonitor.policy.record import Record, Row
 
@@ -218,7 +219,7 @@ def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
 
 def name_of_group(group: Label) -> str:
     """Return a group for people."""
-    return "(no value)" if group is None else str(group) or "(empty text)"
+    return group_name(None if group is None else str(group))
 
 
 def _parts(column: str, of: GroupChanges, of_group: Sequence[float]) -> list[GroupPart]:

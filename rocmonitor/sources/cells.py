@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.conventions import text_of_group
 from rocmonitor.sources.batch import Batch, to_batch
 from rocmonitor.sources.chunk import KEPT_COLUMNS, Chunk
 from rocmonitor.sources.values import Encoder
@@ -80,8 +81,8 @@ def unpacked(parts: Sequence[bytes], monitor: Monitor) -> Batch:
     return replace(batch, cells=None)  # they are in the store
 
 
-def _coded(encoder: Encoder, column: int, values: Sequence[str]) -> NDArray[np.uint8]:
-    return np.array([encoder.segment(column, value) for value in values], dtype=np.uint8)
+def _coded(encoder: Encoder, column: int, names: Sequence[str]) -> NDArray[np.uint8]:
+    return np.array([encoder.segment(column, text_of_group(name)) for name in names], dtype=np.uint8)
 
 
 def _merged(chunk: Chunk) -> Chunk:

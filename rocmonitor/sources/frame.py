@@ -20,7 +20,7 @@ from rocmonitor.sources.batch import judged, to_batch
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.lines import to_chunk
 from rocmonitor.sources.sql import SqlSource
-from rocmonitor.sources.values import Encoder, name_of
+from rocmonitor.sources.values import Encoder, segment_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -156,7 +156,7 @@ def _wanted(
     wanted = np.full(len(chunk), not segment, dtype=np.bool_)
     for number, name in enumerate(monitor.segments if segment else ()):
         values = given[f"segment_{number}"]
-        wanted |= np.array([f"{name}={name_of(value)}" == segment for value in values], dtype=np.bool_)
+        wanted |= np.array([f"{name}={segment_value(value)}" == segment for value in values], dtype=np.bool_)
     if paired:
         wanted &= False if chunk.challenger is None else ~np.isnan(chunk.challenger)
     return wanted

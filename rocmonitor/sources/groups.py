@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from rocmonitor.config import Monitor
+from rocmonitor.conventions import text_of_group
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.batch import Rows
 from rocmonitor.sources.sql import SqlSource
-from rocmonitor.sources.values import name_of
 from rocmonitor.stats.group_reference import ColumnRows
 from rocmonitor.stats.grouping import BINS, Groups
 
@@ -102,10 +102,11 @@ def grouped_rows(
 
 def _value(text: str, of: Groups) -> Any:
     """Return the value of a segment, or a number of its bin."""
-    if text == name_of(None):
+    value = text_of_group(text)
+    if value is None:
         return None
     if not of.ends:
-        return float(text) if of.kind == "numbers" else text
+        return float(value) if of.kind == "numbers" else value
     ends = (*of.ends, np.nextafter(of.ends[-1], np.inf))
     return float(ends[int(text)])
 

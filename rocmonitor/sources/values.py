@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.conventions import NO_VALUE, group_name
 from rocmonitor.errors import ConfigError, quoted
 from rocmonitor.policy.record import negated
 
@@ -94,7 +95,7 @@ class Encoder:
 
     def segment(self, column: int, value: object) -> int:
         """Return the code of a value of one of the monitor's segment columns."""
-        codes, name = self._segments[column], name_of(value)
+        codes, name = self._segments[column], segment_value(value)
         if len(name) > LONGEST_TEXT:
             raise too_long(f"monitors.{self._monitor}.segments: {self._columns[column]}")
         code = codes.setdefault(name, len(codes))
@@ -110,7 +111,7 @@ class Encoder:
         return [f"{self._columns[column]}={value}" for value in sorted(self._segments[column])]
 
     def sorted_values(self) -> list[list[str]]:
-        """Return the values of each segment column, in sorted order."""
+        """Return the names of the values of each segment column, in sorted order."""
         return [sorted(codes) for codes in self._segments]
 
     def show(self, *, bad_labels: Sequence[str], text_scores: Sequence[str]) -> None:
@@ -253,7 +254,7 @@ def too_long(column: str) -> ConfigError:
 def name_of(value: object) -> str:
     """Return how a value is written in segment names and label counts, the same for every database."""
     if value is None:
-        return "(none)"
+        return NO_VALUE
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, Decimal) and value.is_finite():
@@ -264,6 +265,11 @@ def name_of(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     return str(value)
+
+
+def segment_value(value: object) -> str:
+    """Return how a value is written in the name of a segment."""
+    return group_name(None if value is None else name_of(value))
 
 
 def _whole(value: object) -> int | None:

@@ -321,6 +321,18 @@ def test_a_query_reaches_nothing_but_its_files(tmp_path: Path, query: str, says:
     assert target.read_bytes() == before
 
 
+def test_a_time_that_is_text_says_how_to_read_it(tmp_path: Path) -> None:
+    url = write(tmp_path / "lake" / "a.parquet", [line(1, f"{NOON:%Y-%m-%d %H:%M:%S}")])
+    with pytest.raises(
+        ConfigError, match=r"needs a cast in the query, such as CAST\(scored_at AS TIMESTAMP\)"
+    ):
+        pull(url, monitor())
+    columns = "loan_id, CAST(scored_at AS TIMESTAMP) AS scored_at, p1, p2, defaulted, region"
+    where = "CAST(scored_at AS TIMESTAMP) >= :start AND CAST(scored_at AS TIMESTAMP) < :end"
+    found = pull(url, monitor(query=f"SELECT {columns} FROM scored WHERE {where}"))
+    assert found.segments[""].counts.rows == 1
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scored import monitor
 
+from rocmonitor.conventions import group_name, text_of_group
 from rocmonitor.sources.values import (
     BAD,
     FARTHEST,
@@ -19,6 +20,17 @@ from rocmonitor.sources.values import (
     identities,
     name_of,
 )
+
+SPECIAL = [None, "", "(none)", "(empty text)", "x(none)x", "north"]
+
+
+def test_no_value_of_a_segment_has_the_name_of_another() -> None:
+    encoder = Encoder(monitor(segments=["region"]))
+    codes = [encoder.segment(0, value) for value in SPECIAL]
+    assert codes == list(range(len(SPECIAL)))
+    names = [name.partition("=")[2] for name in encoder.segment_names(0)]
+    assert {text_of_group(name) for name in names} == set(SPECIAL)
+    assert [text_of_group(group_name(value)) for value in SPECIAL] == SPECIAL
 
 
 @pytest.mark.parametrize(
