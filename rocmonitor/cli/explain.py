@@ -71,7 +71,8 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     echo_folded(sentence(found), hang=0)
-    for whole in [each for each in before if not each.segment][-1:]:
+    whole = next((each for each in reversed(before) if not each.segment), None)
+    if whole is not None:
         if whole.outcome is Status.INSUFFICIENT:
             echo_folded(f"This window is insufficient: {'; '.join(verdicts(whole.verdicts))}.", hang=0)
         if said := judged_with(found, whole.metrics.get("champion/auc")):
