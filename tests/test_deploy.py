@@ -48,7 +48,7 @@ DEPLOY = ROOT / "deploy"
 ENVIRONMENT = (DEPLOY / "rocmonitor.env").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 240
 OF_IMAGE = 10001
 """The user that the Dockerfile makes."""
 EXTRAS = re.findall(r"--extra (\w+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
