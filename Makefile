@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-PYTEST := $(BIN)/python -m pytest --dist=loadgroup --numprocesses
+PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
 LINTERS := .venv-linters
 WAREHOUSES := .warehouses
@@ -40,10 +40,10 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 	  'The same as a file: demo/late-arrivals.html'
 
 test: $(READY) ## Run the tests but for the slow ones: five to six minutes on two cores
-	$(PYTEST)=2 -m 'not slow' --doctest-modules tests rocmonitor
+	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
 test-slow: $(READY) ## Run slow tests, those that ask for servers, Spark or a browser, and more generated examples
-	HYPOTHESIS_PROFILE=full $(PYTEST)=3 -m 'slow or served or hypothesis' tests
+	HYPOTHESIS_PROFILE=full $(PYTEST) --numprocesses=3 -m 'slow or served or hypothesis' tests
 
 check: $(READY) ## Check format, types, imports, migrations and the documentation
 	$(BIN)/ruff format --check .
@@ -95,7 +95,7 @@ test-orchestrators: $(READY) ## See Airflow and Dagster run the recipes of the d
 	  $(PYTHON) -m venv "$(ORCHESTRATORS)/$${each#apache-}" && \
 	  "$(ORCHESTRATORS)/$${each#apache-}/bin/python" -m pip install --quiet \
 	    --requirement "requirements/$${each#apache-}.txt" || exit 1; done
-	ROCMONITOR_TEST_ORCHESTRATORS=$(abspath $(ORCHESTRATORS)) $(PYTEST)=2 tests/test_orchestrators.py
+	ROCMONITOR_TEST_ORCHESTRATORS=$(abspath $(ORCHESTRATORS)) $(PYTEST) tests/test_orchestrators.py
 
 test-images: $(READY) ## Build the image over Debian with buildah, as root, and run compose's services in it (two minutes)
 	.ci/images $(BIN)

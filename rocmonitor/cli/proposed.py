@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import yaml
@@ -21,14 +21,10 @@ from rocmonitor.config import Database, Files
 from rocmonitor.errors import ConfigError
 from rocmonitor.wording.format import percent
 
-if TYPE_CHECKING:
-    from rocmonitor.service.proposing import Proposal, Roles
-
 _FEW, _MOST = 20_000, 1_000_000
 """Rows for a guess of the columns, and the newest rows for windows and reference."""
 _SQLITE = b"SQLite format 3\0"
 _VARIABLE = "ROCMONITOR_SOURCE_URL"
-_CSV = re.compile(r"\.(csv|tsv|txt)\b", re.IGNORECASE)
 _REMOTE = ("s3://", "gs://", "gcs://", "r2://", "az://", "abfss://", "https://")
 
 
@@ -55,7 +51,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
     # Half a second that no other command has to wait.
     from jinja2 import Environment
 
-    from rocmonitor.service.proposing import find_roles, propose
+    from rocmonitor.service.proposing import find_roles, propose, some_text
     from rocmonitor.sources import open_source
 
     spec, section = _source(url)
@@ -79,12 +75,12 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
             f"{roles.time}: holds times with an offset as text, which a database compares so: make a view "
             f"with datetime({roles.time}), and name it with --table"
         )
-    casts = {
-        name: _as_time(rows[name], quoted[name], url, roles.date_format, found) for name in _times(roles)
-    }
-    date_format = None if any(casts.values()) else roles.date_format
-    texts = {"decimal": roles.decimal, "date_format": date_format}
-    chosen = {name: f"{casts[name]} AS {quoted[name]}" if casts.get(name) else quoted[name] for name in names}
+    casts, form = {}, roles.date_format if isinstance(spec, Files) else None
+    if _needs_casts(spec, url, path.resolve().parent):
+        told = [name for name in (roles.time, roles.labelled_at) if name and some_text(rows[name])]
+        casts = {name: _as_time(quoted[name], form, zoned=found.zone_known) for name in told}
+    texts = {"decimal": roles.decimal, "date_format": None if casts else roles.date_format}
+    chosen = quoted | {name: f"{cast} AS {quoted[name]}" for name, cast in casts.items()}
     columns = {
         "id": roles.id,
         "time": roles.time,
@@ -104,7 +100,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         name=_name(spec, table),
         select=", ".join(chosen[name] for name in roles.columns),
         quoted_table=".".join(quoted[name] for name in table.split(".")),
-        quoted_time=casts[roles.time] or quoted[roles.time],
+        quoted_time=casts.get(roles.time, quoted[roles.time]),
         columns={role: name for role, name in columns.items() if name is not None},
     )
     secret = f"set {_VARIABLE} to the URL, " if "url_env" in section else ""
@@ -138,19 +134,20 @@ def _is_sqlite(path: Path) -> bool:
     return False
 
 
-def _times(roles: Roles) -> list[str]:
-    return [name for name in (roles.time, roles.labelled_at) if name is not None]
+def _needs_casts(spec: Database | Files, url: str, folder: Path) -> bool:
+    """Return True if the engine compares no text with a time: CSV, SQLite and MariaDB are read so anyway."""
+    if isinstance(spec, Database):
+        return url.startswith("postgres")
+    from rocmonitor.sources.folder import kind_of  # start-up, as above
+
+    return kind_of(spec.path, folder) not in (None, "csv")
 
 
-def _as_time(values: Any, name: str, url: str, form: str | None, found: Proposal) -> str:
-    """Return SQL that reads a time kept as text; empty where the engine does so by itself."""
-    present = values.dropna()
-    is_text = len(present) > 0 and isinstance(present.iloc[0], str)
-    if not is_text or ("://" in url and not url.startswith(("postgres", *_REMOTE))) or _CSV.search(url):
-        return ""
-    if form is not None and not url.startswith("postgres"):
+def _as_time(name: str, form: str | None, *, zoned: bool) -> str:
+    """Return SQL that reads a time kept as text."""
+    if form is not None:
         return f"strptime({name}, '{form}')".replace(":", "\\:")
-    return f"CAST({name} AS {'TIMESTAMP WITH TIME ZONE' if found.zone_known else 'TIMESTAMP'})"
+    return f"CAST({name} AS {'TIMESTAMP WITH TIME ZONE' if zoned else 'TIMESTAMP'})"
 
 
 def _choose(role: str, candidates: Sequence[str]) -> str | None:

@@ -135,7 +135,7 @@ def find_roles(
     for role, name in given.items():
         if name not in rows.columns:
             raise ConfigError(f"--{role}: the table has no column {name!r}; it has {', '.join(rows.columns)}")
-    texts = {name: _some_text(rows[name]) for name in rows.columns}
+    texts = {name: some_text(rows[name]) for name in rows.columns}
     formats = {name: form for name, text in texts.items() if (form := _day_format(text)) is not None}
     commas = {name for name, text in texts.items() if _COMMA.fullmatch(text)}
     taken = dict(given)
@@ -269,7 +269,8 @@ def _example(values: pd.Series[Any]) -> str:
     return f"{present.iloc[0]!r}" if len(present) else "nothing"
 
 
-def _some_text(values: pd.Series[Any]) -> str:
+def some_text(values: pd.Series[Any]) -> str:
+    """Return the first text of a column; empty where it holds something else."""
     present = values.dropna()
     return str(present.iloc[0]).strip() if len(present) and isinstance(present.iloc[0], str) else ""
 
@@ -393,12 +394,14 @@ def _windows(
 
 def _enough(counts: Any, pool: int) -> bool:
     """Return True if nearly all windows in a row have enough rows of both classes, this many joined."""
-    sums = np.array([counts[start : start + pool].sum(axis=0) for start in range(len(counts) - pool + 1)])
-    return len(sums) > 0 and bool(np.mean(sums.min(axis=1) >= FEWEST_PER_CLASS) >= _FILLED)
+    if len(counts) < pool:
+        return False
+    sums = np.lib.stride_tricks.sliding_window_view(counts, pool, axis=0).sum(axis=-1)
+    return bool(np.mean(sums.min(axis=1) >= FEWEST_PER_CLASS) >= _FILLED)
 
 
 def _has_zone(values: pd.Series[Any]) -> bool:
     if isinstance(values.dtype, pd.DatetimeTZDtype):
         return True
-    text = _some_text(values)
+    text = some_text(values)
     return bool(re.search(r"(Z|[+-]\d\d:?\d\d)$", text)) and "T" in text.replace(" ", "T")

@@ -93,7 +93,7 @@ _SUBJECTS = {
 _NEAR = re.compile(r"near ['\"]?(?P<word>\w+)", re.IGNORECASE)
 """The word at which a database stops reading."""
 _TEXT_TIME = re.compile(r"VARCHAR and type TIMESTAMP|(text|character varying) [<>]=? timestamp")
-"""What DuckDB and PostgreSQL say where a time that is text is compared."""
+"""The words of DuckDB and PostgreSQL where a time that is text is compared."""
 ONE_NAME = "give each its own name in the query, such as SELECT o.score AS other_score"
 
 
@@ -216,7 +216,7 @@ def _rule(kind: Kind, origin: Origin) -> str:
 
 
 def _advice(line: str, cause: BaseException) -> str:
-    """Return how to mend what queries most often have wrong: names of columns."""
+    """Return how to mend what queries most often have wrong: names of columns, and times that are text."""
     if "Duplicate column name" in line:  # MariaDB, which takes no such query as a table
         return f"; {ONE_NAME}"
     if _TEXT_TIME.search(line):

@@ -101,6 +101,11 @@ def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str
     return _of_one_kind(known, key)
 
 
+def kind_of(path: str, folder: Path) -> Kind | None:
+    """Return the kind of the files of a path; of an address by its ending, None without one."""
+    return _kind(path) if is_remote(path) else find(path, folder, "path", lambda _: ()).kind
+
+
 def _of_one_kind(known: dict[str, Kind], key: str) -> Found:
     by_kind = {kind: name for name, kind in known.items()}
     if len(by_kind) > 1:

@@ -223,6 +223,8 @@ class GroupReference:
 
     def _cells_of(self, rows: ColumnRows) -> _Cells:
         """Return the cells for the labelled rows of a window: what is compared are areas, of either's own."""
+        if len(np.unique(rows.score[: 2 * OWN])) > OWN:  # of many rows not all are sorted
+            return _Cells(self.edges)
         own = np.unique(rows.score)
         return _Cells(own if len(own) <= OWN else self.edges)
 

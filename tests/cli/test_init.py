@@ -94,6 +94,10 @@ def write(rows: pd.DataFrame, folder: Path, kind: str) -> list[str]:
         case "csv":
             rows.to_csv(folder / "loans.csv", index=False)
             return ["--url", "loans.csv"]
+        case "folder of csv":
+            (folder / "loans").mkdir()
+            rows.to_csv(folder / "loans" / "all.csv", index=False)
+            return ["--url", "loans"]
         case "german":
             said = rows.assign(
                 scored_at=rows["scored_at"].dt.strftime("%d.%m.%Y %H:%M"),
@@ -106,7 +110,8 @@ def write(rows: pd.DataFrame, folder: Path, kind: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kind", ["sqlite", "parquet", "parquet of text", "parquet of German days", "csv", "german"]
+    "kind",
+    ["sqlite", "parquet", "parquet of text", "parquet of German days", "csv", "folder of csv", "german"],
 )
 def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, rocmonitor):
     rocmonitor("init", *write(table(), tmp_path, kind))
@@ -116,6 +121,10 @@ def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, 
         "loans", "loan_id", "scored_at", "PD Score", "bad",
     )  # fmt: skip
     assert columns.labelled_at == (None if kind == "german" else "outcome_date")
+    casts = {"parquet of text": "CAST(", "parquet of German days": "strptime("}
+    assert [each for each in casts.values() if each in monitor.query] == [
+        casts[k] for k in casts if k == kind
+    ]
     assert list(columns.explain) == ["region"]
     assert monitor.positive.label == ("ja" if kind == "german" else 1)
     assert monitor.window.every == timedelta(days=7)

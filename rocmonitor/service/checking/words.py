@@ -12,7 +12,7 @@ LEAST_SHOWN = 0.01
 
 
 MORE_ROWS = "take longer windows (window.every, pool) or a smaller min_per_class"
-"""What helps where windows have too few rows of a class."""
+"""The way out where windows have too few rows of a class."""
 
 
 class Doubt(str):

@@ -306,7 +306,7 @@ _STEPS = 100
 
 
 def increasing_root(of: Callable[[float], float], low: float, high: float, *, near: float) -> float:
-    """Return where an increasing function that is nearly straight is 0, to this value, by regula falsi."""
+    """Return where an increasing function that is nearly straight is 0 within `near`, by regula falsi."""
     at_low, at_high = of(low), of(high)
     side = 0
     for step in range(_STEPS):
