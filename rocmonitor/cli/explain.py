@@ -38,8 +38,9 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     from rocmonitor.report import text
     from rocmonitor.service.explaining import request
     from rocmonitor.sources import open_source
-    from rocmonitor.wording.explanation import curve_sentence, judged_with, sentence
+    from rocmonitor.wording.explanation import judged_with, sentence
     from rocmonitor.wording.verdicts import verdicts
+    from rocmonitor.wording.window import curve_moved
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -54,7 +55,8 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
     ):
         window, judged = _window(opened, chosen, start)
-        before = store.evaluations(opened, monitor, start=window.start, end=window.end) if judged else []
+        kept = store.evaluations(opened, monitor, segment="", start=window.start, end=window.end)
+        whole = kept[-1] if judged else None
         ask = request(
             chosen,
             window,
@@ -62,23 +64,23 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
             opened,
             now=datetime.now(UTC),
             columns=asked,
-            grouped=any(each.provenance.get("grouped") for each in before[-1:]),
+            grouped=whole is not None and bool(whole.provenance.get("grouped")),
             expected=not judged,
         )
-        found = ask.run(source, _progress).explanation
+        found = ask.run(source, _progress).explanation.as_judged({} if whole is None else whole.metrics)
     if as_json:
-        print_json({"monitor": monitor, "window": str(window), **found.to_dict()})
+        curve = [] if whole is None else whole.tables.get("curve", [])
+        print_json({"monitor": monitor, "window": str(window), **found.to_dict(), "curve": curve})
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     echo_folded(sentence(found), hang=0)
-    whole = next((each for each in reversed(before) if not each.segment), None)
     if whole is not None:
         if whole.outcome is Status.INSUFFICIENT:
             echo_folded(f"This window is insufficient: {'; '.join(verdicts(whole.verdicts))}.", hang=0)
         if said := judged_with(found, whole.metrics.get("champion/auc")):
             echo_folded(said, hang=0)
-    if said := curve_sentence(found.curve, found.change):
-        echo_folded(said, hang=0)
+        if said := curve_moved(whole):
+            echo_folded(said, hang=0)
     if found.parts:
         echo_table(text.groups(found, width_of(sys.stdout)))
     for column, why in found.refused.items():

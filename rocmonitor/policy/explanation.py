@@ -27,6 +27,7 @@ KEPT = 60
 PAIRED = " × "
 """Parts the two columns, and the two groups, of a pair."""
 
+_CELLS = 0.0005  # by which an AUROC of cells may differ from that of the rows
 _CANDIDATES = 5  # groups of which pairs are looked at
 _MOST_OF_EITHER = 0.6  # of two groups that each did something by itself the rows of both do half
 _SMALLEST = 0.005  # change that is a group's
@@ -98,8 +99,6 @@ class Explanation:
         The clearest first.
     refused : dict of str to str
         Why a column explains nothing, by name.
-    curve : tuple of dict
-        The change of the ROC curve, as from `curve_change`.
     expected : bool
         Whether the AUROC is the one that the scores lead to, before the labels.
     """
@@ -108,7 +107,6 @@ class Explanation:
     auc: float
     parts: tuple[GroupPart, ...]
     refused: dict[str, str] = field(default_factory=dict)
-    curve: tuple[Row, ...] = ()
     expected: bool = False
 
     @property
@@ -135,9 +133,17 @@ class Explanation:
             "change": self.change,
             "expected": self.expected,
             "groups": [each.to_row() for each in self.parts],
-            "curve": list(self.curve),
             "refused": self.refused,
         }
+
+    def as_judged(self, metrics: Mapping[str, float]) -> Explanation:
+        """Return the explanation with the AUROC of all rows that the window was judged with; cells differ by
+        less than 0.0001. Without change where labels that came later give another.
+        """
+        auc = None if self.expected else metrics.get("champion/auc")
+        if auc is None or abs(auc - self.auc) >= _CELLS:
+            return self
+        return replace(self, reference_auc=metrics.get("reference/auc", self.reference_auc), auc=auc)
 
     def added_to(self, finding: Finding) -> Finding:
         """Return what was found of a window with the groups as a table, the clearest first."""

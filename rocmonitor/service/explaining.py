@@ -16,7 +16,6 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError
-from rocmonitor.policy.curve_change import curve_change
 from rocmonitor.policy.explanation import (
     Explanation,
     GroupPart,
@@ -180,7 +179,6 @@ def explanation(
         auc=split.whole.auc,
         parts=tuple(parts if expected else _with_pairs(reference, rows, split, parts, fewest, seed)),
         refused=split.refused,
-        curve=() if expected else tuple(curve_change(*reference.samples(rows))),
         expected=expected,
     )
 
@@ -228,8 +226,9 @@ def request(
     columns: Sequence[str] = (),
     grouped: bool = False,
     expected: bool = False,
+    reference: GroupReference | None = None,
 ) -> ExplainRequest:
-    """Return what to ask to explain a window, with the counts of the reference if the store has them.
+    """Return what to ask to explain a window, with the counts of the reference if they are known.
 
     Parameters
     ----------
@@ -246,16 +245,20 @@ def request(
         Have the engine of the source count rows also where the monitor does not say so.
     expected : bool
         Explain what the scores lead to, before the labels.
+    reference : GroupReference, optional
+        Counted before by these columns; default: what the store has.
     """
     columns = tuple(dict.fromkeys(columns or monitor.columns.explain))
-    plain = store.reference(kept, monitor.name, digest(monitor, columns))
+    if reference is None:
+        plain = store.reference(kept, monitor.name, digest(monitor, columns))
+        reference = None if plain is None else GroupReference.from_dict(plain[""])
     return ExplainRequest(
         monitor=monitor,
         window=window,
         as_of=as_of,
         columns=columns,
-        reference=None if plain is None else GroupReference.from_dict(plain[""]),
-        windows=() if plain is not None else references.frozen_windows(monitor, source, kept, now),
+        reference=reference,
+        windows=() if reference is not None else references.frozen_windows(monitor, source, kept, now),
         reference_as_of=references.read_at(monitor, now)[0],
         grouped=grouped or _is_grouped(monitor, source),
         expected=expected,

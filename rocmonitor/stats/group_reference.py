@@ -22,7 +22,6 @@ from rocmonitor.stats.decomposition import (
 from rocmonitor.stats.grouping import BINS, Codes, Groups, Label, codes_of, learned_groups, named_groups
 from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.sample import Sample
 
 EDGES = 400
 """Scores that part the cells: quantiles of the reference, or all of its scores where it has no more."""
@@ -227,17 +226,6 @@ class GroupReference:
             return _Cells(self.edges)
         own = np.unique(rows.score)
         return _Cells(own if len(own) <= OWN else self.edges)
-
-    def samples(self, window: Mapping[str, ColumnRows]) -> tuple[Sample, Sample]:
-        """Return the reference and the labelled rows of a window, with the number of the cell as score."""
-        first = next(iter(window.values()))
-        here = self._cells_of(first).counted(first, None, 1)
-        old, new = (
-            Sample.from_counts(rows, each.pos[0, rows], each.neg[0, rows])
-            for each in (self.whole, here)
-            for rows in [np.flatnonzero(each.pos[0] + each.neg[0])]
-        )
-        return old, new
 
     def expected(self, window: Mapping[str, ColumnRows], *, rng: Rng, fewest: int = MIN_GROUP) -> Split:
         """Split the change of the AUROC that the scores of a window lead to, before its labels.

@@ -12,7 +12,6 @@ from rocmonitor.wording.shift import change_of
 REFERENCE, WINDOW, REST = "reference", "this window", "all others"
 """The first and the last line of a waterfall, and the groups that it does not show."""
 
-_CELLS = 0.0005  # by which an AUROC of cells may differ from that of the rows
 _MOST_OF_IT = 0.5  # of a part: what is named as its reason
 
 
@@ -32,7 +31,7 @@ def sentence(of: Explanation) -> str:
 
 def judged_with(of: Explanation, auc: float | None) -> str:
     """Return with which AUROC the window was judged, where the labels that are known now give another."""
-    if of.expected or auc is None or abs(of.auc - auc) < _CELLS:
+    if of.expected or auc is None or of.auc == auc:
         return ""
     return f"The window was judged with {auc:.4f}: {of.auc:.4f} is by the labels that are known now."
 

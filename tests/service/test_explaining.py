@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
 import pytest
 from scenario import World, labelled_as, scored, week
-from sqlalchemy import delete
+from sqlalchemy import Engine, delete, event
 
 from rocmonitor import store
 from rocmonitor.policy.evaluation import Status
@@ -207,3 +209,36 @@ def test_two_columns_are_named_where_they_did_more_together_than_either(lost, na
         of_both = [each for each in found.parts if each.column == "region × channel"]
         assert sum(each.part for each in of_both) == pytest.approx(found.change, abs=2e-3)
         assert sum(each.rows for each in of_both) == 12_000
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """Collect what is sent to any database of this process."""
+    sent: list[str] = []
+
+    def note(*arguments: object) -> None:
+        sent.append(str(arguments[2]))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+def test_a_dry_run_reads_what_a_run_reads_and_the_reference_once(regions):
+    """Three windows are explained; statements that name the column read it."""
+    for number in (23, 24):
+        regions.score(number)
+        regions.score(number, n=200, region="north", shift=0.0)
+    read = {}
+    for dry_run in (True, False):
+        with regions.runtime(week(26), columns=COLUMNS, rules=DROP) as runtime, statements() as sent:
+            monitor = runtime.config.monitors["credit"]
+            tick = run_monitor(runtime, monitor, now=runtime.clock(), dry_run=dry_run)
+        assert tick.error is None
+        groups = [each.tables["groups"] for each in tick.evaluations if each.tables.get("groups")]
+        read[dry_run] = groups, sum("region" in each for each in sent)
+    assert len(read[True][0]) == 3
+    assert read[True] == read[False]
+    assert read[True][1] == 20 + 3  # windows of the reference, and those that are explained

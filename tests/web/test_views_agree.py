@@ -17,10 +17,13 @@ import numpy as np
 import pytest
 from commands import Rocmonitor
 from flask.testing import FlaskClient
+from scenario import World, until, week
 
 from rocmonitor.policy.evaluation import Evaluation
+from rocmonitor.report.window import window_page
 from rocmonitor.store import evaluations
-from rocmonitor.tracking import note
+from rocmonitor.tracking import content, note
+from rocmonitor.web.alone import create_app
 from rocmonitor.web.site import Site
 
 MONITORS = ("credit", "calm", "early")
@@ -168,3 +171,51 @@ def stored_numbers(of: Any) -> Iterator[float]:
                     yield from summed[-1] - summed
     elif isinstance(of, int | float) and not isinstance(of, bool):
         yield from (float(of), 1 - float(of))
+
+
+def test_a_degraded_window_with_groups_is_the_same_in_every_view(here: World) -> None:
+    """Store, `explain`, `history`, page, file of the window, MLflow, message and report: one number each."""
+    for number in range(20):
+        here.score(number, n=200, region="north")
+    here.score(22)
+    here.score(22, n=200, region="north", shift=0.0)
+    columns = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
+    here.configure(columns=columns, window=until("2026-06-15"))
+    run = Rocmonitor(here.folder)
+    run("run", code=3)
+    run("report", "credit", "--output", "report.html")
+    site = Site(path=here.folder / "rocmonitor.yaml", clock=lambda: week(24))
+    stored = newest(site, "credit")["2026-06-08 to 2026-06-15"]
+    metrics, asked = stored.metrics, ("credit", "--window", "2026-06-08")
+    told = json.loads(run("explain", *asked, "--json").stdout)
+    assert told["groups"] == stored.tables["groups"]
+    assert told["curve"] == stored.tables["curve"]
+    assert (told["reference_auc"], told["auc"]) == (metrics["reference/auc"], metrics["champion/auc"])
+    kept = json.loads(run("history", "credit", "--json", "--tables").stdout)["evaluations"]
+    [of_history] = [each for each in kept if each["window"]["start"].startswith("2026-06-08")]
+    files = content.files(stored)
+    for view in (of_history, json.loads(files["result.json"])):
+        assert (view["metrics"], view["tables"]) == (metrics, stored.to_dict()["tables"])
+
+    client = create_app(site).test_client()
+    views = {
+        "explain": " ".join(plain(run("explain", *asked).stdout).split()),
+        "page": text_of(client.get("/monitors/credit?window=2026-06-08").text),
+        "file": text_of(window_page(stored, stored.zone)),
+        "report": text_of((here.folder / "report.html").read_text(encoding="utf-8")),
+        "note": text_of(note.of_window(stored)),
+        "message": " ".join(plain(here.alarms).split()),
+    }
+    parts = (
+        ("curve", r"it finds \S+ % of the positives, \S+ % in the reference: \S+ points, \S+ to [^ ,.]+\.\d"),
+        ("change", r"The AUROC fell by \S+, from \S+ to \d\.\d+"),
+        ("group", r"[\d.]+ % of the fall comes from region = north"),
+    )
+    for name, pattern in parts:
+        said = {
+            view: set(re.findall(pattern, text.replace("of that", "of the fall")))
+            for view, text in views.items()
+        }
+        assert len(set.union(*said.values())) == 1, f"{name}: {said}"
+        assert said["explain"], name
+        assert said["page"] == said["file"], name

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rocmonitor.policy.lasting import Course
     from rocmonitor.service.judging import Judged, WindowRequest
     from rocmonitor.stats.forecast.learning import JudgedOutlook
+    from rocmonitor.stats.group_reference import GroupReference
 
 __all__ = ["Tick", "run_monitor"]
 
@@ -150,6 +151,7 @@ class _Work:
         self._arrivals = Arrivals(state.runtime.store, state.monitor, state.now)
         self._plan = Plan(state, source, self._arrivals, progress)
         self._revised = False  # a window, since the later ones were looked at
+        self._groups: GroupReference | None = None  # counted once in a tick, kept or not
 
     def on(self, ended: Sequence[Window]) -> None:
         """Work on windows that have ended."""
@@ -239,8 +241,10 @@ class _Work:
                 as_of=job.as_of,
                 grouped=judged.grouped,
                 expected=expected,
+                reference=self._groups,
             )
             found = self._run(ask)
+            self._groups = found.reference
         except (StoppedError, StoreError):
             raise
         except Exception as error:  # what was judged stands, and is told
