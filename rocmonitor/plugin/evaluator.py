@@ -12,10 +12,11 @@ from rocmonitor.plugin import EVALUATOR_KEYS
 class RocEvaluator(ModelEvaluator):
     """AUROC, operating points, challenger and forecast of a column of scores, with intervals.
 
-    It is opt-in: it evaluates ``model_type="rocmonitor"``, and ``"classifier"`` when its configuration has
-    one of its own keys. MLflow passes a flat configuration to every installed evaluator, so with any weaker
-    rule this one would take part in evaluations that did not ask for it. Without a configuration the model
-    type must be ``"rocmonitor"``; for a classifier MLflow reports that it "could not be evaluated".
+    No configuration is needed; `rocmonitor.plugin.settings.Settings` has the keys. MLflow asks every
+    installed evaluator and does not tell which one was named, so ``model_type="classifier"`` without one of
+    our keys is evaluated only where labels have at most two values and predictions are fractional scores,
+    which MLflow's own evaluator refuses. Of anything else MLflow then reports that it "could not be
+    evaluated"; ``model_type="rocmonitor"`` says what is wrong.
 
     Metrics are named as those of monitored windows, and each interval has the ends ``_low`` and ``_high``:
     ``data/rows``, ``data/positives``, ``data/negatives``; ``champion/auc`` with ``_se``, ``_low``, ``_high``;
@@ -42,15 +43,14 @@ class RocEvaluator(ModelEvaluator):
     """
 
     @classmethod
-    def can_evaluate(cls, *, model_type: str | None, evaluator_config: Any, **_: Any) -> bool:
-        """Return True if this evaluator was asked for."""
-        if model_type == "rocmonitor":
-            return True
-        return model_type == "classifier" and not EVALUATOR_KEYS.isdisjoint(evaluator_config or {})
+    def can_evaluate(cls, *, model_type: str | None, **_: Any) -> bool:
+        """Return True if this evaluator may have been asked for; `evaluate` looks at the data, too."""
+        return model_type in ("rocmonitor", "classifier")
 
     def evaluate(
         self,
         *,
+        model_type: str,
         dataset: Any,
         run_id: str,
         evaluator_config: dict[str, Any] | None,
@@ -58,7 +58,7 @@ class RocEvaluator(ModelEvaluator):
         model_id: str | None = None,
         **_: Any,
     ) -> Any:
-        """Log metrics and artifacts to the run, and return them.
+        """Log metrics and artifacts to the run, and return them; None where others may have been asked.
 
         Raises
         ------
@@ -66,8 +66,20 @@ class RocEvaluator(ModelEvaluator):
             ``INVALID_PARAMETER_VALUE``: an unknown key, a missing column, a score that is not a finite
             number, labels other than 0 and 1, fewer than two rows of a class.
         """
+        config = evaluator_config or {}
+        if model_type == "classifier" and EVALUATOR_KEYS.isdisjoint(config) and not _has_scores(dataset):
+            return None
         from rocmonitor.plugin.evaluating import evaluate
 
-        return evaluate(
-            dataset, evaluator_config or {}, run_id, model=model, logged_by_mlflow=model_id is not None
-        )
+        return evaluate(dataset, config, run_id, model=model, logged_by_mlflow=model_id is not None)
+
+
+def _has_scores(dataset: Any) -> bool:
+    """Return True for labels of at most two values and fractional scores."""
+    import numpy as np
+    import pandas as pd
+
+    labels, scores = dataset.labels_data, np.asarray(dataset.predictions_data)
+    if labels is None or scores.ndim != 1 or scores.dtype.kind != "f":
+        return False
+    return pd.Series(labels).nunique() <= 2 and bool(np.any(scores != np.floor(scores)))

@@ -359,16 +359,33 @@ class TestOptIn:
             ("rocmonitor", None, True),
             ("classifier", {"challenger": "s"}, True),
             ("classifier", {"challenger": "s", "typo": 1}, True),
-            ("classifier", {}, False),
-            ("classifier", None, False),
-            ("classifier", {"log_explainer": False}, False),
-            ("classifier", {"default": {"pos_label": 1}}, False),
+            ("classifier", None, True),
             ("regressor", {"fpr": [0.1]}, False),
             (None, {"fpr": [0.1]}, False),
         ],
     )
     def test_it_takes_part_only_when_asked(self, model_type: str | None, config: Any, asked: bool) -> None:
         assert RocEvaluator.can_evaluate(model_type=model_type, evaluator_config=config) is asked
+
+    def test_no_configuration_is_the_smallest(self, run_id: str) -> None:
+        found = evaluate(scored(), None, model_type="classifier").metrics
+        assert found == evaluate(scored(), {}, model_type="rocmonitor").metrics
+        assert found["champion/auc"] == pytest.approx(oracle.auc(scored()["label"], scored()["score"]))
+
+    def test_a_wrong_key_is_named_with_the_known_ones(self, run_id: str) -> None:
+        with pytest.raises(
+            MlflowException, match="unknown keys: alpha; known are challenger, confidence_level"
+        ):
+            evaluate(scored(), {"alpha": 0.05}, model_type="classifier")
+
+    @pytest.mark.parametrize("installed", [True, False])
+    def test_scores_that_mlflow_refuses_are_refused_as_without_it(
+        self, run_id: str, monkeypatch: pytest.MonkeyPatch, installed: bool
+    ) -> None:
+        if not installed:
+            monkeypatch.delitem(_model_evaluation_registry._registry, "rocmonitor")
+        with pytest.raises(ValueError, match="mix of binary and continuous"):
+            evaluate(scored(), None, model_type="classifier", evaluators=None)
 
     @pytest.mark.parametrize("config", [None, {"log_model_explainability": False}])
     def test_all_evaluators_together_are_as_if_it_were_not_installed(
