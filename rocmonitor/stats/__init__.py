@@ -41,7 +41,7 @@ What serves studies of the methods only is in `rocmonitor.stats.research`.
 """
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, Interval, auc
+from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, auc
 from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_auc_paired
 from rocmonitor.stats.area.compare_cells import compare_auc_condensed
 from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
@@ -125,6 +125,7 @@ from rocmonitor.stats.lasting.result import LastingChange
 from rocmonitor.stats.lasting.windows import WindowAuc
 from rocmonitor.stats.paired_cells import CondensedPair, condensed_pair
 from rocmonitor.stats.probabilities import Calibration, calibration
+from rocmonitor.stats.result import Interval
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.season import seasonal_weights
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide

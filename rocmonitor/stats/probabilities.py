@@ -17,15 +17,13 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import normal_quantile, require_level
-from rocmonitor.stats.result import Result
+from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample, on_sample
 
 _LEAST = 2.0**-52  # as scikit-learn: a p of exactly 0 or 1 is moved by so much
 _STEPS = 100
 _STEEPEST = 1e3  # a slope beyond this is none: the classes are separated
-
-Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +57,15 @@ class Calibration(Result):
     n_neg: int
     caveats: tuple[Caveat, ...] = ()
 
-    def log_loss_ci(self, confidence_level: float = 0.95) -> Ends:
+    def log_loss_ci(self, confidence_level: float = 0.95) -> Interval:
         """Confidence interval of the log-loss, normal on the log scale."""
         return _on_log_scale(self.log_loss, self.log_loss_se, confidence_level)
 
-    def brier_ci(self, confidence_level: float = 0.95) -> Ends:
+    def brier_ci(self, confidence_level: float = 0.95) -> Interval:
         """Confidence interval of the Brier score, normal on the log scale."""
         return _on_log_scale(self.brier, self.brier_se, confidence_level)
 
-    def slope_ci(self, confidence_level: float = 0.95) -> Ends:
+    def slope_ci(self, confidence_level: float = 0.95) -> Interval:
         """Confidence interval of the slope, normal.
 
         Raises
@@ -82,7 +80,7 @@ class Calibration(Result):
             )
         return _normal(self.slope, self.slope_se, confidence_level)
 
-    def intercept_ci(self, confidence_level: float = 0.95) -> Ends:
+    def intercept_ci(self, confidence_level: float = 0.95) -> Interval:
         """Confidence interval of the intercept, normal."""
         return _normal(self.intercept, self.intercept_se, confidence_level)
 
@@ -235,16 +233,16 @@ def _likelihood(eta: Floats, pos: Floats, neg: Floats) -> float:
     return float(-(pos @ np.logaddexp(0, -eta)) - neg @ np.logaddexp(0, eta))
 
 
-def _normal(value: float, error: float, confidence_level: float) -> Ends:
+def _normal(value: float, error: float, confidence_level: float) -> Interval:
     half = _reach(confidence_level) * error
-    return value - half, value + half
+    return Interval(value - half, value + half)
 
 
-def _on_log_scale(value: float, error: float, confidence_level: float) -> Ends:
+def _on_log_scale(value: float, error: float, confidence_level: float) -> Interval:
     if value <= 0.0:  # no row is off at all
-        return 0.0, 0.0
+        return Interval(0.0, 0.0)
     factor = math.exp(_reach(confidence_level) * error / value)
-    return value / factor, value * factor
+    return Interval(value / factor, value * factor)
 
 
 def _reach(confidence_level: float) -> float:

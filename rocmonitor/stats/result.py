@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import html
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -23,18 +24,72 @@ if TYPE_CHECKING:
     from rocmonitor.stats.plotting import Axes
 
 
+class Interval(NamedTuple):
+    """A confidence interval, both ends included; printed with four digits, kept with all."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self:#.4g}"
+
+    def __repr__(self) -> str:
+        return f"Interval(low={self.low:.4g}, high={self.high:.4g})"
+
+    def __format__(self, spec: str) -> str:
+        return f"{self.low:{spec}} to {self.high:{spec}}" if spec else str(self)
+
+    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
+        """Draw the interval, as `Result.plot` draws a result."""
+        ax = plotting.new_axes(flat=True) if ax is None else ax
+        plotting.rows(ax, ["interval"], [(None, *self)], x="confidence interval", note="", label=label)
+        return ax
+
+
+_COMMON = {
+    "n_pos": "Positives of the sample.",
+    "n_neg": "Negatives of the sample.",
+    "method": "How the uncertainty was computed.",
+    "caveats": "What a reader of the numbers should know.",
+}
+"""Fields that many results have."""
+
+_ARGUMENT = "As the text says, or the argument of this name."
+_HEAD = "    Attributes\n    ----------\n"
+
+
+def _described(doc: str, cls: type) -> str:
+    """Return a docstring whose attributes are all fields of the class, for `help`."""
+    before, head, after = doc.rstrip().partition(_HEAD)
+    section, *rest = re.split(r"(?=\n\n    \w[\w ]*\n    ---)", after, maxsplit=1)
+    told = re.findall(r"^    (\w[\w, ]*) : ", section, flags=re.MULTILINE)
+    known, lines = set(", ".join(told).split(", ")), list[str]()
+    for base in reversed(cls.__mro__):
+        for name, kind in vars(base).get("__annotations__", {}).items():
+            if name.startswith("_") or name in known:
+                continue
+            known.add(name)
+            why = _ARGUMENT if base is cls else f"As of `{base.__name__}`."
+            lines.append(f"\n    {name} : {kind}\n        {_COMMON.get(name, why)}")
+    if not lines:
+        return doc
+    return (
+        "".join([before if head else f"{before}\n\n", _HEAD, section or lines.pop(0)[1:], *lines, *rest])
+        + "\n"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result:
     """A frozen result whose arrays are read-only.
 
-    Fields that a result does not describe itself: `n_pos` and `n_neg` are the class sizes of the sample,
-    `caveats` (tuple of Caveat) say what a reader of the numbers should know, and a field with the name of an
-    argument holds that argument.
+    `help` adds the fields that a docstring leaves out: class sizes, method, caveats, arguments.
 
     A result is shown by three things it declares: `_estimate` names the field that ``format(result, ".3f")``
-    formats, `_draw` draws it with the functions of `rocmonitor.stats.plotting`, and `_flat` says that a few
-    rows are drawn, so that new axes are low ones. What it does not declare is refused with a TypeError.
-    `_unstored` says why `from_dict` cannot restore a result whose `to_dict` leaves fields out.
+    formats and ``float(result)`` gives, `_draw` draws it with the functions of `rocmonitor.stats.plotting`,
+    and `_flat` says that a few rows are drawn, so that new axes are low ones. What it does not declare is
+    refused with a TypeError. `_unstored` says why `from_dict` cannot restore a result whose `to_dict` leaves
+    fields out.
     """
 
     _estimate: ClassVar[str | None] = None
@@ -44,6 +99,7 @@ class Result:
     def __init_subclass__(cls) -> None:
         # A dataclass writes a __repr__ with every number of every array, unless its class body has one.
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+        cls.__doc__ = cls.__doc__ and _described(cls.__doc__, cls)
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -111,20 +167,16 @@ class Result:
         return plotting.one_line(type(self).__name__, self._estimate_first(), tabular=isinstance(self, Table))
 
     def __format__(self, spec: str) -> str:
-        if not spec:
-            return str(self)
+        return format(float(self), spec) if spec else str(self)
+
+    def __float__(self) -> float:
         if self._estimate is None:
             names = ", ".join(field.name for field in fields(self) if field.name != "caveats")
-            raise TypeError(
-                f"{type(self).__name__} has no single estimate to format with {spec!r}; format one of its "
-                f"fields: {names}"
-            )
+            raise TypeError(f"{type(self).__name__} has no single estimate; take one of its fields: {names}")
         estimate = getattr(self, self._estimate)
         if estimate is None:
-            raise TypeError(
-                f"{type(self).__name__}.{self._estimate} is None: nothing to format with {spec!r}"
-            )
-        return format(estimate, spec)
+            raise TypeError(f"{type(self).__name__}.{self._estimate} is None: there is no number")
+        return float(estimate)
 
     def _repr_html_(self) -> str:
         picture = ""

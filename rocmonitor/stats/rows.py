@@ -167,7 +167,7 @@ def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
     if min(n_pos, n_neg) < at_least:
         raise DegenerateDataError(
             f"needs at least {at_least} of each class; there are {classes(n_pos, n_neg, ' and ')}: "
-            "take a longer window or wait for more labels"
+            "take more rows or wait for more labels"
         )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from rocmonitor import stats
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import (
     PairedSample,
@@ -19,6 +23,7 @@ from rocmonitor.stats import (
     roc_band,
 )
 from rocmonitor.stats.research import weighted_sample
+from rocmonitor.stats.result import Result
 
 N = 40
 Y = pd.Series(np.repeat([0, 1], N // 2))
@@ -94,4 +99,42 @@ def test_an_area_is_printed_with_its_interval_and_one_row_is_no_plural() -> None
     single = auc([1, 0, 0], [0.5, 0.2, 0.7], method="exact-bootstrap")
     assert "1 positive, 2 negatives" in str(single)
     with pytest.raises(DegenerateDataError, match="there are 1 positive and 2 negatives"):
+        auc([1, 0, 0], [0.5, 0.2, 0.7])
+
+
+def test_results_are_numbers_and_intervals_are_readable() -> None:
+    y, one, other = np.array(Y), np.array(S), np.random.default_rng(2).normal(size=N)
+    found = auc(y, other)
+    assert float(found) == found.auc
+    low, high = interval = found.ci()
+    assert str(interval) == f"{low:#.4g} to {high:#.4g}"
+    assert repr(interval) == f"Interval(low={low:.4g}, high={high:.4g})"
+    assert low != float(f"{low:.4g}")  # all digits are kept
+    compared = compare_auc_paired(y, one, other)
+    assert f"95 % interval {compared.ci():+.4f}" in str(compared)
+    assert float(compared) == compared.difference
+    for interval in (calibration(y, one * 0.9).brier_ci(), calibration(y, other.clip(0.1, 0.9)).slope_ci()):
+        assert len(str(interval)) < 25
+    with pytest.raises(
+        TypeError, match=r"RocBand has no single estimate; take one of its fields: .*fpr, tpr, low"
+    ):
+        float(roc_band(y, other, rng=1))
+
+
+RESULTS = [kind for kind in vars(stats).values() if isinstance(kind, type) and issubclass(kind, Result)]
+
+
+@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
+def test_help_names_every_field_once(kind: type[Result]) -> None:
+    assert kind.__doc__ is not None
+    section = kind.__doc__.partition("----------\n")[2]
+    told = re.findall(r"^    (\w[\w, ]*) : ", section, flags=re.MULTILINE)
+    names = ", ".join(told).split(", ")
+    assert sorted(names) == sorted(
+        {field.name for field in fields(kind) if field.name[0] != "_"} | set(names)
+    )
+
+
+def test_advice_is_about_rows_not_about_windows() -> None:
+    with pytest.raises(DegenerateDataError, match="take more rows"):
         auc([1, 0, 0], [0.5, 0.2, 0.7])

@@ -202,12 +202,12 @@ def test_format_is_that_of_the_estimate(name, field):
 
 def test_format_of_an_interval_is_that_of_both_ends():
     assert f"{Interval(0.61234, 0.7):.3f}" == "0.612 to 0.700"
-    assert f"{Interval(0.5, 0.7)}" == "Interval(low=0.5, high=0.7)"
+    assert f"{Interval(0.5, 0.7)}" == "0.5000 to 0.7000"
 
 
 def test_without_a_single_estimate_format_names_the_fields():
     with pytest.raises(
-        TypeError, match=r"RocBand has no single estimate to format with '.3f'.* tpr, low, high"
+        TypeError, match=r"RocBand has no single estimate; take one of its fields: .* tpr, low, high"
     ):
         format(PICTURES["RocBand"], ".3f")
 
@@ -216,7 +216,7 @@ def test_a_change_that_was_not_found_has_no_format_and_still_a_picture():
     weeks = [stats.Sample([0, 1] * 40, np.arange(80) * 37 % (79 + number)) for number in range(12)]
     calm = stats.lasting_change(weeks, weeks[:4])
     assert calm.since is None
-    with pytest.raises(TypeError, match=r"LastingChange.change is None: nothing to format with '.3f'"):
+    with pytest.raises(TypeError, match=r"LastingChange.change is None: there is no number"):
         format(calm, ".3f")
     assert calm.limit in numbers(drawn(calm))
 

@@ -103,7 +103,7 @@ def test_masked_values_are_not_read_through_their_mask():
 def test_an_empty_sample():
     sample = Sample([], [])
     assert (sample.n_pos, sample.n_neg, len(sample.score)) == (0, 0, 0)
-    with pytest.raises(DegenerateDataError, match="0 positives and 0 negatives: take a longer window"):
+    with pytest.raises(DegenerateDataError, match="0 positives and 0 negatives: take more rows"):
         sample.require_both_classes()
     assert repr(sample) == "Sample(n_pos=0, n_neg=0, distinct=0)"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy
@@ -35,7 +35,7 @@ from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, resample_sizes
 from rocmonitor.stats.resampling import Percentiles, Rng, generator
 from rocmonitor.stats.resampling import percentiles as drawn_ends
-from rocmonitor.stats.result import Result
+from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
 
 
@@ -79,22 +79,6 @@ _OF_TWO_ROWS = ("delong", "binormal")  # these estimate a variance within each c
 _NEAR_AN_END = 0.1  # the AUC, from 0 or 1: where a caveat says that it rests on few rows
 # These describe resamples of other sizes, and include no variance of a single row.
 _OF_RESAMPLES = ("exact-bootstrap", "wmk16", "bootstrap")
-
-
-class Interval(NamedTuple):
-    """A confidence interval, both ends included."""
-
-    low: float
-    high: float
-
-    def __format__(self, spec: str) -> str:
-        return f"{self.low:{spec}} to {self.high:{spec}}" if spec else str(self)
-
-    def plot(self, ax: plotting.Axes | None = None, *, label: str | None = None) -> plotting.Axes:
-        """Draw the interval, as `Result.plot` draws a result."""
-        ax = plotting.new_axes(flat=True) if ax is None else ax
-        plotting.rows(ax, ["interval"], [(None, *self)], x="AUROC", note="", label=label)
-        return ax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.auc import AucResult, Interval
+from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.clustered import METHOD, difference_error, require_independent
 from rocmonitor.stats.area.unseen import (
     FEW,
@@ -37,7 +37,7 @@ from rocmonitor.stats.area.variances import (
     placements,
 )
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method
-from rocmonitor.stats.result import Result
+from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -237,7 +237,8 @@ class AucDifference(Result):
 
     def __str__(self) -> str:
         return (
-            f"AUC {self.auc_1:.4f} - {self.auc_2:.4f} = {self.difference:+.4f} "
+            f"AUC {self.auc_1:.4f} - {self.auc_2:.4f} = {self.difference:+.4f}, "
+            f"95 % interval {self.ci():+.4f} "
             f"(standard error {self.se:.4f}, {self.method}; {self.alternative} p = {self.pvalue:.4g})"
         )
 

@@ -15,12 +15,12 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.auc import AucResult, Interval
+from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.unseen import NOTHING, Balance, Part, reach_of
 from rocmonitor.stats.area.variances import ROUNDING, mean_and_variance
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import is_number, quantile_beyond, require_level
-from rocmonitor.stats.result import Result
+from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Sample, on_sample
 
@@ -115,8 +115,8 @@ class PartialAucResult(Result):
     def __str__(self) -> str:
         kind = "corrected partial AUC" if self.corrected else "partial AUC"
         return (
-            f"{kind} {self.auc:.4f} over {self.over} {self.low:g} to {self.high:g} "
-            f"(standard error {self.se:.4f}; {classes(self.n_pos, self.n_neg)})"
+            f"{kind} {self.auc:.4f} over {self.over} {self.low:g} to {self.high:g}, "
+            f"95 % interval {self.ci():.4f} (standard error {self.se:.4f}; {classes(self.n_pos, self.n_neg)})"
         )
 
 

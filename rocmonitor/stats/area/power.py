@@ -163,7 +163,7 @@ def auc_sample_size(
     if plan.power(drop, most, ratio * most) < power:
         raise DegenerateDataError(
             f"no number of rows shows a drop of {drop:g} with power {power:g}: the error of the reference "
-            "hides it, or the value it is tested against lies lower; take a longer reference or a larger drop"
+            "hides it, or the value it is tested against lies lower; take a larger reference or a larger drop"
         )
     low, high = 2 * max(1.0, 1 / ratio), most
     if plan.power(drop, low, ratio * low) < power:
@@ -222,7 +222,7 @@ def detectable_drop(
         before = drop
     raise DegenerateDataError(
         f"no drop of the AUC is seen with power {power:g} by {n_pos:g} positives and {n_neg:g} negatives; "
-        "take a longer window or a longer reference"
+        "take more rows or a larger reference"
     )
 
 

@@ -223,7 +223,7 @@ def _require_valid(reference: Sample, window: Sample, bins: int) -> None:
         if not min(sample.n_pos, sample.n_neg):
             raise DegenerateDataError(
                 f"{name}: both classes are needed; there are {sample.n_pos} positives and {sample.n_neg} "
-                "negatives: take a longer window"
+                "negatives: take more rows"
             )
     if bins < 2:
         raise InputError(f"bins must be at least 2; it is {bins}")

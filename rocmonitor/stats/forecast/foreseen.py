@@ -27,7 +27,7 @@ from rocmonitor.stats.forecast.projection import (
 )
 from rocmonitor.stats.forecast.score_cells import FLOOR, ScoreCells, cells_between, score_cells
 from rocmonitor.stats.proportion import require_level
-from rocmonitor.stats.result import Result, Table
+from rocmonitor.stats.result import Interval, Result, Table
 from rocmonitor.stats.rows import valid_scores
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
@@ -215,7 +215,7 @@ class ForeseenChange(Result):
         low, high = self.foreseen_ci()
         return high - low <= abs(self.change)
 
-    def foreseen_ci(self, confidence_level: float = 0.95) -> tuple[float, float]:
+    def foreseen_ci(self, confidence_level: float = 0.95) -> Interval:
         """Return the interval of `foreseen`, as far as P(y | score) of the reference is known.
 
         Notes
@@ -226,7 +226,7 @@ class ForeseenChange(Result):
         reach = float(scipy.special.ndtri((1 + require_level(confidence_level)) / 2)) * self.foreseen_se
         low = self.foreseen - max(self.overfit, 0.0) - reach
         high = self.foreseen - min(self.overfit, 0.0) + reach
-        return max(low, -self.reference_auc), min(high, 1 - self.reference_auc)
+        return Interval(max(low, -self.reference_auc), min(high, 1 - self.reference_auc))
 
     def __str__(self) -> str:
         low, high = self.foreseen_ci()

@@ -17,7 +17,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
 from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc
 from rocmonitor.stats.proportion import require_level
-from rocmonitor.stats.result import Result
+from rocmonitor.stats.result import Interval, Result
 
 ENOUGH = 8
 """Past windows from which on errors can be judged."""
@@ -84,7 +84,7 @@ class LabelErrors(Result):
         *,
         minus: float | None = None,
         minus_se: float = 0.0,
-    ) -> tuple[float, float]:
+    ) -> Interval:
         """Confidence interval of the population's AUC, or of its difference to an independent estimate.
 
         Parameters
@@ -111,12 +111,13 @@ class LabelErrors(Result):
             quantile = float(scipy.special.stdtrit(self.n_windows * (se / label) ** 4, upper))
         reach = se * quantile
         if minus is not None:
-            return found.auc - minus - reach, found.auc - minus + reach
+            return Interval(found.auc - minus - reach, found.auc - minus + reach)
         if not 0 < found.auc < 1:
-            return max(0.0, found.auc - reach), min(1.0, found.auc + reach)
+            return Interval(max(0.0, found.auc - reach), min(1.0, found.auc + reach))
         slope = reach / (found.auc * (1 - found.auc))
         middle = float(scipy.special.logit(found.auc))
-        return float(scipy.special.expit(middle - slope)), float(scipy.special.expit(middle + slope))
+        low, high = scipy.special.expit([middle - slope, middle + slope]).tolist()
+        return Interval(low, high)
 
     def _label_se(self, found: PartlyLabelledAuc) -> float:
         return found.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
@@ -154,7 +155,7 @@ def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]
     if len(estimates) < ENOUGH:
         raise DegenerateDataError(
             f"at this label age {len(estimates)} past windows can be used, and at least {ENOUGH} are needed: "
-            "take a longer reference, or wait for the labels"
+            "take a larger reference, or wait for the labels"
         )
     ratios = [
         (final - each.auc) / each.label_se if each.label_se else 0.0

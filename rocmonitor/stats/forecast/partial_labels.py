@@ -179,7 +179,7 @@ def share_of_positives(late: Sample, score: Floats) -> Floats:
     if min(late.n_pos, late.n_neg) == 0:
         raise DegenerateDataError(
             f"past rows that got their label later must have both classes; there are {late.n_pos} positives "
-            f"and {late.n_neg} negatives: take a longer reference"
+            f"and {late.n_neg} negatives: take a larger reference"
         )
     fit = rising(late.pos, late.neg)
     return np.asarray(fit.level[np.searchsorted(late.score[fit.start[1:] - 1], score)])

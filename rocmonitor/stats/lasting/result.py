@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.auc import Interval
 from rocmonitor.stats.lasting.limit import Outlook, Running, alarms, possible
 from rocmonitor.stats.lasting.windows import unscaled
 from rocmonitor.stats.proportion import require_level
-from rocmonitor.stats.result import Table
+from rocmonitor.stats.result import Interval, Table
 from rocmonitor.stats.rows import Floats
 
 if TYPE_CHECKING:

@@ -301,6 +301,6 @@ def test_as_plain_data():
     data = [0, 0, 1, 1, 1], [1, 3, 2, 4, 5], [3, 1, 2, 4, 0]
     result = compare_auc_paired(*data)
     assert json.loads(json.dumps(result.to_dict()))["alternative"] == "two-sided"
-    assert str(result).startswith("AUC 0.8333 - 0.5000 = +0.3333 (standard error ")
+    assert str(result).startswith("AUC 0.8333 - 0.5000 = +0.3333, 95 % interval -0.5906 to +1.0000 (standard")
     plain = json.loads(json.dumps(auc_covariance(data[0], np.column_stack(data[1:])).to_dict()))
     assert np.shape(plain["cov"]) == (2, 2)
