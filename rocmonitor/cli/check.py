@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 
 from rocmonitor.cli.opening import load
-from rocmonitor.cli.terminal import INSUFFICIENT, code_of, echo, echo_folded, is_interactive, worst, write
+from rocmonitor.cli.terminal import (
+    INSUFFICIENT,
+    code_of,
+    echo,
+    echo_folded,
+    is_interactive,
+    shown_progress,
+    worst,
+    write,
+)
 
 _MARGIN = " " * 12  # of explanations, which stand beside their topic
 
@@ -24,10 +33,16 @@ def check(path: Path, explain: bool, output: Path | None) -> int:
     Three answers: the normal range and the drops that it shows, the windows that can be judged, and the
     false alarms a year. The exit code is 4 when a monitor would run but not watch well; a WARNING says why.
     """
-    from rocmonitor.service.checking import check as look
-
     now = datetime.now(UTC)
-    found = look(load(path), now=now, output=_print, explain=explain)
+    lines, config = list[str](), load(path)
+    try:
+        with shown_progress() as progress:  # which owns the terminal until it is done
+            from rocmonitor.service.checking import check as look
+
+            found = look(config, now=now, output=lines.append, explain=explain, progress=progress)
+    finally:
+        for line in lines:
+            _print(line)
     if output is not None:
         from rocmonitor.report.check import page
 

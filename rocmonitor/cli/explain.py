@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from rocmonitor.cli.opening import load, monitor_named, wall_time
-from rocmonitor.cli.terminal import OK, echo, echo_folded, echo_table, monitor_names, print_json, width_of
+from rocmonitor.cli.terminal import (
+    OK,
+    echo,
+    echo_folded,
+    echo_table,
+    monitor_names,
+    print_json,
+    shown_progress,
+    width_of,
+)
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -53,6 +62,7 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     with (
         store.open_store(config.store_url, make=False) as opened,
         open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
+        shown_progress() as progress,
     ):
         window, judged = _window(opened, chosen, start)
         kept = store.evaluations(opened, monitor, segment="", start=window.start, end=window.end)
@@ -67,7 +77,7 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
             grouped=whole is not None and bool(whole.provenance.get("grouped")),
             expected=not judged,
         )
-        found = ask.run(source, _progress).explanation.as_judged({} if whole is None else whole.metrics)
+        found = ask.run(source, progress).explanation.as_judged({} if whole is None else whole.metrics)
     if as_json:
         curve = [] if whole is None else whole.tables.get("curve", [])
         print_json({"monitor": monitor, "window": str(window), **found.to_dict(), "curve": curve})
@@ -86,11 +96,6 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
     for column, why in found.refused.items():
         echo_folded(f"{column} explains nothing: {why}", hang=2)
     return OK
-
-
-def _progress(said: str) -> None:
-    if sys.stderr.isatty():
-        echo(said, err=True)
 
 
 def _window(opened: Store, monitor: Monitor, start: str | None) -> tuple[Window, bool]:

@@ -65,8 +65,9 @@ def run(
     A terminal shows the progress, then a table of the windows. Elsewhere each monitor with new windows gets
     one line, and all others share one.
     """
-    from rocmonitor.service.once import run_once
-    from rocmonitor.service.outages import StoreWatch
+    with shown_progress():  # imports take seconds
+        from rocmonitor.service.once import run_once
+        from rocmonitor.service.outages import StoreWatch
 
     config = load(path)
     chosen = [
@@ -157,8 +158,9 @@ def backfill(
 
     Their age does not matter: `window.revise_for` limits scheduled checks only.
     """
-    from rocmonitor.service.once import run_once
-    from rocmonitor.service.tick import run_monitor
+    with shown_progress():  # imports take seconds
+        from rocmonitor.service.once import run_once
+        from rocmonitor.service.tick import run_monitor
 
     config = load(path)
     chosen = monitor_named(config, monitor)

@@ -12,7 +12,9 @@ import os
 import re
 import sys
 import textwrap
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -304,34 +306,56 @@ def _names(context: click.Context, section: str, incomplete: str) -> list[str]:
 
 log = logging.getLogger("rocmonitor.progress")
 
+LOG_EVERY = 60.0
+"""Seconds between two lines about long work in a log."""
+
 _LEAST = 2  # pieces that show how long one takes
 
 
 @contextmanager
 def shown_progress() -> Iterator[Callable[[str], None]]:
-    """Return the function to call with each step. With ``--verbose`` steps are logged instead."""
+    """Return the function to call with each step: a terminal shows it at once, else the log has a line a
+    minute; with ``--verbose`` it has all steps.
+    """
     if log.isEnabledFor(logging.DEBUG):
         yield log.debug
-    elif not is_interactive(sys.stderr):
-        yield lambda _: None
-    else:
+    elif is_interactive(sys.stderr):
         yield from _on_a_terminal()
+    else:
+        yield from _in_the_log()
+
+
+def _in_the_log() -> Iterator[Callable[[str], None]]:
+    steps, done = deque(["starting"], maxlen=1), threading.Event()
+
+    def tell() -> None:
+        while not done.wait(LOG_EVERY):
+            log.info("still at work: %s", *steps)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield steps.append
+    finally:
+        done.set()
+        thread.join()
 
 
 def _on_a_terminal() -> Iterator[Callable[[str], None]]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from rocmonitor.service.progress import Step
 
     columns = (
         SpinnerColumn(),
+        TimeElapsedColumn(),
         BarColumn(16, complete_style="blue", finished_style="blue", pulse_style="blue"),
         TextColumn("{task.fields[pace]}"),
         TextColumn("{task.description}"),
     )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=None, pace="")
+        task = bar.add_task("starting", total=None, pace="")
         began, total, first = time.monotonic(), 0, 0
 
         def show(text: str) -> None:

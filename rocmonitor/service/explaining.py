@@ -28,6 +28,7 @@ from rocmonitor.policy.judge import Finding
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
+from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
 from rocmonitor.sources.frame import Frame, read_frame
 from rocmonitor.sources.groups import grouped_columns, grouped_rows
@@ -118,8 +119,9 @@ class ExplainRequest:
     def _read(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
         """Return the counts of the reference from its rows."""
         parts = []
-        for each in self.windows:
-            said(f"{self.monitor.name} reference {each.in_zone(self.monitor.timezone)}")
+        for number, each in enumerate(self.windows, 1):
+            what = f"{self.monitor.name} reference {each.in_zone(self.monitor.timezone)}, groups"
+            said(Step(what, number, len(self.windows)))
             parts.append(self._frame(source, each, self.reference_as_of))
         rows = _rows(parts, self.monitor, self.columns)
         return group_reference(rows, fewest=self.monitor.min_group)

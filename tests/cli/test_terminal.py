@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
 from scenario import until
 
+from rocmonitor.cli import terminal
 from rocmonitor.cli.terminal import echo
+from rocmonitor.service.progress import Step
 from rocmonitor.wording.marks import MARKS, WORST_FIRST, marked, plain
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -131,3 +135,29 @@ def test_help_is_quick():
 def test_values_from_outside_do_not_steer_the_terminal(capsys):
     echo("Error: \x1b[2J\x9b2J no column \u202etxt\r ok\tand\nnext")
     assert capsys.readouterr().out == ("Error: \\x1b[2J\\x9b2J no column \\u202etxt\\r ok\tand\nnext\n")
+
+
+@pytest.mark.slow
+def test_check_shows_on_a_terminal_what_it_does_and_how_far(here, rocmonitor):
+    shown = ESCAPE.sub("", rocmonitor.terminal("check"))
+    assert re.search(
+        r"0:00:0\d \S+ 20 of 20, (\S+/s|\d+ s each), \d+:\d\d left credit reference, rows of", shown
+    )
+    assert shown.rindex("20 of 20") < shown.index("credit\n") < shown.index("Next: rocmonitor run")
+
+
+def test_a_log_has_a_line_a_minute_about_long_work_and_stdout_nothing(monkeypatch, capsys, caplog):
+    monkeypatch.setattr(terminal, "LOG_EVERY", 0.01)
+    logged = threading.Event()
+
+    class Waiting(logging.Handler):
+        def emit(self, record):
+            if record.getMessage() == "still at work: credit 2026-06-08 (3 of 40)":
+                logged.set()
+
+    monkeypatch.setattr(terminal.log, "handlers", [Waiting()])
+    with caplog.at_level(logging.INFO, logger=terminal.log.name), terminal.shown_progress() as show:
+        show(Step("credit 2026-06-08", 3, 40))
+        assert logged.wait(30)
+    assert not any("tell" in thread.name for thread in threading.enumerate())
+    assert capsys.readouterr().out == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -73,6 +73,7 @@ from rocmonitor.service.checking.timing import (
 )
 from rocmonitor.service.checking.words import MORE_ROWS, Doubt
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
+from rocmonitor.service.progress import Progress, Step
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.store import migrate
@@ -114,7 +115,14 @@ class Checked:
     watched: list[Watched]
 
 
-def check(config: Config, *, now: datetime, output: Print, explain: bool = False) -> Checked:
+def check(
+    config: Config,
+    *,
+    now: datetime,
+    output: Print,
+    explain: bool = False,
+    progress: Progress = lambda _: None,
+) -> Checked:
     """Connect to everything the configuration names, and say how it will watch.
 
     Parameters
@@ -125,12 +133,15 @@ def check(config: Config, *, now: datetime, output: Print, explain: bool = False
         Takes each line.
     explain : bool
         Not the three answers of each monitor alone, but also all that they rest on.
+    progress : callable
+        Called with what is being looked at.
 
     Returns
     -------
     Checked
     """
-    printed = _Printed(output, explain)
+    printed = _Printed(output, explain, progress)
+    progress("reference windows")
     spendings, watched = list[Spending](), list[Watched]()
     joined = joined_references(config, now)
     allotted = config.allot({name: each.per_year for name, each in joined.items()})
@@ -143,8 +154,9 @@ def check(config: Config, *, now: datetime, output: Print, explain: bool = False
         printed.section("source", partial(account_lines, config, name))
     printed.end("everywhere")
     for monitor in config.monitors.values():
+        printed.about = f"{monitor.name} "
         printed.section("model", partial(model_lines, config, monitor))
-        seen = _Seen(joined=joined.get(monitor.name))
+        seen = _Seen(joined=joined.get(monitor.name), progress=progress)
         printed.section("windows", partial(_windows, config, monitor, now, seen))
         levels = config.levels(monitor.name, allotted)
         printed.section("reference", partial(_reference, config, monitor, levels, now, seen))
@@ -174,14 +186,16 @@ def check(config: Config, *, now: datetime, output: Print, explain: bool = False
 class _Printed:
     """The lines of one heading after the other: answers first, then problems and doubts, or everything."""
 
-    def __init__(self, output: Print, explain: bool) -> None:
-        self._output, self._explain = output, explain
+    def __init__(self, output: Print, explain: bool, progress: Progress) -> None:
+        self._output, self._explain, self._progress = output, explain, progress
+        self.about = ""
         self._lines: list[tuple[str, Line]] = []
         self.problems: list[RocmonitorError] = []
         self.doubts: list[str] = []
 
     def section(self, topic: str, explain: Callable[[], Sequence[Line]]) -> None:
         """Collect the lines of a topic; an error is one of them."""
+        self._progress(f"{self.about}{topic}")
         try:
             lines = explain()
         except RocmonitorError as error:
@@ -221,6 +235,7 @@ class _Printed:
 class _Seen:
     """The results of a monitor's earlier sections, for the later ones."""
 
+    progress: Progress
     joined: JoinedReference | None = None
     unreadable: Sequence[Doubt] = ()
     last: Sample | None = None
@@ -308,7 +323,10 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
     with _source(config, monitor) as source:
         known = seen.joined
         windows, joined = (known.windows, known.pieces) if known else reference_windows(monitor, source, now)
-        counts = [source.label_counts(monitor, window, as_of=now) for window in windows]
+        counts = [
+            source.label_counts(monitor, window, as_of=now)
+            for window in _in_turn(windows, f"{monitor.name} reference, labels of", monitor, seen.progress)
+        ]
         rows = None
         outside = [
             f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
@@ -317,7 +335,10 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
         ]
         few = sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS
         if few or monitor.grouped == "condensed":
-            rows = [source.pull(monitor, window, as_of=now).segments[""] for window in windows]
+            rows = [
+                source.pull(monitor, window, as_of=now).segments[""]
+                for window in _in_turn(windows, f"{monitor.name} reference, rows of", monitor, seen.progress)
+            ]
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
     many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
@@ -347,6 +368,13 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
     one_class = [window for window, counted in paired if not (counted.n_pos and counted.n_neg)]
     lines += set_aside([window.in_zone(zone) for window in one_class])
     return [*lines, *_served(monitor, levels, paired, rows, seen)]
+
+
+def _in_turn(windows: Sequence[Window], what: str, monitor: Monitor, progress: Progress) -> Iterator[Window]:
+    """Yield the windows, each with its step."""
+    for number, window in enumerate(windows, 1):
+        progress(Step(f"{what} {window.in_zone(monitor.timezone)}", number, len(windows)))
+        yield window
 
 
 def _labels(config: Config, monitor: Monitor, seen: _Seen) -> list[str]:
