@@ -22,6 +22,7 @@ from rocmonitor.policy.reference import Reference, ages
 from rocmonitor.policy.windows import DAY, Window, day_of
 from rocmonitor.rules import Rule
 from rocmonitor.rules.evidence import Evidence, PartOfLabels, Past
+from rocmonitor.rules.forecast import window_weights
 from rocmonitor.stats import (
     ForecastInterval,
     PartlyLabelledAuc,
@@ -304,7 +305,7 @@ def forecasts(
     for name, full in reference.fits.items():
         if (rule := rules.get(name)) is None or rule.needs.history:
             continue
-        weights = rule.worth(ages(windows))
+        weights = window_weights(rule, ages(windows))
         fit, centre = found.reading.fit(full, reference.cells, batch=found.sizes, weights=weights, days=days)
         pace = 0.0 if found.errors is None else found.errors.arrival
         intervals[name] = ranges.range(name, fit.batch, day=day, fit=fit, around=centre, scatter=pace)

@@ -367,15 +367,11 @@ def foresee(
     history, cells = reference.history, reference.cells
     assert history is not None
     assert cells is not None
-    level = min(
-        (rule.outlook_level for rule in rules.values() if rule.outlook_level is not None),
-        default=OUTLOOK_LEVEL,
-    )
     try:
-        expected = history.forecast(cells, scores, confidence_level=level, widening=_widening(reference))
+        expected = forecast_of(scores, ranges, rules)
     except DegenerateDataError as error:
         return no_outlook(Caveat("not-computed", why=str(error)).concerning("outlook"))
-    limits = _limits(rules, ranges, expected, day)
+    limits = outlook_limits(rules, ranges, expected, day)
     expected, moved = learned(expected, since)
     evidence = Evidence(
         law=None,
@@ -397,6 +393,25 @@ def foresee(
         tables={"scores": _moved(history, cells, scores)} if warns else {},
         caveats=(*withdrawn(since), *dict.fromkeys(caveats_of(expected, "outlook"))),
     )
+
+
+def forecast_of(scores: ScoreCounts, ranges: NormalRanges, rules: Mapping[str, Rule]) -> ScoreForecast:
+    """Return the forecast of an AUROC from scores, at the lowest level that a rule asks of its interval.
+
+    Raises
+    ------
+    DegenerateDataError
+        The scores give none.
+    """
+    reference = ranges.reference
+    assert reference.history is not None
+    assert reference.cells is not None
+    level = min(
+        (rule.settings["confidence_level"] for rule in rules.values() if rule.kind == "outlook"),
+        default=OUTLOOK_LEVEL,
+    )
+    widening = _widening(reference)
+    return reference.history.forecast(reference.cells, scores, confidence_level=level, widening=widening)
 
 
 def _lack(scores: ScoreCounts, reference: Reference, min_rows: int) -> Caveat | None:
@@ -424,7 +439,7 @@ def _widening(reference: Reference) -> float:
     return max((fit.widening for fit in reference.fits.values()), default=1.0)
 
 
-def _limits(
+def outlook_limits(
     rules: Mapping[str, Rule], ranges: NormalRanges, expected: ScoreForecast, day: float | None
 ) -> dict[str, float]:
     """Return what the whole interval of an outlook is compared with: the highest floor, and the forecast."""

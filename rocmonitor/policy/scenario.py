@@ -1,46 +1,75 @@
-"""The windows to come while the model is as good as in the reference, on the scale of `rules.calm`."""
+"""The windows to come while the model is as good as in the reference, and what the rules say of them.
+
+No rule is asked where its limit lies: each one judges simulated evidence, as it judges a window.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from statistics import NormalDist, fmean, median
 from typing import NamedTuple
 
-import numpy as np
-from scipy.special import ndtri
-
-from rocmonitor.policy.evaluation import Verdict
+from rocmonitor.policy.budget import YEAR
+from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.judge import forecast_of, outlook_limits
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
-from rocmonitor.rules.calm import Limits
-from rocmonitor.stats import AucResult, AucSpread, ForecastInterval
+from rocmonitor.rules.evidence import AllLabels, Evidence
+from rocmonitor.stats import AucResult, AucSpread, WindowAuc
 from rocmonitor.stats.coming import Coming, Processes, draw, learned, sampling_alone
-from rocmonitor.stats.lasting.windows import scaled
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.lasting.windows import scaled, unscaled
+from rocmonitor.stats.quiet_scores import coming_distances, coming_expected, loss_shown
 from rocmonitor.stats.season import wave_of
+from rocmonitor.stats.simulated import (
+    BELOW_0,
+    DEGRADED,
+    IMPROVED,
+    NEVER,
+    SimulatedRule,
+    Simulation,
+    Steps,
+    promised,
+    shifted,
+    smallest,
+    steps_of,
+)
+from rocmonitor.stats.unlabelled import ScoreCounts
 
 FEWEST_WINDOWS = 3
 """Reference windows with an AUROC from which on their scatter is learned."""
 
 _LEAST_NOISE = 1e-9
+_LEAST_AUC, _LARGEST_AUC = 0.01, 0.99
+"""Between these AUROCs rules are asked for their limits."""
+
+_LOG_DISTANCES = (-16.0, 4.0)
+
+_FEWEST, _MOST = 52, 366
+"""Windows that are drawn of each series."""
+
+_MOST_SIZES = 60
+CODES = {Status.DEGRADED: DEGRADED, Status.AT_RISK: DEGRADED, Status.IMPROVED: IMPROVED}
+"""Outcomes in simulated windows; 0 for the others."""
 
 
 class Margins(NamedTuple):
     """The distance of a rule's interval from its limit in each reference window; the rule alarms below 0.
 
-    Arrays of shape (n,) and n places in the series: distance, its sampling variance, and where the window is.
+    Of n windows: distance, its sampling variance, and the place in the series.
     """
 
-    values: Floats
-    noise: Floats
+    values: Sequence[float]
+    noise: Sequence[float]
     places: tuple[int, ...]
 
     def coming(self, windows: int) -> Coming:
         """Distances of windows to come, of the usual size."""
-        return draw(learned(*self), float(np.median(self.noise)), windows)
+        return draw(learned(*self), float(median(self.noise)), windows)
 
 
 def margins_of(verdicts: Sequence[Verdict | None]) -> Margins | None:
@@ -54,19 +83,13 @@ def margins_of(verdicts: Sequence[Verdict | None]) -> Margins | None:
         if each is None or each.margin is None or each.low is None or each.high is None:
             continue
         assert each.confidence_level is not None
-        sides = -2 * ndtri((1 - each.confidence_level) / 2)
-        found.append((place, each.margin, (each.high - each.low) / sides))
-    if len(found) < FEWEST_WINDOWS:
+        sides = 2 * NormalDist().inv_cdf((1 + each.confidence_level) / 2)
+        found.append((place, each.margin, ((each.high - each.low) / sides) ** 2))
+    if len(found) < FEWEST_WINDOWS or not any(noise for _, _, noise in found):
         return None
-    places, values, errors = zip(*found, strict=True)
-    noise = np.array(errors) ** 2
-    if not noise.any():
-        return None
-    return Margins(
-        np.array(values),
-        np.maximum(noise, 1e-6 * float(noise.max())),
-        tuple(place - places[0] for place in places),
-    )
+    places, values, noise = zip(*found, strict=True)
+    least = 1e-6 * max(noise)
+    return Margins(values, [max(each, least) for each in noise], tuple(place - places[0] for place in places))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +108,11 @@ class Scenario:
     n_pos, n_neg : float
         Labelled rows to be expected of a window.
     margins : dict of str to Margins
-        Of rules that do not judge the AUROC, where the reference windows were judged by them.
+        Of rules that judge rows, where the reference windows were judged by them.
+    outcomes : dict of str to tuple of int
+        Likewise, of rules whose verdicts have no margin: what they found of the reference windows.
+    min_per_class : int
+        Windows with fewer rows of a class are not judged.
     """
 
     rules: Mapping[str, Rule]
@@ -94,6 +121,8 @@ class Scenario:
     n_pos: float
     n_neg: float
     margins: Mapping[str, Margins] = field(default_factory=dict)
+    outcomes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    min_per_class: int = 1
 
     @property
     def reference(self) -> Reference:
@@ -116,21 +145,66 @@ class Scenario:
         """True if the AUROCs of enough reference windows are known to learn how they differ."""
         return self.reference_windows >= FEWEST_WINDOWS
 
-    def window(self, auc: float) -> AucResult:
-        """Return a window of the expected size that has this AUROC."""
-        spread = self.spread.at(auc)
+    @property
+    def alarming(self) -> dict[str, Rule]:
+        """The rules that can alarm."""
+        return {name: rule for name, rule in self.rules.items() if rule.alarms}
+
+    def window(self, auc: float, sizes: tuple[int, int] | None = None) -> AucResult:
+        """Return a window that has this AUROC, of the expected size or another."""
+        spread, (n_pos, n_neg) = self.spread.at(auc), sizes or (self.n_pos, self.n_neg)
         return AucResult(
             auc=auc,
-            se=math.sqrt(spread.variance(self.n_pos, self.n_neg)),
+            se=math.sqrt(spread.variance(n_pos, n_neg)),
             zeta=(spread.zeta10, spread.zeta01),
-            n_pos=round(self.n_pos),
-            n_neg=round(self.n_neg),
+            n_pos=round(n_pos),
+            n_neg=round(n_neg),
             method="delong",
         )
 
     def noise(self, auc: float) -> float:
         """Return the sampling variance of a window about a true AUROC, on the scale."""
         return max((self.window(auc).se ** 2) / (auc * (1 - auc)), _LEAST_NOISE)
+
+    def evidence(self, name: str, auc: float, sizes: tuple[int, int] | None = None) -> Evidence:
+        """Return the evidence that a rule has of a window with this AUROC, of the usual size or another."""
+        window, known = self.window(auc, sizes), name in self.reference.fits
+        return Evidence(
+            law=AllLabels(window),
+            now=WindowAuc(auc, window.n_pos, window.n_neg),
+            sample=None,
+            forecasts={name: self.ranges.range(name, sizes)} if known else {},
+            charts=self.ranges.charts,
+            derived=self.ranges.derived,
+        )
+
+    def steps(self, name: str) -> Steps:
+        """Return the outcome of a rule on windows of the usual size, by their AUROC on the scale."""
+        usual = self.evidence(name, self.auc.auc)
+
+        def outcome(x: float) -> int:
+            window = self.window(unscaled(x))
+            now = WindowAuc(window.auc, window.n_pos, window.n_neg)
+            return self._code(name, replace(usual, law=AllLabels(window), now=now))
+
+        return steps_of(outcome, scaled(_LEAST_AUC), scaled(_LARGEST_AUC))
+
+    def at_sizes(self, name: str) -> tuple[int, ...]:
+        """Return the outcome of a rule at the sizes of reference windows, 0 where the AUROC changes it."""
+        least = max(self.min_per_class, 1)
+        sizes = [(of["n_pos"], of["n_neg"]) for of in self.reference.windows]
+        sizes = [each for each in sizes if min(each) >= least]
+        found = {}
+        for each in sorted(set(sizes))[:: 1 + len(set(sizes)) // _MOST_SIZES]:
+            codes = {
+                self._code(name, self.evidence(name, auc, each))
+                for auc in (_LEAST_AUC, self.auc.auc, _LARGEST_AUC)
+            }
+            found[each] = codes.pop() if len(codes) == 1 else 0
+        return tuple(found[min(found, key=lambda asked: math.dist(asked, each))] for each in sizes)
+
+    def _code(self, name: str, evidence: Evidence) -> int:
+        return CODES.get(self.rules[name].judge(name, evidence, self.reference).outcome, 0)
 
     def processes(self) -> Processes:
         """Return what the reference windows leave possible; where they were not read, sampling alone."""
@@ -141,27 +215,9 @@ class Scenario:
 
     def takes_season(self, rule: str) -> bool:
         """Return True if a rule is a forecast that lies around the season of a window."""
-        return self.knows_range(rule) and bool(self.reference.fits[rule].season)
+        return rule in self.rules and rule in self.reference.fits and bool(self.reference.fits[rule].season)
 
-    def knows_range(self, rule: str) -> bool:
-        """Return True for a rule that has its range, and not another one for the scores of each window."""
-        known = rule in self.rules and rule in self.reference.fits
-        return known and not self.rules[rule].needs.history
-
-    def range(self, rule: str) -> ForecastInterval | None:
-        """Return the normal range of a window of the usual size; None for a rule without one."""
-        return self.ranges.range(rule) if rule in self.reference.fits else None
-
-    def mirrored(self) -> Scenario:
-        """Return the scenario with all scores negated: its drops are the rises of this one."""
-        auc = 1 - self.auc.auc
-        return replace(
-            self,
-            ranges=replace(self.ranges, reference=replace(self.reference, auc=replace(self.auc, auc=auc))),
-            spread=replace(self.spread, auc=auc),  # its variances are the same
-        )
-
-    def numbers(self, rule: str = "") -> tuple[Floats, Floats, tuple[int, ...]]:
+    def numbers(self, rule: str = "") -> tuple[Sequence[float], Sequence[float], tuple[int, ...]]:
         """AUROC on the scale, sampling variance and place of each reference window that has one.
 
         For a forecast that takes a season off, without that season.
@@ -169,50 +225,184 @@ class Scenario:
         scale = self.auc.auc * (1 - self.auc.auc)
         found = [(place, of) for place, of in enumerate(self.reference.windows) if "auc" in of]
         noise = [self.spread.variance(of["n_pos"], of["n_neg"]) / scale for _, of in found]
-        values = np.array([scaled(of["auc"]) for _, of in found])
+        values: Sequence[float] = [scaled(of["auc"]) for _, of in found]
         if self.takes_season(rule):
-            days = [day_of(Window.from_dict(of)) for _, of in found]
-            wave = wave_of(values, days)
-            values = values if wave is None else wave.left
-        return (
-            values,
-            np.maximum(noise, _LEAST_NOISE),
-            tuple(place - found[0][0] for place, _ in found),
-        )
+            wave = wave_of(values, [day_of(Window.from_dict(of)) for _, of in found])
+            values = values if wave is None else wave.left.tolist()
+        places = tuple(place - found[0][0] for place, _ in found)
+        return values, [max(each, _LEAST_NOISE) for each in noise], places
 
 
-def limits(name: str, scenario: Scenario, coming: Coming) -> Limits:
-    """Return the limits of a rule that judges each window by itself: on the AUROC, or on its margin."""
-    return Limits.of(0.0) if name in scenario.margins else scenario.rules[name].calm(name, scenario, coming)
+def simulation(scenario: Scenario, every: timedelta, processes: Processes | None = None) -> Simulation:
+    """Draw a year of windows; of `processes`, by default those that the reference leaves possible.
+
+    Notes
+    -----
+    52 to 366 windows of each series, of 200 processes in proportion to their probability. Their sampling
+    noise is that of a window of the expected size at the reference's AUROC. A rule that judges the AUROC is
+    asked for its outcome along the AUROC and at the sizes of the reference windows, each by itself; one that
+    judges rows is counted by the margins, or else the outcomes, of the reference windows. Cost: 0.5 s.
+    """
+    windows = min(max(round(YEAR / every), _FEWEST), _MOST)
+    noise = scenario.noise(scenario.auc.auc)
+    coming = draw(scenario.processes() if processes is None else processes, noise, windows)
+    missing, without = uncounted(scenario), without_chart(scenario)
+    rules = {}
+    for name, rule in scenario.alarming.items():
+        if name in missing or name in without:
+            continue
+        usual = scenario.numbers(name)[:2]
+        if rule.needs.chart:
+            chart = scenario.ranges.charts[name]
+            own = coming
+            if chart.slope or any(chart.wave):  # the season of a window is no news to it
+                own = draw(learned(chart.values, chart.noises, chart.places), chart.noise, windows)
+            rules[name] = SimulatedRule(coming=own, chart=chart)
+        elif name in scenario.margins:
+            margins = scenario.margins[name]
+            rules[name] = SimulatedRule(
+                coming=margins.coming(windows), steps=BELOW_0, usual=margins[:2], of_auc=False
+            )
+        elif rule.needs.rows:
+            rules[name] = SimulatedRule(
+                coming=coming, steps=NEVER, at_sizes=scenario.outcomes[name], of_auc=False, usual=usual
+            )
+        else:
+            own = coming
+            if scenario.takes_season(name) and processes is None:
+                own = draw(learned(*scenario.numbers(name)), noise, windows)
+            rules[name] = SimulatedRule(
+                coming=own,
+                steps=_promised(scenario, name, own) if _unread(scenario, name) else scenario.steps(name),
+                at_sizes=() if _unread(scenario, name) else scenario.at_sizes(name),
+                usual=usual,
+                fixed=not (rule.needs.auc or rule.needs.range),
+            )
+    return Simulation(
+        auc=scenario.auc.auc,
+        noise=scenario.noise,
+        coming=coming,
+        rules=rules,
+        stated={
+            name: (rule.tail, rule.tail if _two_sided(rule) else 0.0)
+            for name, rule in scenario.alarming.items()
+            if name in without
+        },
+        per_year=YEAR / every,
+    )
+
+
+def _unread(scenario: Scenario, name: str) -> bool:
+    """Return True for a rule whose normal range is not known; it counts with the chance that it promises."""
+    return scenario.rules[name].needs.range and name not in scenario.reference.fits
+
+
+def _promised(scenario: Scenario, name: str, coming: Coming) -> Steps:
+    rule = scenario.rules[name]
+    usable = sum(bool(of["n_pos"] and of["n_neg"]) for of in scenario.reference.windows)
+    return promised(coming, rule.tail, usable, two_sided=_two_sided(rule))
+
+
+def _two_sided(rule: Rule) -> bool:
+    return rule.settings.get("alternative") == "two-sided"
 
 
 def sampling_only(scenario: Scenario) -> list[str]:
     """Return the names of the rules that are counted as if windows differed by sampling alone."""
-    if scenario.is_read:
-        return []
     return [
         name
-        for name, rule in scenario.rules.items()
-        if rule.alarms and rule.of_auc and not rule.needs.chart
-        if not rule.needs.range or scenario.knows_range(name)
+        for name, rule in scenario.alarming.items()
+        if not scenario.is_read and not (rule.needs.rows or rule.needs.chart or _unread(scenario, name))
     ]
 
 
 def uncounted(scenario: Scenario) -> list[str]:
     """Return the names of rules whose false alarms are not known: they count nothing here.
 
-    Forecasts without a level whose interval is not known; cost and calibration where no reference window was
-    judged by them.
+    Those that promise no chance and whose range is not known; those that judge rows where no reference window
+    was judged by them.
     """
-    reference, found = scenario.reference, []
-    for name, rule in scenario.rules.items():
-        unknown = rule.needs.range and name not in reference.fits and not rule.weights(name, reference)
-        if unknown or (not rule.of_auc and name not in scenario.margins):
-            found.append(name)
-    return found
+    return [
+        name
+        for name, rule in scenario.rules.items()
+        if (_unread(scenario, name) and not rule.tail)
+        or (rule.needs.rows and name not in scenario.margins and name not in scenario.outcomes)
+    ]
 
 
 def without_chart(scenario: Scenario) -> list[str]:
-    """Return the names of the rules whose chart is not known: they count with their stated probability."""
+    """Return the names of the rules whose chart is not known: they count with the chance they promise."""
     charts = scenario.ranges.charts
     return [name for name, rule in scenario.rules.items() if rule.needs.chart and name not in charts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Early:
+    """The alarms of one rule before the labels.
+
+    Attributes
+    ----------
+    warnings_a_year : float
+        Windows of a year that warn although nothing is wrong, on average of all that the reference leaves
+        possible.
+    unlucky_warnings_a_year : float
+        What one of ten possible processes exceeds.
+    foretold, lost : float or None
+        The loss of AUROC that one window shows with the power asked for: that the scores foretell, against
+        the mean of the reference windows; and when positives come to score like negatives. None where the
+        rule does not see it.
+    """
+
+    warnings_a_year: float
+    unlucky_warnings_a_year: float
+    foretold: float | None
+    lost: float | None
+
+
+def early(scenario: Scenario, name: str, every: timedelta, *, power: float = 0.8) -> Early:
+    """Return what a rule that needs no labels does on windows of the usual number of scores.
+
+    Notes
+    -----
+    It judges forecasts with another expected AUROC, and with another distance of the scores, each by itself,
+    all else as in the whole reference. How these differ between windows is learned as of the AUROC.
+    """
+    reference, rule = scenario.reference, scenario.rules[name]
+    history, cells = reference.history, reference.cells
+    assert history is not None
+    assert cells is not None
+    rows = round(scenario.n_pos + scenario.n_neg)
+    scores = ScoreCounts(cells.score, cells.pos + cells.neg)
+    usual = replace(forecast_of(scores, scenario.ranges, scenario.rules), n_rows=rows)
+    limits = outlook_limits(scenario.rules, scenario.ranges, usual, None)
+
+    def code(auc: float = usual.auc, distance: float = 0.0) -> int:
+        moved = usual.strength * (auc - usual.auc)
+        ends = {end: getattr(usual, end) + moved for end in ("foreseen", "low", "high")}
+        evidence = Evidence(
+            law=None,
+            now=None,
+            sample=None,
+            derived=scenario.ranges.derived,
+            expected=replace(usual, auc=auc, score_distance=distance, **ends),
+            limits=limits,
+        )
+        return CODES.get(rule.judge(name, evidence, reference).outcome, 0)
+
+    by_auc = steps_of(lambda x: code(auc=unscaled(x)), scaled(_LEAST_AUC), scaled(_LARGEST_AUC))
+    by_distance = steps_of(lambda x: code(distance=math.exp(x)), *_LOG_DISTANCES)
+    aucs, distances = coming_expected(history, rows), coming_distances(history, rows)
+    rates = by_auc.chance(aucs.mean, aucs.deviation) + by_distance.chance(distances.mean, distances.deviation)
+    a_year, ordered = YEAR / every, sorted(rates.tolist())
+    return Early(
+        warnings_a_year=a_year * fmean(ordered),
+        unlucky_warnings_a_year=a_year * ordered[round(0.9 * len(ordered))],
+        foretold=smallest(
+            lambda drop: fmean(
+                by_auc.chance(aucs.mean + shifted(history.auc, drop), aucs.deviation).tolist()
+            ),
+            power,
+            0.99 * history.auc,
+        ),
+        lost=loss_shown(history, cells, rows, by_distance, power=power),
+    )

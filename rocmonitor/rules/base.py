@@ -6,7 +6,6 @@ store only must not wait for numpy and scipy.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,15 +15,12 @@ from annotated_types import Interval
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS
-from rocmonitor.rules.calm import Calm, Limits
 from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, Sample, ScoreHistory
-    from rocmonitor.stats.coming import Coming
     from rocmonitor.stats.forecast.projection import Scores
-    from rocmonitor.stats.forecast.score_history import HistoryLimit
 
 
 Level = Annotated[float, Interval(gt=0.5, lt=1)]
@@ -52,6 +48,8 @@ class Needs:
         A chart learned from the reference windows, and the windows between it and the one that is judged.
     history : bool
         A record of which AUROC the scores of reference windows led to.
+    rows : bool
+        The rows of the window, not only its AUROC and the size of its classes.
     windows : int
         Reference windows with both classes.
     challenger : bool
@@ -68,6 +66,7 @@ class Needs:
     range: bool = False
     chart: bool = False
     history: bool = False
+    rows: bool = False
     windows: int = 0
     challenger: bool = False
     probabilities: bool = False
@@ -81,14 +80,11 @@ class Rule(ABC):
     ----------
     alarms : bool
         Whether the rule can find a window degraded; the others report, or warn before the labels.
-    of_auc : bool
-        Whether it judges the AUROC; the others judge another number.
     """
 
     __slots__ = ()
 
     alarms = True
-    of_auc = True
 
     @property
     @abstractmethod
@@ -148,20 +144,6 @@ class Rule(ABC):
         """Return the weights of the windows that the level of a learned range rests on; None without one."""
         return None
 
-    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
-        """Return the limits between which the rule finds windows ok while nothing is wrong."""
-        return Limits.of(-math.inf)
-
-    def stated_rate(self, *, above: bool) -> float:
-        """Return the alarms for each window that the settings promise, of one side; 0 without a promise."""
-        return 0.0
-
-    def early(
-        self, history: ScoreHistory, cells: Sample, *, rows: int, z: float
-    ) -> tuple[HistoryLimit, float | None]:
-        """Return the limit for a number of scores, and the loss found at `z`; of rules without labels."""
-        raise NotImplementedError(f"{self.kind} needs labels")
-
     @abstractmethod
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Judge evidence that has all that the rule needs; `judge` asks for no other."""
@@ -178,6 +160,8 @@ class Rule(ABC):
             return (evidence.partly,)
         if evidence.lacks and not (needs.challenger or needs.all_labels):
             return evidence.lacks
+        if needs.rows and evidence.sample is None and evidence.calibration is None:
+            return (Caveat("no-rows"),)
         no_range = needs.range and name not in evidence.forecasts
         if evidence.partly is not None and no_range:
             return (evidence.partly,)
@@ -192,16 +176,6 @@ class Rule(ABC):
             return ()
         own = tuple(each.bare() for each in reference.caveats if each.about[:1] == (name,))
         return own or reference.caveats or (Caveat("segment-not-in-reference"),)
-
-    @property
-    def floor(self) -> float | None:
-        """The AUROC below which the configuration calls a model too weak; None without one."""
-        return None
-
-    @property
-    def outlook_level(self) -> float | None:
-        """Confidence level that the rule asks of the interval of an outlook; None if it asks for none."""
-        return None
 
 
 class AtLevel(Rule):
@@ -253,7 +227,7 @@ class BeforeLabels(AtLevel):
 
 def highest_floor(rules: Iterable[Rule]) -> float | None:
     """Return the highest AUROC that some rule calls too low, or None."""
-    return max((rule.floor for rule in rules if rule.floor is not None), default=None)
+    return max((rule.settings["value"] for rule in rules if rule.kind == "floor"), default=None)
 
 
 def beyond(below: bool, above: bool) -> Status:

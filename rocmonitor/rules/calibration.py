@@ -27,12 +27,10 @@ class Calibration(AtLevel):
     intercept: tuple[float, float] | None = None
     confidence_level: Level = 0.95
 
-    of_auc = False
-
     @property
     def needs(self) -> Needs:
         """All labels, and scores that are probabilities."""
-        return Needs(all_labels=True, probabilities=True)
+        return Needs(all_labels=True, rows=True, probabilities=True)
 
     @property
     def share(self) -> float:  # type: ignore[override]

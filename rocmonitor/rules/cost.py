@@ -34,12 +34,10 @@ class Cost(TwoSided):
     margin: Annotated[float, Interval(ge=0, lt=1)] | None = None
     confidence_level: Level = 0.95
 
-    of_auc = False
-
     @property
     def needs(self) -> Needs:
         """All labels, and the threshold that costs least in the reference."""
-        return Needs(all_labels=True, costs=(self.w,))
+        return Needs(all_labels=True, rows=True, costs=(self.w,))
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.margin is None):

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Interval
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
-from rocmonitor.rules.calm import Calm, Limits, lowest_ok
 from rocmonitor.rules.evidence import Evidence, Reference
 from rocmonitor.verdict import Verdict
-
-if TYPE_CHECKING:
-    from rocmonitor.stats.coming import Coming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,20 +29,6 @@ class Drop(TwoSided):
     def needs(self) -> Needs:
         """The AUROC of the reference."""
         return Needs(auc=True)
-
-    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
-        """Return the AUROCs at which the difference is shown to be beyond the value, on either side."""
-        return Limits.of(self._lowest(windows), math.pi - self._lowest(windows.mirrored()))
-
-    def _lowest(self, windows: Calm) -> float:
-        from rocmonitor.stats import compare_auc
-
-        past = windows.auc
-        return lowest_ok(
-            lambda window: compare_auc(window, past).ci(self.confidence_level).high + self.value,
-            windows,
-            below=past.auc,
-        )
 
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the difference and its interval with the value, both ways."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Interval
 
 from rocmonitor.rules.base import STRICT, Level, TwoSided, beyond
-from rocmonitor.rules.calm import Calm, Limits, lowest_ok
 from rocmonitor.rules.evidence import Evidence, Reference
 from rocmonitor.verdict import Verdict
-
-if TYPE_CHECKING:
-    from rocmonitor.stats.coming import Coming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,18 +21,6 @@ class Floor(TwoSided):
     kind: Literal["floor"] = "floor"
     value: Annotated[float, Interval(gt=0, lt=1)]
     confidence_level: Level = 0.95
-
-    @property
-    def floor(self) -> float:
-        """The value."""
-        return self.value
-
-    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
-        """Return the AUROC below which the whole interval lies below the value."""
-        low = lowest_ok(
-            lambda window: window.ci(self.confidence_level).high - self.value, windows, below=self.value
-        )
-        return Limits.of(low)
 
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the whole interval with the value."""

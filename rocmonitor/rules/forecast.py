@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median_low
@@ -12,14 +11,12 @@ from annotated_types import Ge, Gt
 
 from rocmonitor.conventions import ENOUGH_WINDOWS, Correlation
 from rocmonitor.errors import InputError
-from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, beyond
-from rocmonitor.rules.calm import Calm, Limits
+from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, Rule, beyond
 from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
 from rocmonitor.verdict import Verdict
 
 if TYPE_CHECKING:
     from rocmonitor.stats import ForecastFit, ForecastInterval, Sample, ScoreHistory
-    from rocmonitor.stats.coming import Coming
     from rocmonitor.stats.forecast.projection import Scores
 
 
@@ -70,10 +67,6 @@ class Forecast(AtLevel):
         """True if the interval lies around the season of a window, where the reference shows one."""
         return self.method == "calibrated" and self.half_life is None and self.given is None
 
-    def worth(self, ages: Sequence[int]) -> list[float] | None:
-        """Return half as much for every `half_life` windows of age."""
-        return None if self.half_life is None else [0.5 ** (age / self.half_life) for age in ages]
-
     def learn_range(self, past: ReferenceWindows, whole: Sample) -> ForecastFit:
         """Return the fit for a batch as large as the median window."""
         from rocmonitor.stats import forecast_fit
@@ -92,7 +85,7 @@ class Forecast(AtLevel):
             alternative=self.alternative,
             correlation="estimated" if self.widens else "none",
             days=past.days if self.takes_season else None,
-            weights=self.worth(past.ages),
+            weights=window_weights(self, past.ages),
         )
 
     def range_given(
@@ -110,55 +103,6 @@ class Forecast(AtLevel):
             full_level=True,
             error=error,
         )
-
-    def weights(self, name: str, reference: Reference) -> tuple[float, ...] | None:
-        """Return what each usable window counts for a calibrated interval, the latest about 1; else None.
-
-        Where the interval is not known, the windows of the reference must be in order of time, none left out.
-        """
-        if self.method != "calibrated":
-            return None
-        if (fit := reference.fits.get(name)) is not None:
-            return fit.weights or (1.0,) * fit.n_windows
-        ages = [age for age, w in enumerate(reversed(reference.windows)) if w["n_pos"] and w["n_neg"]]
-        return tuple(self.worth(ages) or [1.0] * len(ages)) or None
-
-    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
-        """Return the ends of the interval; where it is not known, or depends on scores, what its level means.
-
-        Then they cover as much as a conformal interval may happen to, given its windows ([V12]).
-
-        References
-        ----------
-        .. [V12] Vovk (2012). Conditional validity of inductive conformal predictors. ACML, PMLR 25.
-        """
-        from scipy.special import betaincinv, ndtri
-
-        from rocmonitor.stats.lasting.windows import scaled
-
-        interval, two_sided = windows.range(name), self.alternative == "two-sided"
-        if self.given is None and interval is not None:
-            return Limits.of(scaled(interval.low), scaled(interval.high) if two_sided else math.inf)
-        level = self._level(name, windows.reference, interval)
-        if level is None:
-            return Limits.of(-math.inf)
-        achieved, n = level
-        covered = betaincinv(achieved * (n + 1), (1 - achieved) * (n + 1), coming.luck)
-        reach = -ndtri((1 - covered) / (2 if two_sided else 1)) * coming.deviation
-        above = coming.mean + reach if two_sided else Limits.of(-math.inf).high
-        return Limits(coming.mean - reach, above)
-
-    def _level(
-        self, name: str, reference: Reference, interval: ForecastInterval | None
-    ) -> tuple[float, float] | None:
-        """Return the level of a calibrated interval, and how many windows it is worth; else None."""
-        weights = self.weights(name, reference)
-        if weights is None:
-            return None
-        total = sum(weights)
-        shown = 1.0 if self.half_life is None else total / (total + 1)  # without one a model has the level
-        level = min(self.confidence_level, shown) if interval is None else interval.achieved_level
-        return None if level is None else (level, total**2 / sum(weight**2 for weight in weights))
 
     def __post_init__(self) -> None:
         if (self.distance is not None) != (self.method == "fixed"):
@@ -194,6 +138,12 @@ class Forecast(AtLevel):
                 **_of_model(interval),
             },
         )
+
+
+def window_weights(rule: Rule, ages: Sequence[int]) -> list[float] | None:
+    """Return half as much for every `half_life` windows of age; None where all windows count alike."""
+    half_life = rule.settings.get("half_life")
+    return None if half_life is None else [0.5 ** (age / half_life) for age in ages]
 
 
 def _of_season(interval: ForecastInterval) -> dict[str, float]:

@@ -98,12 +98,6 @@ class Lasting(Rule):
             score_variance=0.0 if given is None else given.score_variance,
         )
 
-    def stated_rate(self, *, above: bool) -> float:
-        """Return the alarms for each window, of one side, as the probability within the horizon says."""
-        if above and self.alternative == "less":
-            return 0.0
-        return -math.log1p(-self.false_alarm_probability) / self.horizon / self._sides
-
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Follow the chart up to this window."""
         assert evidence.now is not None

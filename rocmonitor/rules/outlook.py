@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import stdev
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
@@ -12,8 +12,7 @@ from rocmonitor.rules.evidence import Evidence, Reference
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import Sample, ScoreHistory
-    from rocmonitor.stats.forecast.score_history import HistoryLimit
+    from rocmonitor.stats import ScoreHistory
 
 
 _LEAST_ODDS = 1e-12
@@ -33,22 +32,6 @@ class Outlook(BeforeLabels):
 
     kind: Literal["outlook"] = "outlook"
     confidence_level: Level = 0.95
-
-    @property
-    def outlook_level(self) -> float:
-        """The confidence level of the rule."""
-        return self.confidence_level
-
-    def early(
-        self, history: ScoreHistory, cells: Sample, *, rows: int, z: float
-    ) -> tuple[HistoryLimit, float | None]:
-        """Return the limit, and the loss that the scores foretell, against the mean of the reference windows.
-
-        An expected AUROC scatters as in the reference windows, and that an outlook is also compared with a
-        floor and with the forecast is left out.
-        """
-        limit = history.expected_limit(rows, confidence_level=self.confidence_level)
-        return limit, fmean(history.window_expected) + z * stdev(history.window_expected) - limit.limit
 
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the expected AUROC with reference windows, and its whole interval with other limits."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from rocmonitor.stats.dependence import Ahead, series_ahead, series_likelihood
 from rocmonitor.stats.lasting.limit import possible
@@ -84,12 +85,12 @@ class Coming(NamedTuple):
         return numbers if len(numbers) == 1 else np.repeat(numbers, self.seen.shape[1] // len(self.mean))
 
 
-def learned(values: Floats, noise: Floats, places: tuple[int, ...]) -> Processes:
+def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> Processes:
     """Return the processes that windows at these places of a series leave possible, at least 2 of them.
 
     Parameters
     ----------
-    values, noise : ndarray, shape (n,)
+    values, noise : array_like, shape (n,)
         Of each window, and its sampling variance, above 0.
     places : tuple of int
         Where in the series each window is; the first at 0.
@@ -99,7 +100,7 @@ def learned(values: Floats, noise: Floats, places: tuple[int, ...]) -> Processes
     Prior weights: flat in the mean and in the log of the scatter, 1 - `CORRELATED` of a serial correlation
     of 0, and the rest over 0.1 to 0.95 in proportion to it. Cost: O(n g), g some 200.
     """
-    grid = possible(values, noise, places)
+    grid = possible(np.asarray(values, dtype=float), np.asarray(noise, dtype=float), places)
     share = CORRELATED / np.unique(grid.serial).sum()
     correlated = np.where(grid.serial == 0, 1 - CORRELATED, share * grid.serial)
     of_serial = {rho: grid.prior[grid.serial == rho].sum() for rho in np.unique(grid.serial).tolist()}
@@ -108,7 +109,7 @@ def learned(values: Floats, noise: Floats, places: tuple[int, ...]) -> Processes
 
 
 def known(
-    values: Floats, noise: Floats, places: tuple[int, ...], *, serial: float, between: float
+    values: ArrayLike, noise: ArrayLike, places: tuple[int, ...], *, serial: float, between: float
 ) -> Processes:
     """Return the one process with this correlation and this standard deviation of the true values."""
     one = (np.array([serial]), np.array([between]), np.ones(1))
@@ -146,9 +147,10 @@ def draw(processes: Processes, noise: float, windows: int) -> Coming:
 
 
 def _processes(
-    values: Floats, noise: Floats, places: tuple[int, ...], grid: tuple[Floats, Floats, Floats]
+    seen: ArrayLike, variance: ArrayLike, places: tuple[int, ...], grid: tuple[Floats, Floats, Floats]
 ) -> Processes:
     """Their means and where they go on, after the windows."""
+    values, noise = np.asarray(seen, dtype=float), np.asarray(variance, dtype=float)
     serial, between, weight = grid
     middle = float(values.mean())
     series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)

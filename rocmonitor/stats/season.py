@@ -66,7 +66,7 @@ def days_covered(days: Sequence[float | None]) -> float | None:
     return span + span / (len(known) - 1)
 
 
-def wave_of(values: Floats, days: Sequence[float | None]) -> Explained | None:
+def wave_of(values: ArrayLike, days: Sequence[float | None]) -> Explained | None:
     """Return the yearly wave of some values, shape (n,); None where they do not show one.
 
     They show none with less than a year, with windows that all fall in one part of the year (each ``365d``),
@@ -75,7 +75,7 @@ def wave_of(values: Floats, days: Sequence[float | None]) -> Explained | None:
     Cost: O(n²).
     """
     covered = days_covered(days)
-    known = np.array([day for day in days if day is not None])
+    values, known = np.asarray(values, dtype=float), np.array([day for day in days if day is not None])
     if covered is None or covered < WHOLE_YEAR or longest_gap(known) > LONGEST_GAP:
         return None
     if wave_pvalue(values, known) > CHANCE:

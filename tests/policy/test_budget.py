@@ -18,10 +18,9 @@ from rocmonitor.policy.budget import (
     allot,
     allotments,
 )
-from rocmonitor.policy.false_alarms import false_alarms, simulation
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.status import Alarm
 from rocmonitor.rules import (
     KINDS,
@@ -167,5 +166,5 @@ def test_derived_levels_use_about_the_budget_by_the_prediction_of_check():
         n_neg=1200,
     )
     week = timedelta(days=365.25 / 52)
-    expected = false_alarms(simulation(scenario, week), Alarm(), week).expected
+    expected = simulation(scenario, week).false_alarms(Alarm()).expected
     assert 0.5 * 0.5 < expected <= 0.5 * 1.05

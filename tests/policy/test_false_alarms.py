@@ -11,23 +11,12 @@ from scipy.special import betaincinv, ndtr, ndtri
 from studies import check_alarms, weekly
 
 from rocmonitor.policy import measure
+from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.false_alarms import (
-    TOGETHER,
-    YEAR,
-    detections,
-    false_alarms,
-    improvements,
-    simulation,
-    single_window_drop,
-    statuses,
-    together,
-    window_rate,
-)
 from rocmonitor.policy.judge import judge
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.scenario import Scenario, sampling_only, uncounted
+from rocmonitor.policy.scenario import Scenario, sampling_only, simulation, uncounted
 from rocmonitor.policy.status import Alarm, Health
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Challenger, Drop, Floor, Forecast, Lasting, by_name
@@ -43,6 +32,7 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.coming import known
 from rocmonitor.stats.lasting.windows import scaled, unscaled
+from rocmonitor.stats.simulated import TOGETHER, gravest, statuses
 
 WEEK = timedelta(days=7)
 WINDOW = Window(datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 12, tzinfo=UTC))
@@ -65,11 +55,11 @@ def scenario(*rules, auc=0.8, se=0.01, n_pos=300, n_neg=1200, windows=20, aucs: 
 
 
 def rate_of(one: Scenario) -> float:
-    return window_rate(simulation(one, WEEK))
+    return simulation(one, WEEK).window_rate()
 
 
 def false_alarms_a_year(one: Scenario, alarm: Alarm, every: timedelta) -> float:
-    return false_alarms(simulation(one, every), alarm, every).expected
+    return simulation(one, every).false_alarms(alarm).expected
 
 
 def at_its_floor(chance: float) -> Scenario:
@@ -100,8 +90,6 @@ def test_a_calibrated_forecast_has_its_own_level(se, alternative, sides):
     rule = Forecast(confidence_level=0.9, alternative=alternative)
     assert rate_of(scenario(rule, se=se)) == pytest.approx(0.1 / sides, rel=0.01)
     assert rate_of(scenario(rule, se=se, windows=4)) == pytest.approx(0.1 / sides, rel=0.01)  # by a model
-    weighed = replace(rule, half_life=1e9)  # without one: 4 windows show 80 %
-    assert rate_of(scenario(weighed, se=se, windows=4)) == pytest.approx(0.2 / sides, rel=0.01)
 
 
 def test_a_drop_counts_as_it_compares():
@@ -154,25 +142,6 @@ def test_without_the_windows_only_calibrated_forecasts_count_drift():
     assert sampling_only(scenario(*rules, aucs=[0.79, 0.8, 0.81])) == []
 
 
-def test_windows_weigh_the_same_whether_they_were_read_or_counted():
-    """The second of five lacks a class: it counts nothing, but the first is as old as before."""
-    rng = np.random.default_rng(7)
-    samples = [drawn(rng, 0.8, 30, 70) for _ in range(5)]
-    samples[1] = Sample(np.zeros(70, int), rng.normal(size=70))
-    week = timedelta(days=7)
-    windows = [Window(WINDOW.start + age * week, WINDOW.end + age * week) for age in range(5)]
-    rules = by_name([Forecast(half_life=2), Forecast(), Drop()])
-    read = freeze(list(zip(windows, samples, strict=True)), rules)
-    counted = replace(read, fits={})
-    by_definition = [0.5 ** (age / 2) for age in (4, 2, 1, 0)]
-    assert sorted(rules["forecast"].weights("forecast", read)) == pytest.approx(sorted(by_definition))
-    assert sorted(rules["forecast"].weights("forecast", counted)) == pytest.approx(sorted(by_definition))
-    assert rules["forecast_2"].weights("forecast_2", read) == rules["forecast_2"].weights(
-        "forecast_2", counted
-    )
-    assert rules["drop"].weights("drop", read) is None
-
-
 # A year
 
 
@@ -208,8 +177,8 @@ def test_statuses_are_those_of_the_status_machine(alarm: Alarm):
 
 def test_rules_together_are_degraded_before_improved():
     found = {"a": np.array([[-1, 1, 0, 1]], np.int8), "b": np.array([[1, 0, 0, -1]], np.int8)}
-    assert together(found).tolist() == [[-1, 1, 0, -1]]
-    assert together(found, ["a"]).tolist() == [[-1, 1, 0, 1]]
+    assert gravest(list(found.values())).tolist() == [[-1, 1, 0, -1]]
+    assert gravest([found["a"]]).tolist() == [[-1, 1, 0, 1]]
 
 
 def alarms_in(found: np.ndarray, alarm: Alarm) -> int:
@@ -223,17 +192,18 @@ def alarms_in(found: np.ndarray, alarm: Alarm) -> int:
 
 def test_a_reference_that_was_not_read_ranges_as_conformal_coverage_does():
     """Given its 19 windows, the coverage of an interval is a Beta(19, 1) variable ([V12])."""
-    yearly = false_alarms(simulation(scenario(Forecast(), windows=19), WEEK), Alarm(), WEEK)
+    yearly = simulation(scenario(Forecast(), windows=19), WEEK).false_alarms(Alarm())
     for share, told in ((0.1, yearly.high), (0.9, yearly.low)):
         miss = (1 - betaincinv(19, 1, share)) / 2
         assert told == pytest.approx(YEAR / WEEK * miss * (1 - miss), rel=0.15, abs=0.05)
     assert yearly.low < yearly.expected < yearly.high
 
 
-def test_always_degraded_is_one_alarm():
+def test_always_degraded_is_one_alarm_a_window():
+    """It never ends, which is no merit: the fewer windows are ok, the more alarms are counted."""
     drawn = simulation(scenario(Floor(value=0.95)), WEEK)
-    assert window_rate(drawn) == pytest.approx(1)
-    assert false_alarms(drawn, Alarm(), WEEK).expected == pytest.approx(1, rel=0.01)
+    assert drawn.window_rate() == pytest.approx(1)
+    assert drawn.false_alarms(Alarm()).expected == pytest.approx(YEAR / WEEK, rel=0.01)
 
 
 def test_hourly_windows_are_scaled_to_a_year():
@@ -245,10 +215,10 @@ def test_hourly_windows_are_scaled_to_a_year():
 
 def test_a_calibrated_forecast_finds_rises_as_often_as_losses():
     drawn = simulation(scenario(Forecast(), auc=0.85), WEEK)
-    losses = false_alarms(drawn, Alarm(), WEEK).expected
-    assert improvements(drawn, Alarm(), WEEK).expected == pytest.approx(losses, rel=0.05)
+    losses = drawn.false_alarms(Alarm()).expected
+    assert drawn.improvements(Alarm()).expected == pytest.approx(losses, rel=0.05)
     for silent in (Forecast(alternative="less"), Floor(value=0.85), Challenger()):
-        assert improvements(simulation(scenario(silent), WEEK), Alarm(), WEEK).expected == 0
+        assert simulation(scenario(silent), WEEK).improvements(Alarm()).expected == 0
 
 
 def test_a_drop_finds_rises_as_it_compares():
@@ -257,7 +227,7 @@ def test_a_drop_finds_rises_as_it_compares():
     grid = np.linspace(0.8, 0.95, 1501).tolist()
     edge = next(a for a in grid if compare_auc(seen.window(a), seen.auc).ci(0.8).low > 0.01)
     chance = float(ndtr((scaled(0.8) - scaled(edge)) / seen.noise(0.8) ** 0.5))
-    yearly = improvements(simulation(seen, WEEK), Alarm(), WEEK).expected
+    yearly = simulation(seen, WEEK).improvements(Alarm()).expected
     assert yearly == pytest.approx(chance * (1 - chance) * (YEAR / WEEK), rel=0.1)
 
 
@@ -277,9 +247,10 @@ def test_windows_that_differ_alarm_more_often():
         simulation(scenario(*rules, aucs=drawn_aucs(scatter, 200, rng)), WEEK)
         for scatter in (noise, 2 * noise)
     )
-    for name, limit in alike.limits.items():
-        below = [float(ndtr((limit.low[0] - scaled(0.8)) / scatter)) for scatter in (noise, 2 * noise)]
-        found = [window_rate(drawn, [name]) for drawn in (alike, apart)]
+    for name, rule in alike.rules.items():
+        low = rule.steps.edges[0][0] - scaled(0.8)
+        below = [float(ndtr(low / scatter)) for scatter in (noise, 2 * noise)]
+        found = [drawn.window_rate([name]) for drawn in (alike, apart)]
         assert found == pytest.approx(below, rel=0.4, abs=0.003)
         assert found[1] > 2 * found[0]
 
@@ -287,7 +258,7 @@ def test_windows_that_differ_alarm_more_often():
 def test_a_short_reference_leaves_more_open():
     rng = np.random.default_rng(2)
     short, long = (
-        false_alarms(simulation(scenario(Drop(), aucs=drawn_aucs(0.06, n, rng)), WEEK), Alarm(), WEEK)
+        simulation(scenario(Drop(), aucs=drawn_aucs(0.06, n, rng)), WEEK).false_alarms(Alarm())
         for n in (8, 200)
     )
     assert (long.high - long.low) / long.expected < 0.7 * (short.high - short.low) / short.expected
@@ -298,7 +269,7 @@ def test_a_short_reference_leaves_more_open():
 
 def test_the_drop_that_is_seen_is_that_of_the_most_sensitive_rule():
     def seen(*rules, **options):
-        return single_window_drop(simulation(scenario(*rules, **options), WEEK))
+        return simulation(scenario(*rules, **options), WEEK).single_window_drop()
 
     drop, one = Drop(value=0.02, confidence_level=0.95), scenario(Drop(value=0.02))
     name, size = seen(drop)
@@ -316,14 +287,14 @@ def test_a_drop_is_found_when_a_window_of_it_would_be():
     """Windows that differ by sampling alone: a geometric time with the chance of one window."""
     one = scenario(Floor(value=0.78), Challenger(), se=1e-9)
     drawn = simulation(one, WEEK)
-    [low] = drawn.limits["floor"].low.tolist()
-    [found] = [each for name, each in detections(drawn, 0.03, Alarm()).items() if name == "floor"]
+    [low] = drawn.rules["floor"].steps.edges[0].tolist()
+    [found] = [each for name, each in drawn.detections(0.03, Alarm()).items() if name == "floor"]
     chance = float(ndtr((low - scaled(0.77)) / one.noise(0.8) ** 0.5))
     assert found.once == pytest.approx(chance, abs=0.01)
     ends = [int(np.ceil(np.log(1 - share) / np.log(1 - chance))) for share in (0.5, 0.8)]
     assert found.windows == pytest.approx(ends, abs=1)
-    assert detections(drawn, 0.0, Alarm())["floor"].windows == (None, None)
-    two = detections(drawn, 0.2, Alarm(after=2, of=2))["floor"]
+    assert drawn.detections(0.0, Alarm())["floor"].windows == (None, None)
+    two = drawn.detections(0.2, Alarm(after=2, of=2))["floor"]
     assert (two.windows, two.once) == ((2, 2), pytest.approx(0, abs=0.01))
 
 
@@ -331,7 +302,7 @@ def test_rules_together_find_as_soon_as_the_first_of_them():
     drawn = simulation(
         scenario(Floor(value=0.78), Drop(), aucs=drawn_aucs(0.05, 19, np.random.default_rng(3))), WEEK
     )
-    found = detections(drawn, 0.05, Alarm())
+    found = drawn.detections(0.05, Alarm())
     assert list(found) == ["floor", "drop", TOGETHER]
     assert found[TOGETHER].once >= max(found["floor"].once, found["drop"].once)
 
@@ -356,11 +327,11 @@ def test_alarms_and_times_are_those_of_series_that_go_on_from_the_reference(seri
         given = known(*one.numbers(), serial=serial, between=check_alarms.SCATTER)
         told = simulation(one, WEEK, given)
         really = simulation(one, WEEK, check_alarms.truth(states[-1], serial))
-        found = [detections(drawn, 0.05, alarm)[TOGETHER] for drawn in (told, really)]
+        found = [drawn.detections(0.05, alarm)[TOGETHER] for drawn in (told, really)]
         rows.append(
             [
-                *(false_alarms(drawn, Alarm(), WEEK).expected for drawn in (told, really)),
-                *(false_alarms(drawn, alarm, WEEK).expected for drawn in (told, really)),
+                *(drawn.false_alarms(Alarm()).expected for drawn in (told, really)),
+                *(drawn.false_alarms(alarm).expected for drawn in (told, really)),
                 *(np.log(each.windows[0] or 100) for each in found),
             ]
         )
@@ -387,10 +358,10 @@ def test_what_is_told_of_52_reference_windows_is_right_on_average_and_its_range_
         rules = (Drop(), Floor(value=0.75))
         one = scenario(*rules, n_pos=100, n_neg=300, aucs=aucs, auc=float(np.mean(aucs)), se=0.0035)
         ahead = [simulation(one, WEEK), simulation(one, WEEK, check_alarms.truth(states[-1], serial))]
-        told, true = ([false_alarms(of, Alarm(), WEEK, rules=[n]) for n in ("drop", "floor")] for of in ahead)
+        told, true = ([of.false_alarms(Alarm(), rules=[n]) for n in ("drop", "floor")] for of in ahead)
         rates.append([[each.expected for each in of] for of in (told, true)])
         within.append([said.low <= of.expected <= said.high for said, of in zip(told, true, strict=True)])
-        times.append([np.log(detections(of, 0.05, Alarm())["drop"].windows[1] or 60) for of in ahead])
+        times.append([np.log(of.detections(0.05, Alarm())["drop"].windows[1] or 60) for of in ahead])
     coming._numbers.cache_clear()
     told, true = np.mean(rates, axis=0)
     errors = np.std(np.diff(rates, axis=1)[:, 0], axis=0) / len(rates) ** 0.5
@@ -469,7 +440,7 @@ def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
             n_neg=n_neg,
         )
         drawn_ahead = simulation(told, YEAR / windows)
-        _, drop = single_window_drop(drawn_ahead)
+        _, drop = drawn_ahead.single_window_drop()
         found = [
             [
                 judge(
@@ -488,10 +459,9 @@ def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
         better = [outcome is Status.IMPROVED for outcome in found[0]]
         rows.append(
             (
-                np.mean(bad) - window_rate(drawn_ahead),
-                alarms_in(np.array(bad), alarm) - false_alarms(drawn_ahead, alarm, YEAR / windows).expected,
-                alarms_in(np.array(better), alarm)
-                - improvements(drawn_ahead, alarm, YEAR / windows).expected,
+                np.mean(bad) - drawn_ahead.window_rate(),
+                alarms_in(np.array(bad), alarm) - drawn_ahead.false_alarms(alarm).expected,
+                alarms_in(np.array(better), alarm) - drawn_ahead.improvements(alarm).expected,
                 np.mean(seen) - 0.8,
             )
         )

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from rocmonitor.policy.evaluation import Counts, Point, Status, Verdict
-from rocmonitor.policy.false_alarms import false_alarms, improvements, simulation
 from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course, course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Lasting, by_name
@@ -219,7 +218,7 @@ def test_its_false_alarms_are_the_stated_probability_as_a_rate():
             n_neg=1200,
         )
         drawn = simulation(scenario, WEEK)
-        return tuple(of(drawn, Alarm(), WEEK).expected for of in (false_alarms, improvements))
+        return drawn.false_alarms(Alarm()).expected, drawn.improvements(Alarm()).expected
 
     assert a_year(Lasting()) == pytest.approx((0.0515, 0), rel=0.01)
     assert a_year(Lasting(alternative="two-sided")) == pytest.approx((0.0257, 0.0257), rel=0.01)

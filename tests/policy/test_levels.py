@@ -10,11 +10,10 @@ import pytest
 from scipy.special import ndtri
 
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.false_alarms import false_alarms, simulation
 from rocmonitor.policy.judge import judge
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Forecast
@@ -110,6 +109,6 @@ def test_false_alarms_are_counted_with_the_interval_that_judges():
     for derived in ({}, {"forecast": Forecast(confidence_level=6 / 7)}):
         ranges = NormalRanges.of(reference, derived)
         scenario = Scenario(rules=PLAIN, ranges=ranges, spread=spread, n_pos=300, n_neg=300)
-        a_year.append(false_alarms(simulation(scenario, WEEK), Alarm(), WEEK).expected)
+        a_year.append(simulation(scenario, WEEK).false_alarms(Alarm()).expected)
     assert 0.3 < a_year[0] < 2
     assert a_year[1] > 2 * a_year[0]

@@ -12,22 +12,15 @@ from scipy.special import ndtr
 
 from rocmonitor.policy.calibrating import calibrated
 from rocmonitor.policy.evaluation import Status, Verdict
-from rocmonitor.policy.false_alarms import (
-    TOGETHER,
-    detections,
-    false_alarms,
-    simulation,
-    single_window_drop,
-    window_rate,
-)
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.scenario import Margins, Scenario, margins_of, uncounted
+from rocmonitor.policy.scenario import Margins, Scenario, margins_of, simulation, uncounted
 from rocmonitor.policy.status import Alarm
 from rocmonitor.rules import Calibration, Cost, Drop, Floor, by_name
 from rocmonitor.rules.evidence import Evidence
 from rocmonitor.stats import AucResult, AucSpread, Sample, auc, cost_thresholds
 from rocmonitor.stats.cost.wrong_decisions import errors_at
+from rocmonitor.stats.simulated import TOGETHER
 
 WEEK = timedelta(days=7)
 ALONE = Alarm(recover_after=1)
@@ -59,9 +52,9 @@ def test_after_many_windows_the_rate_is_that_of_a_normal_law(mean, scatter, nois
     one = scenario(Cost(w=0.2, value=0.5), margins={"cost": series(mean, scatter, noise)})
     expected = ndtr(-mean / np.hypot(scatter, noise))
     drawn = simulation(one, WEEK)
-    assert window_rate(drawn) == pytest.approx(expected, rel=0.15)
+    assert drawn.window_rate() == pytest.approx(expected, rel=0.15)
     # Some of the windows found degraded follow one another, and are one alarm.
-    changes = false_alarms(drawn, ALONE, WEEK).expected / YEAR
+    changes = drawn.false_alarms(ALONE).expected / YEAR
     assert changes == pytest.approx(expected * (1 - expected), rel=0.15)
 
 
@@ -80,11 +73,11 @@ def test_margins_come_from_the_intervals_of_reference_windows():
 
     margins = margins_of([None, found(0.3), None, found(0.2), found(0.1), Verdict.lacking("cost", "cost")])
     assert margins.places == (0, 2, 3)
-    assert margins.values.tolist() == [0.3, 0.2, 0.1]
+    assert margins.values == (0.3, 0.2, 0.1)
     assert np.sqrt(margins.noise) == pytest.approx([0.1] * 3, rel=1e-3)
     assert margins_of([found(0.3), found(0.2), None]) is None
     assert margins_of([found(0.3, 0.0)] * 5) is None
-    assert margins_of([found(0.3)] * 5).values.tolist() == [0.3] * 5
+    assert margins_of([found(0.3)] * 5).values == (0.3,) * 5
 
 
 def test_such_rules_are_counted_and_find_no_drop_of_the_auroc():
@@ -94,13 +87,13 @@ def test_such_rules_are_counted_and_find_no_drop_of_the_auroc():
     counted = replace(alone, margins={"cost": series(0.1, 0.05, 0.05)})
     assert uncounted(counted) == []
     with_cost, without = simulation(counted, WEEK), simulation(alone, WEEK)
-    assert with_cost.rules == ["floor", "drop", "cost"]
-    each = [false_alarms(with_cost, ALONE, WEEK, rules=[name]).expected for name in with_cost.rules]
-    both = false_alarms(with_cost, ALONE, WEEK).expected
-    assert false_alarms(without, ALONE, WEEK).expected < both <= sum(each)
-    assert single_window_drop(with_cost) == single_window_drop(without)
-    assert detections(with_cost, 0.05, ALONE) == detections(without, 0.05, ALONE)
-    assert set(detections(with_cost, 0.05, ALONE)) == {"floor", "drop", TOGETHER}
+    assert list(with_cost.rules) == ["floor", "drop", "cost"]
+    each = [with_cost.false_alarms(ALONE, rules=[name]).expected for name in with_cost.rules]
+    both = with_cost.false_alarms(ALONE).expected
+    assert without.false_alarms(ALONE).expected < both <= sum(each)
+    assert with_cost.single_window_drop() == without.single_window_drop()
+    assert with_cost.detections(0.05, ALONE) == without.detections(0.05, ALONE)
+    assert set(with_cost.detections(0.05, ALONE)) == {"floor", "drop", TOGETHER}
 
 
 def week(rng: np.random.Generator, between: float) -> Sample:
@@ -139,7 +132,7 @@ def test_what_is_told_is_what_comes(rule, between):
         seen = replace(
             seen, ranges=NormalRanges.of(Reference(auc=auc(whole))), spread=AucSpread.from_sample(whole)
         )
-        told.append(false_alarms(simulation(seen, WEEK), ALONE, WEEK).expected)
+        told.append(simulation(seen, WEEK).false_alarms(ALONE).expected)
         degraded = [verdict(week(rng, between)).outcome is Status.DEGRADED for _ in range(52)]
         came.append(sum(now and not before for before, now in pairwise([False, *degraded])))
     error = float(np.hypot(np.std(told), np.std(came))) / np.sqrt(len(came))

@@ -11,11 +11,10 @@ import pytest
 from scipy.special import ndtri
 
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.false_alarms import simulation, single_window_drop, usual_rate, window_rate
 from rocmonitor.policy.judge import judge
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Forecast
 from rocmonitor.stats import AucSpread, Sample
@@ -86,8 +85,8 @@ def test_a_reference_that_was_frozen_without_a_season_keeps_its_interval(referen
 
 def test_what_check_expects_of_the_forecast_is_without_the_season(reference):
     drawn = simulation(scenario(reference), MONTH)
-    assert drawn.own["forecast"].deviation.mean() < 0.8 * drawn.coming.deviation.mean()
-    assert 0 < window_rate(drawn, ["forecast"]) < 0.1
-    assert window_rate(drawn) == max(window_rate(drawn, [name]) for name in RULES)
-    assert 0 < usual_rate(drawn) < 1
-    assert single_window_drop(drawn)[0] == "forecast"
+    assert drawn.rules["forecast"].coming.deviation.mean() < 0.8 * drawn.coming.deviation.mean()
+    assert 0 < drawn.window_rate(["forecast"]) < 0.1
+    assert drawn.window_rate() == max(drawn.window_rate([name]) for name in RULES)
+    assert 0 < drawn.usual_rate() < 1
+    assert drawn.single_window_drop()[0] == "forecast"

@@ -17,11 +17,10 @@ import rocmonitor
 from rocmonitor.policy.budget import Load, allot
 from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
-from rocmonitor.policy.false_alarms import early, simulation, window_rate
 from rocmonitor.policy.judge import foresee, judge
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
-from rocmonitor.policy.scenario import Scenario, limits
+from rocmonitor.policy.scenario import CODES, Scenario, early, simulation, uncounted
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import (
     KINDS,
@@ -39,12 +38,11 @@ from rocmonitor.rules import (
     by_name,
 )
 from rocmonitor.rules.base import STRICT, Level, TwoSided, beyond
-from rocmonitor.rules.calm import Calm, Limits, lowest_ok
 from rocmonitor.rules.evidence import Evidence
 from rocmonitor.rules.evidence import Reference as RuleReference
 from rocmonitor.stats import AucSpread, PairedSample, Sample
-from rocmonitor.stats.coming import Coming
 from rocmonitor.stats.lasting.windows import unscaled
+from rocmonitor.stats.simulated import DEGRADED
 from rocmonitor.stats.unlabelled import ScoreCounts
 from rocmonitor.wording import verdicts as wording
 
@@ -61,13 +59,6 @@ class Gini(TwoSided):
     kind: Literal["gini"] = "gini"
     value: float = 0.3
     confidence_level: Level = 0.95
-
-    def calm(self, name: str, windows: Calm, coming: Coming) -> Limits:
-        """Return the AUROC at which the whole interval is below the value."""
-        at = (1 + self.value) / 2
-        return Limits.of(
-            lowest_ok(lambda window: window.ci(self.confidence_level).high - at, windows, below=at)
-        )
 
     def verdict(self, name: str, evidence: Evidence, reference: RuleReference) -> Verdict:
         """Compare the interval with the value."""
@@ -227,38 +218,26 @@ def test_its_chance_is_that_of_the_budget(kind):
 
 
 @ALL
-def test_its_limits_when_nothing_is_wrong_are_those_of_its_verdicts(kind, scenario, reference):
-    """A window just below the limit is degraded, and one just above is not."""
-    rule = EACH[kind]
-    drawn = simulation(scenario, WEEK)
-    assert (kind in drawn.rules) == (rule.alarms and rule.of_auc)
-    if kind not in drawn.limits or kind in scenario.margins:
-        assert rule.needs.chart or not (rule.alarms and rule.of_auc)
+def test_check_counts_it_by_what_it_judges(kind, scenario):
+    """Each edge of its outcome parts windows that it judges differently."""
+    rule, drawn = EACH[kind], simulation(scenario, WEEK)
+    assert (kind in drawn.rules) == (rule.alarms and kind not in uncounted(scenario))
+    assert uncounted(scenario) == ["cost", "calibration"]  # nobody judged the reference windows by them
+    if kind not in drawn.single:
         return
-    low, high = limits(kind, scenario, drawn.coming)
-    assert (low < high).all()
-    assert 0 < window_rate(drawn, [kind]) < 1 or unscaled(float(low[0])) < reference.auc.auc - 0.05
-    if kind in ("floor", "drop", "gini"):
-        from rocmonitor.rules.evidence import AllLabels
-        from rocmonitor.stats import WindowAuc
-
-        at = unscaled(float(low[0]))
-        for auc, outcome in ((at - 1e-4, Status.DEGRADED), (at + 1e-4, Status.OK)):
-            window = scenario.window(auc)
-            now = WindowAuc(auc, window.n_pos, window.n_neg)
-            evidence = Evidence(law=AllLabels(window), now=now, sample=None)
-            assert rule.judge(kind, evidence, reference).outcome is outcome
+    steps = drawn.rules[kind].steps
+    assert steps.codes[0] == DEGRADED
+    assert 0 < drawn.window_rate([kind]) < 0.2 or unscaled(float(steps.edges[0][0])) < scenario.auc.auc - 0.05
+    for edge, *codes in zip(steps.edges, steps.codes, steps.codes[1:], strict=False):
+        for x, code in zip((edge[0] - 1e-6, edge[0] + 1e-6), codes, strict=True):
+            verdict = rule.judge(kind, scenario.evidence(kind, unscaled(float(x))), scenario.reference)
+            assert CODES.get(verdict.outcome, 0) == code, f"{kind}: {verdict}"
 
 
 @ALL
-def test_before_the_labels_it_says_how_often_it_warns_or_that_it_needs_them(kind, reference):
-    rule = EACH[kind]
-    if rule.needs.labels:
-        with pytest.raises(NotImplementedError, match="needs labels"):
-            rule.early(reference.history, reference.cells, rows=1500, z=0.84)
-        return
-    found = early(rule, reference.history, reference.cells, rows=1500, every=WEEK)
-    assert 0 < found.warnings_a_year < 52
+def test_before_the_labels_it_says_how_often_it_warns(kind, scenario):
+    if not EACH[kind].needs.labels:
+        assert 0 < early(scenario, kind, WEEK).warnings_a_year < 10
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
@@ -607,13 +607,13 @@ def checked_with(here, **changes):
         (0.5, 1.0, 2.0, "about 1 false alarm a year (0.5 to 2)"),
     ],
 )
-def test_false_alarms_in_words(here, monkeypatch, low, expected, high, says):
+def test_false_alarms_in_words(here, low, expected, high, says):
     monitor = config.load(here.folder / "rocmonitor.yaml").monitors["credit"]
     rate = Rate(expected=expected, low=low, high=high)
-    monkeypatch.setattr(answers, "false_alarms", lambda *_: rate)
+    drawn = SimpleNamespace(false_alarms=lambda _: rate)
     early = [SimpleNamespace(warnings_a_year=0.001)]
-    said, doubts = answers.alarms(monitor, SimpleNamespace(), timedelta(days=7), early)
+    said, doubts = answers.alarms(monitor, drawn, early)
     assert said == f"{says}, and hardly any false warnings (under 0.05 a year) before the labels"
     assert doubts == []
-    said, _ = answers.alarms(monitor, None, timedelta(days=7), [SimpleNamespace(warnings_a_year=0.6)])
+    said, _ = answers.alarms(monitor, None, [SimpleNamespace(warnings_a_year=0.6)])
     assert said == "about 0.6 false warnings a year, before the labels"

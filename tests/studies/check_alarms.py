@@ -28,20 +28,13 @@ from scipy.special import ndtri
 from studies.running import options, replicate, say, table
 
 from rocmonitor.policy import measure
+from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.false_alarms import (
-    TOGETHER,
-    YEAR,
-    Simulation,
-    detections,
-    false_alarms,
-    simulation,
-)
 from rocmonitor.policy.judge import judge, outcome_of
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.status import Alarm, Health
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Floor, Forecast, Lasting, by_name
@@ -51,6 +44,7 @@ from rocmonitor.stats.coming import Processes, known
 from rocmonitor.stats.dependence import Ahead
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.simulated import TOGETHER, Simulation
 
 DROPS = (0.02, 0.05, 0.1)
 AREA, SCATTER, PAST, YEAR_WINDOWS, DROP = 0.8, 0.075, 19, 52, 0.05
@@ -193,7 +187,7 @@ def times_of(scenario: Scenario, last: float, serial: float) -> Floats:
     ahead = [simulation(scenario, EVERY, truth(last, serial)), simulation(scenario, EVERY)]
     rows = []
     for drop in DROPS:
-        true, told = (list(detections(each, drop, Alarm()).values()) for each in ahead)
+        true, told = (list(each.detections(drop, Alarm()).values()) for each in ahead)
         rows.append(
             [
                 [of.once, said.once]
@@ -218,9 +212,7 @@ def one(serial: float, rng: np.random.Generator) -> dict[str, Told]:
         "told": simulation(scenario, EVERY),
         "true": simulation(scenario, EVERY, truth(states[PAST - 1], serial)),
     }
-    once = {
-        name: [each.once for each in detections(of, DROP, Alarm()).values()] for name, of in ahead.items()
-    }
+    once = {name: [each.once for each in of.detections(DROP, Alarm()).values()] for name, of in ahead.items()}
     return {name: compared(alarm, quiet, fallen, ahead, once) for name, alarm in ALARMS.items()}
 
 
@@ -249,7 +241,7 @@ def compared(
 def rates_of(drawn: Simulation, alarm: Alarm) -> list[tuple[float, float, float]]:
     """Expected false alarms in a year and their range, of each rule alone and of all together."""
     groups = [*([name] for name in RULES), list(RULES)]
-    found = [false_alarms(drawn, alarm, EVERY, rules=rules) for rules in groups]
+    found = [drawn.false_alarms(alarm, rules=rules) for rules in groups]
     return [(each.expected, each.low, each.high) for each in found]
 
 

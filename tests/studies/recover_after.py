@@ -17,8 +17,8 @@ from scipy.special import ndtri
 from studies.running import options, replicate, say, table
 
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.false_alarms import DEGRADED, IMPROVED, Codes, statuses
 from rocmonitor.policy.status import Alarm, is_alarm, should_notify
+from rocmonitor.stats.simulated import DEGRADED, IMPROVED, Codes, statuses
 
 WEEKS, DROP = 52, 26
 SHARES = (0.3, 0.43, 0.6, 0.8, 0.95)

@@ -15,11 +15,10 @@ from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import DegenerateDataError, RocmonitorError
 from rocmonitor.policy.budget import Levels
-from rocmonitor.policy.false_alarms import Early, Simulation, simulation
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.scenario import Early, Scenario, simulation
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.check import Watched
 from rocmonitor.rules import Rule
@@ -76,6 +75,7 @@ from rocmonitor.service.pieces import last_window, reference_windows, usual_leng
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
 from rocmonitor.stats import AucResult, AucSpread, Sample
+from rocmonitor.stats.simulated import Simulation
 from rocmonitor.store import migrate
 from rocmonitor.wording.verdicts import verdict
 
@@ -176,7 +176,7 @@ def check(
             )
         )
         if config.alarm_budget is not None:
-            spendings.append(spending(monitor, seen.drawn, seen.every))
+            spendings.append(spending(monitor, seen.drawn))
     if config.alarm_budget is not None:
         printed.section("budget", partial(budget_lines, allotted, spendings))
         printed.end("all monitors", always=True)
@@ -255,11 +255,11 @@ def _answers(monitor: Monitor, seen: _Seen) -> Answers:
     found = Answers()
     sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
     drawn = seen.drawn if seen.drawn is not None and counts_alarms(seen.drawn) else None
-    if drawn is not None:
-        found.add("normal", normal(monitor, drawn, sizes))
+    if drawn is not None and seen.scenario is not None:
+        found.add("normal", normal(monitor, seen.scenario, drawn, sizes))
     found.add("judged", judged(monitor, sizes, seen.last_counts))
     if seen.drawn is not None:
-        found.add("alarms", alarms(monitor, drawn, seen.every, seen.early.values()))
+        found.add("alarms", alarms(monitor, drawn, seen.early.values()))
     return found
 
 
@@ -396,7 +396,7 @@ def _served(
         ranges = NormalRanges.of(known, levels.derived)
         scatter = assumed
         if like_last is None:
-            rules = {name: rule for name, rule in rules.items() if rule.floor is None}
+            rules = {name: rule for name, rule in rules.items() if rule.kind != "floor"}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
         known = references.frozen_for(monitor, samples)
@@ -412,7 +412,7 @@ def _served(
     seen.ranges = None if rows is None else ranges
     if rows is not None:
         seen.judged = on_reference(monitor, [each for each, _ in counts], rows, ranges, serving)
-    seen.scenario = _scenario(serving, ranges, scatter, seen.judged)
+    seen.scenario = _scenario(serving, ranges, scatter, seen.judged, monitor.min_per_class)
     if seen.scenario is None:
         why = (
             useless(known, low_is_positive=low_is_positive)
@@ -440,6 +440,7 @@ def _scenario(
     ranges: NormalRanges,
     spread: AucSpread | None,
     judged: Judged | None,
+    min_per_class: int,
 ) -> Scenario | None:
     """Return what to expect of a window; None when nothing is known to derive it from."""
     reference = ranges.reference
@@ -449,8 +450,16 @@ def _scenario(
     n_pos, n_neg = (median_low(size) for size in zip(*sizes, strict=True))
     if (effect := reference.auc.design_effect) is not None:  # clustered rows scatter as fewer would
         spread = replace(spread, zeta10=effect * spread.zeta10, zeta01=effect * spread.zeta01)
-    margins = {} if judged is None else judged.margins
-    return Scenario(rules=rules, ranges=ranges, spread=spread, n_pos=n_pos, n_neg=n_neg, margins=margins)
+    return Scenario(
+        rules=rules,
+        ranges=ranges,
+        spread=spread,
+        n_pos=n_pos,
+        n_neg=n_neg,
+        margins={} if judged is None else judged.margins,
+        outcomes={} if judged is None else judged.outcomes,
+        min_per_class=min_per_class,
+    )
 
 
 def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
@@ -497,7 +506,11 @@ def _rules(monitor: Monitor, levels: Levels, seen: _Seen, explain: bool) -> list
     if not explain:
         unknown = seen.scenario is None and not seen.assumed.startswith("see")
         why = seen.assumed or "the reference cannot be read"
-        return [Doubt(f"false alarms cannot be predicted: {why}")] if unknown else guilty(seen.drawn)
+        return (
+            [Doubt(f"false alarms cannot be predicted: {why}")]
+            if unknown
+            else guilty(seen.scenario, seen.drawn)
+        )
     lines = [
         ", ".join(
             [
@@ -517,7 +530,7 @@ def _rules(monitor: Monitor, levels: Levels, seen: _Seen, explain: bool) -> list
     else:
         if seen.assumed:
             lines.append(seen.assumed)
-        lines += expected(monitor, seen.drawn, seen.judged, seen.every)
+        lines += expected(monitor, seen.scenario, seen.drawn, seen.judged, seen.every)
         lines += warnings(monitor, seen.scenario, seen.early)
     return lines
 

@@ -5,22 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
-from rocmonitor.policy.false_alarms import (
-    Early,
-    Simulation,
-    detections,
-    false_alarms,
-    single_window_drop,
-)
-from rocmonitor.policy.scenario import without_chart
+from rocmonitor.policy.scenario import Early, Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.joined import window_length
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, Doubt
 from rocmonitor.sources import LabelCounts
+from rocmonitor.stats.simulated import Simulation
 from rocmonitor.wording.format import count, listed
 
 STAYS = 0.05
@@ -55,7 +48,7 @@ class Answers:
 
 
 def normal(
-    monitor: Monitor, drawn: Simulation, sizes: Sequence[tuple[int, int]] = ()
+    monitor: Monitor, scenario: Scenario, drawn: Simulation, sizes: Sequence[tuple[int, int]] = ()
 ) -> tuple[str, list[Doubt]]:
     """Return the range that will be normal, and the drops that show.
 
@@ -64,13 +57,12 @@ def normal(
     sizes : sequence of pairs of int
         As `reference` of `judged`; no drop is named if no such window could be judged.
     """
-    found = drawn.scenario.ranges.first()
-    auc = drawn.scenario.auc.auc
+    found, auc = scenario.ranges.first(), drawn.auc
     range_ = f"AUROC {_range(found.low, found.high)}; " if found is not None else "AUROC "
     line, doubts, drops = f"{range_}{auc:.3f} in the reference", list[Doubt](), list[str]()
     if sizes and all(min(each) < monitor.min_per_class for each in _as_windows(monitor, sizes)):
         return line, doubts
-    seen, alarm = single_window_drop(drawn, power=POWER), monitor.alarm.policy()
+    seen, alarm = drawn.single_window_drop(power=POWER), monitor.alarm.policy()
     if seen is not None and seen[1] > 0:
         which = "the first window" if alarm.after == 1 else "a single window"
         drops.append(f"a drop of {math.ceil(100 * seen[1]) / 100:g} shows in {which}")
@@ -80,9 +72,9 @@ def normal(
         drops.append(f"{'one' if drops else 'a drop'} of {STAYS:g} that stays {stays}")
     if drops:
         line += f". {', '.join(drops).capitalize()}"
-    if wide and (drawn.limits or not without_chart(drawn.scenario)):
+    if wide and (drawn.single or not drawn.stated):
         ways = "longer windows (window.every) or a longer reference"
-        if not any(rule.needs.chart for rule in drawn.scenario.rules.values()):
+        if not any(rule.needs.chart for rule in scenario.rules.values()):
             ways = "longer windows (window.every), a longer reference, or rule lasting, which adds windows up"
         doubts.append(Doubt(f"only a collapse of the model would show in one window: take {ways}"))
     return line, doubts
@@ -94,7 +86,7 @@ def _range(low: float, high: float) -> str:
 
 def _stays(drawn: Simulation, monitor: Monitor) -> str:
     """Return how long a drop that stays goes unseen; empty where one window mostly shows it."""
-    found = detections(drawn, STAYS, monitor.alarm.policy())
+    found = drawn.detections(STAYS, monitor.alarm.policy())
     if not found:
         return ""
     median = found[list(found)[-1]].windows[0]
@@ -185,9 +177,7 @@ def _pooled(reference: Sequence[tuple[int, int]], pieces: int) -> Iterator[tuple
         yield sum(pos for pos, _ in part), sum(neg for _, neg in part)
 
 
-def alarms(
-    monitor: Monitor, drawn: Simulation | None, every: timedelta, early: Iterable[Early]
-) -> tuple[str, list[Doubt]]:
+def alarms(monitor: Monitor, drawn: Simulation | None, early: Iterable[Early]) -> tuple[str, list[Doubt]]:
     """Return how many alarms will be false; `drawn` is None without a rule whose rate is known."""
     warnings = [each.warnings_a_year for each in early]
     if drawn is None:
@@ -198,7 +188,7 @@ def alarms(
             f"{_many(max(warnings), 'false warning', each='a year')}, before the labels" if warnings else ""
         )
         return said, [doubt]
-    yearly = false_alarms(drawn, monitor.alarm.policy(), every)
+    yearly = drawn.false_alarms(monitor.alarm.policy())
     line = _many(yearly.expected, "false alarm", each="a year")
     if (low := _about(yearly.low)) != (high := _about(yearly.high)) and yearly.high >= _HARDLY:
         line += f" ({low} to {high})" if yearly.expected >= _HARDLY else f"; up to {high} are possible"

@@ -15,26 +15,24 @@ from rocmonitor.config import Monitor
 from rocmonitor.policy.budget import Allotment
 from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.false_alarms import (
-    Detection,
-    Early,
-    Simulation,
-    detections,
-    early,
-    false_alarms,
-    improvements,
-    single_window_drop,
-    usual_rate,
-    window_rate,
-)
-from rocmonitor.policy.judge import Finding, judge, too_few
+from rocmonitor.policy.judge import judge, too_few
 from rocmonitor.policy.normal_ranges import NormalRanges
-from rocmonitor.policy.scenario import Margins, Scenario, margins_of, sampling_only, uncounted, without_chart
+from rocmonitor.policy.scenario import (
+    CODES,
+    Early,
+    Margins,
+    Scenario,
+    early,
+    margins_of,
+    sampling_only,
+    uncounted,
+)
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, Doubt, possible, rate
 from rocmonitor.sources.batch import Rows
 from rocmonitor.stats.coming import Rate
+from rocmonitor.stats.simulated import Detection, Simulation
 from rocmonitor.wording.format import count, listed
 from rocmonitor.wording.report import allotment
 
@@ -53,7 +51,7 @@ _NO_SCATTER = 0.0005  # of true AUROCs
 class Judged:
     """The number of judged reference windows, and the windows that each rule finds degraded.
 
-    `margins` has those of the rules that do not judge the AUROC.
+    `margins` and `outcomes` have those of the rules that judge rows: as of `Scenario`.
     """
 
     windows: int
@@ -61,40 +59,45 @@ class Judged:
     by_rule: Mapping[str, int]
     degraded: Sequence[str]
     margins: Mapping[str, Margins]
+    outcomes: Mapping[str, tuple[int, ...]]
 
 
-def expected(monitor: Monitor, drawn: Simulation, judged: Judged | None, every: timedelta) -> list[str]:
+def expected(
+    monitor: Monitor, scenario: Scenario, drawn: Simulation, judged: Judged | None, every: timedelta
+) -> list[str]:
     """Return the lines on false alarms and on drops that are found.
 
     Parameters
     ----------
     monitor : Monitor
+    scenario : Scenario
     drawn : Simulation
+        Of it.
     judged : Judged or None
         What the rules say of the reference windows themselves; None when these were not read.
     every : timedelta
         How long a window lasts.
     """
-    missing = uncounted(drawn.scenario)
+    missing = uncounted(scenario)
     lines = [f"not counted below, because its level is not known: {', '.join(missing)}"] if missing else []
     if not counts_alarms(drawn):
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
-    lines += [_windows(drawn), *_false_alarms(drawn, monitor, every)]
+    lines += [_windows(scenario, drawn), *_false_alarms(scenario, drawn, monitor)]
     if judged is not None:
         lines.append(_judged(judged, drawn))
     if monitor.segments:
         lines.append("each segment value is watched separately and adds about as many")
-    return [*lines, *guilty(drawn), *_found(drawn, monitor, every)]
+    return [*lines, *guilty(scenario, drawn), *_found(drawn, monitor, every)]
 
 
 def counts_alarms(drawn: Simulation) -> bool:
     """Return True if the rate of any rule is known."""
-    return bool(drawn.rules or without_chart(drawn.scenario))
+    return bool(drawn.rules or drawn.stated)
 
 
-def _windows(drawn: Simulation) -> str:
+def _windows(scenario: Scenario, drawn: Simulation) -> str:
     """Return what a coming window is like."""
-    scenario, scale = drawn.scenario, math.sqrt(drawn.scenario.auc.auc * (1 - drawn.scenario.auc.auc))
+    scale = math.sqrt(scenario.auc.auc * (1 - scenario.auc.auc))
     text = (
         f"expected windows: {scenario.n_pos:,.0f} positives and {scenario.n_neg:,.0f} negatives, with an "
         f"AUROC of {scenario.auc.auc:.4f} as in the reference"
@@ -112,23 +115,23 @@ def _windows(drawn: Simulation) -> str:
     )
 
 
-def _false_alarms(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
-    scenario, alarm = drawn.scenario, monitor.alarm.policy()
-    rules = [name for name in scenario.rules if name in drawn.rules or name in without_chart(scenario)]
-    yearly = false_alarms(drawn, alarm, every)
+def _false_alarms(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> list[str]:
+    alarm = monitor.alarm.policy()
+    rules = [name for name in scenario.rules if name in drawn.rules or name in drawn.stated]
+    yearly = drawn.false_alarms(alarm)
     about = "" if yearly.expected < LEAST_SHOWN else "about "
     text = f"when nothing is wrong: {about}{rate(yearly.expected)} false alarms a year"
     if rate(yearly.low) != rate(yearly.high):
         why = f": the reference has {scenario.reference_windows} windows" if scenario.is_read else ""
         text += f" (80 % range {possible(yearly)}{why})"
-    improved = improvements(drawn, alarm, every).expected
+    improved = drawn.improvements(alarm).expected
     if improved >= LEAST_SHOWN:
         text += f"; and about {rate(improved)} messages a year of an improvement that is not real"
     if alarm.of > 1:
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
     lines = [text]
     if len(rules) > 1:
-        each = [f"{name} {_short(false_alarms(drawn, alarm, every, rules=[name]))}" for name in rules]
+        each = [f"{name} {_short(drawn.false_alarms(alarm, rules=[name]))}" for name in rules]
         lines.append(f"each rule alone: {', '.join(each)}")
     lines += _lasting(scenario)
     if sampling := sampling_only(scenario):
@@ -156,25 +159,24 @@ def _lasting(scenario: Scenario) -> list[str]:
     return lines
 
 
-def guilty(drawn: Simulation | None) -> list[str]:
+def guilty(scenario: Scenario | None, drawn: Simulation | None) -> list[str]:
     """Return which rule finds most windows degraded, as a doubt; none where none does."""
-    if drawn is None or not counts_alarms(drawn) or window_rate(drawn) <= 0.5:
+    if scenario is None or drawn is None or drawn.window_rate() <= 0.5:
         return []
-    scenario = drawn.scenario
-    found = {name: window_rate(drawn, [name]) for name in drawn.limits}
+    found = {name: drawn.window_rate([name]) for name in drawn.single}
     names = [name for name, each in found.items() if each > 0.5] or [max(found, key=lambda name: found[name])]
     text = f"most windows will be found degraded although nothing is wrong: see {' and '.join(names)}"
     for name in names:
         rule, auc = scenario.rules[name], scenario.auc.auc
-        if rule.floor is not None and rule.floor >= auc:
-            text += f" ({name} {rule.floor:g} is above the AUROC of the reference, {auc:.4f})"
+        if rule.kind == "floor" and rule.settings["value"] >= auc:
+            text += f" ({name} {rule.settings['value']:g} is above the AUROC of the reference, {auc:.4f})"
     return [Doubt(text)]
 
 
 def _found(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
     """Return how soon a drop is found: a sentence and a table."""
     alarm = monitor.alarm.policy()
-    seen = single_window_drop(drawn, power=POWER)
+    seen = drawn.single_window_drop(power=POWER)
     if seen is None:
         lines = [f"no drop is found in a single window with {100 * POWER:.0f} % probability"]
     else:
@@ -183,8 +185,8 @@ def _found(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
             f"{'the first' if alarm.after == 1 else 'a single'} window with {100 * POWER:.0f} % probability, "
             f"by {seen[0]}"
         ]
-    sizes = [drop for drop in DROPS if drop < drawn.scenario.auc.auc]
-    found = [detections(drawn, drop, alarm) for drop in sizes]
+    sizes = [drop for drop in DROPS if drop < drawn.auc]
+    found = [drawn.detections(drop, alarm) for drop in sizes]
     if not (found and found[0]):
         return lines if seen is None or seen[1] > 0 else []
     head = ["drop of", *(f"{drop:.2f}" for drop in sizes)]
@@ -251,23 +253,23 @@ def on_reference(
     of = f"the {len(latest)}" if len(latest) == len(enough) else f"the last {len(latest)}"
     large = "" if len(enough) == len(windows) else " that are large enough"
     pairs = zip(found, latest, strict=True)
+    of_rows = {
+        name: [each for one in found for each in one.verdicts if each.rule == name]
+        for name in alarming
+        if rules[name].needs.rows
+    }
     return Judged(
         windows=len(latest),
         described=f"{of} reference windows{large}",
         by_rule=by_rule,
         degraded=[at.in_zone(monitor.timezone) for one, (_, at) in pairs if one.outcome is Status.DEGRADED],
-        margins=_margins(found, rules),
+        margins={name: margins for name, one in of_rows.items() if (margins := margins_of(one)) is not None},
+        outcomes={
+            name: tuple(CODES.get(each.outcome, 0) for each in one)
+            for name, one in of_rows.items()
+            if all(each.margin is None and not each.lacks for each in one)
+        },
     )
-
-
-def _margins(found: Sequence[Finding], rules: Mapping[str, Rule]) -> dict[str, Margins]:
-    """Return the margins of the rules `cost` and `calibration` in the judged windows."""
-    margins = {}
-    for name, rule in rules.items():
-        if not rule.of_auc:
-            of_rule = [{each.rule: each for each in one.verdicts}.get(name) for one in found]
-            margins[name] = margins_of(of_rule)
-    return {name: each for name, each in margins.items() if each is not None}
 
 
 def _judged(judged: Judged, drawn: Simulation) -> str:
@@ -277,9 +279,9 @@ def _judged(judged: Judged, drawn: Simulation) -> str:
     text = (
         f"judged by these rules, {bad or 'none'} of {judged.described} would be degraded"
         f"{f' ({each})' if bad and len(by_rule) > 1 else ''}; of as many later ones about "
-        f"{judged.windows * window_rate(drawn):.1f} by chance"
+        f"{judged.windows * drawn.window_rate():.1f} by chance"
     )
-    if bad and float(bdtrc(bad - 1, judged.windows, usual_rate(drawn))) < _BY_CHANCE:
+    if bad and float(bdtrc(bad - 1, judged.windows, drawn.usual_rate())) < _BY_CHANCE:
         named = [*judged.degraded[:_MOST_NAMED], *(["others"] if bad > _MOST_NAMED else [])]
         text += f". Most lie closer together: was something wrong in {listed(named)}?"
     return text
@@ -298,15 +300,12 @@ class Spending:
     false_alarms_per_year: float | None
 
 
-def spending(monitor: Monitor, drawn: Simulation | None, every: timedelta) -> Spending:
-    """Return the false alarms that are expected of a monitor; its segments together add as many as all rows.
-
-    A window lasts `every`.
-    """
+def spending(monitor: Monitor, drawn: Simulation | None) -> Spending:
+    """Return the false alarms expected of a monitor; its segments together add as many as all rows."""
     if drawn is None:
         return Spending(monitor=monitor.name, false_alarms_per_year=None)
     families = 2 if monitor.segments else 1
-    alone = false_alarms(drawn, monitor.alarm.policy(), every).expected
+    alone = drawn.false_alarms(monitor.alarm.policy()).expected
     return Spending(monitor=monitor.name, false_alarms_per_year=families * alone)
 
 
@@ -336,11 +335,11 @@ def _lines(each: Allotment, spendings: Sequence[Spending]) -> list[str]:
 
 def warnings_of(monitor: Monitor, scenario: Scenario, every: timedelta) -> dict[str, Early]:
     """Return what each rule that reads outlooks does, by name; none where nothing shows it."""
-    reference, rows = scenario.reference, round(scenario.n_pos + scenario.n_neg)
+    reference = scenario.reference
     if monitor.outlook is None or reference.history is None or reference.cells is None:
         return {}
     return {
-        name: early(rule, reference.history, reference.cells, rows=rows, every=every, power=POWER)
+        name: early(scenario, name, every, power=POWER)
         for name, rule in scenario.rules.items()
         if not rule.needs.labels
     }
@@ -361,24 +360,25 @@ def warnings(monitor: Monitor, scenario: Scenario, found: Mapping[str, Early]) -
             *lines,
             *(f"how often {name} warns is not known: the reference was not read" for name in mine),
         ]
-    return [*lines, *(f"{name}: {_line(mine[name], each, sooner)}" for name, each in found.items())]
+    return [*lines, *(f"{name}: {_line(each, sooner)}" for name, each in found.items())]
 
 
-_FOUND = {"outlook": "that the scores foretell", "scores": "when positives score like negatives"}
-"""The loss that `Early.loss` is of, by kind of rule."""
-
-
-def _line(rule: Rule, found: Early, sooner: timedelta) -> str:
+def _line(found: Early, sooner: timedelta) -> str:
     usual = (
-        f"about {rate(found.warnings_a_year)} windows a year warn although nothing is wrong (with one "
-        f"reference in ten, more than {rate(found.unlucky_warnings_a_year)})"
+        f"about {rate(found.warnings_a_year)} windows a year warn although nothing is wrong (of what the "
+        f"reference leaves possible, one in ten has more than {rate(found.unlucky_warnings_a_year)})"
     )
-    if found.loss is None:
+    losses = {"that the scores foretell": found.foretold, "when positives score like negatives": found.lost}
+    seen = [
+        f"a loss of {math.ceil(loss * 1000) / 1000:g} {why}"
+        for why, loss in losses.items()
+        if loss is not None
+    ]
+    if not seen:
         return f"{usual}; it does not see positives that come to score like negatives"
-    why = _FOUND[rule.kind]
     return (
-        f"{usual}; a loss of {math.ceil(found.loss * 1000) / 1000:g} {why} is found with "
-        f"{100 * POWER:.0f} % probability, {_length(sooner)} before the labels"
+        f"{usual}; {' or '.join(seen)} is found with {100 * POWER:.0f} % probability, "
+        f"{_length(sooner)} before the labels"
     )
 
 

@@ -16,6 +16,7 @@ from rocmonitor.policy.record import negated
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Rule
+from rocmonitor.rules.forecast import window_weights
 from rocmonitor.service import references
 from rocmonitor.service.checking.words import Doubt
 from rocmonitor.sources import Rows
@@ -161,8 +162,14 @@ def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
     """Return what the windows are too few for, of each calibrated rule."""
     lines = []
     for name, rule in rules.items():
-        weights = rule.weights(name, ranges.reference)
-        if weights is None:
+        if not (rule.needs.range and rule.tail):  # it has no level
+            continue
+        latest_first = enumerate(reversed(ranges.reference.windows))
+        usable = [age for age, window in latest_first if window["n_pos"] and window["n_neg"]]
+        fit = ranges.reference.fits.get(name)
+        equal = (1.0,) * (fit.n_windows if fit else len(usable))
+        weights = (fit.weights if fit else window_weights(rule, usable)) or equal
+        if not weights:
             continue
         asked, half_life = (rule.settings[key] for key in ("confidence_level", "half_life"))
         weight, needed = sum(weights), windows_needed(asked)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import FEWEST_WINDOWS
@@ -26,7 +27,13 @@ from rocmonitor.stats.lasting.limit import (
     running,
     scatter_between,
 )
-from rocmonitor.stats.lasting.result import ChartCourse, LastingChange, chart_course, found_change
+from rocmonitor.stats.lasting.result import (
+    ChartCourse,
+    LastingChange,
+    alarms_of,
+    chart_course,
+    found_change,
+)
 from rocmonitor.stats.lasting.windows import (
     Adjustment,
     PairVariances,
@@ -133,19 +140,33 @@ class LastingChart(Result):
         """Return the chart over later windows without the change that it shows. Cost: O(k)."""
         return chart_course(self, self._course(later)[0])
 
+    def alarms(self, values: Floats) -> NDArray[np.int8]:
+        """Return the alarms of series of windows of the usual size: -1 a fall, 0 none, 1 a rise.
+
+        Parameters
+        ----------
+        values : ndarray, shape (k, r)
+            k windows of r series, on the chart's scale, without what scores and season add.
+        """
+        of_usual_size = np.full(len(values), self.noise)
+        return np.asarray(-alarms_of(self, self._running(values, of_usual_size)))
+
     def _course(self, later: Sequence[WindowAuc | None]) -> tuple[Running, Floats, Floats]:
         """Return the chart, and of each window the value and the sampling variance."""
         windows = valid_numbers(later, "later")
         if not windows:
             raise InputError("later is empty: the chart begins with the first window after the reference")
         values, noise = self._numbers(windows)
-        standardised = np.zeros(len(windows))
-        size = np.zeros(len(windows))
-        own = self.between**2 + np.where(np.isinf(noise), 0.0, noise)
-        seen = np.isfinite(noise)
-        standardised[seen] = (self.mean - values[seen]) / np.sqrt(own[seen])
+        return self._running(values, noise), values, noise
+
+    def _running(self, values: Floats, noise: Floats) -> Running:
+        """Return the chart over values, (k,) or (k, r), whose sampling variances are `noise`, (k,)."""
+        own, seen = self.between**2 + np.where(np.isinf(noise), 0.0, noise), np.isfinite(noise)
+        standardised, size = np.zeros(values.shape), np.zeros(len(values))
+        of_series = np.sqrt(own[seen]).reshape(-1, *[1] * (values.ndim - 1))
+        standardised[seen] = (self.mean - values[seen]) / of_series
         size[seen] = np.sqrt((self.between**2 + self.noise) / own[seen])
-        return running(standardised, size, self.mean_share), values, noise
+        return running(standardised, size, self.mean_share)
 
     def _numbers(self, windows: Sequence[WindowAuc | None]) -> tuple[Floats, Floats]:
         """(k,): values without what scores and season add, and sampling variances; infinite for a gap."""

@@ -1,0 +1,396 @@
+"""Alarms in simulated years: outcomes of windows, the statuses that follow, and how often these change.
+
+Outcomes come from whoever judges, as a function of one number: `steps_of` asks where they change. So many
+windows are drawn (`rocmonitor.stats.coming`) and few are judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtr, ndtri
+
+from rocmonitor.stats.coming import Coming, Rate, expected_below_fixed, rate_range
+from rocmonitor.stats.lasting.chart import LastingChart
+from rocmonitor.stats.lasting.windows import scaled
+from rocmonitor.stats.rows import Floats
+
+Codes = NDArray[np.int8]
+"""Outcomes or statuses, shape (windows, series): degraded -1, ok 0, improved 1."""
+
+DEGRADED, IMPROVED = -1, 1
+
+TOGETHER = "together"
+"""In place of a rule's name: all of them."""
+
+_POINTS = 97
+"""Numbers at which a judge is asked, evenly spread."""
+
+_BISECTIONS = 30
+
+
+class Counting(Protocol):
+    """The windows that make an alarm: `after` of the last `of`; a good status needs `recover_after`."""
+
+    @property
+    def after(self) -> int:
+        """Windows that make an alarm."""
+
+    @property
+    def of(self) -> int:
+        """Windows that are looked at."""
+
+    @property
+    def recover_after(self) -> int:
+        """Windows in a row that end an alarm."""
+
+
+class Steps(NamedTuple):
+    """An outcome as a step function of one number.
+
+    Attributes
+    ----------
+    edges : tuple of ndarray
+        Where the outcome changes, increasing; (1,), or (g,) where it differs between processes.
+    codes : tuple of int
+        The outcomes below, between and above the edges.
+    """
+
+    edges: tuple[Floats, ...]
+    codes: tuple[int, ...]
+
+    def outcomes(self, coming: Coming, shift: Floats) -> Codes:
+        """Return the outcome of each window of each series, moved by `shift`, (k, 1)."""
+        seen = coming.seen[: len(shift)]
+        found = np.full(seen.shape, self.codes[0], np.int8)
+        for edge, change in zip(self.edges, np.diff(self.codes), strict=True):
+            found += np.int8(change) * (seen > coming.of_series(edge) - shift)
+        return found
+
+    def chance(self, mean: Floats, deviation: Floats) -> Floats:
+        """(g,): the probability that a normal number is found degraded."""
+        below: list[Any] = [0.0, *(ndtr((edge - mean) / deviation) for edge in self.edges), 1.0]
+        parts = [
+            above - low
+            for code, low, above in zip(self.codes, below, below[1:], strict=False)
+            if code == DEGRADED
+        ]
+        return np.asarray(sum(parts, np.zeros(np.shape(mean))))
+
+
+NEVER = Steps((), (0,))
+"""Never an alarm by this number."""
+
+BELOW_0 = Steps((np.zeros(1),), (DEGRADED, 0))
+
+
+def steps_of(outcome: Callable[[float], int], low: float, high: float) -> Steps:
+    """Return the outcome as a function of a number between `low` and `high`; beyond them it stays.
+
+    It is asked at `_POINTS` numbers, and between two that differ where it changes: what begins and ends
+    between two neighbours is not seen.
+    """
+    grid = np.linspace(low, high, _POINTS).tolist()
+    codes = [outcome(number) for number in grid]
+    edges: list[float] = []
+    kept = [codes[0]]
+
+    def change(below: float, above: float, code: int) -> None:
+        for _ in range(_BISECTIONS):
+            middle = (below + above) / 2
+            below, above = (middle, above) if outcome(middle) == kept[-1] else (below, middle)
+        edges.append(above)
+        kept.append(code)
+
+    for place in range(1, _POINTS):
+        if codes[place] != codes[place - 1]:
+            change(grid[place - 1], grid[place], codes[place])
+    return Steps(tuple(np.array([edge]) for edge in edges), tuple(kept))
+
+
+def promised(coming: Coming, chance: float, windows: int, *, two_sided: bool) -> Steps:
+    """Return the outcome by a limit that is not known, but learned from `windows` at this chance of an alarm.
+
+    Given its windows, a conformal limit is passed with a chance that is a Beta variable ([V12]).
+
+    References
+    ----------
+    .. [V12] Vovk (2012). Conditional validity of inductive conformal predictors. ACML, PMLR 25.
+    """
+    sides = 2 if two_sided else 1
+    passed = betaincinv((1 - sides * chance) * (windows + 1), sides * chance * (windows + 1), coming.luck)
+    reach = -ndtri((1 - passed) / sides) * coming.deviation
+    if two_sided:
+        return Steps((coming.mean - reach, coming.mean + reach), (DEGRADED, 0, IMPROVED))
+    return Steps((coming.mean - reach,), (DEGRADED, 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedRule:
+    """One rule in the simulated windows.
+
+    Attributes
+    ----------
+    coming : Coming
+        The number that it judges, in windows to come.
+    steps : Steps or None
+        Its outcome by this number; None for a chart.
+    chart : LastingChart or None
+    usual : tuple of array_like
+        The same number in the reference windows, and its sampling variances.
+    at_sizes : tuple of int
+        Its outcome at the sizes of the reference windows, which come again and again; all else as usual.
+    of_auc : bool
+        True if the number is the AUROC, which a drop moves.
+    fixed : bool
+        True if its limit does not depend on the reference.
+    """
+
+    coming: Coming
+    steps: Steps | None = None
+    chart: LastingChart | None = None
+    usual: tuple[Sequence[float], Sequence[float]] = ((), ())
+    at_sizes: tuple[int, ...] = ()
+    of_auc: bool = True
+    fixed: bool = False
+
+    def outcomes(self, shift: Floats) -> Codes:
+        """Return the outcome of each window, when the AUROC has moved by this much, (k, 1)."""
+        if self.chart is not None:
+            return self.chart.alarms(self.coming.seen[: len(shift)] + shift)
+        assert self.steps is not None
+        found = self.steps.outcomes(self.coming, shift if self.of_auc else 0 * shift)
+        if not any(self.at_sizes):
+            return found
+        of_size = np.resize(np.array(self.at_sizes, np.int8), (len(shift), 1))
+        return gravest([found, np.broadcast_to(of_size, found.shape)])
+
+    def chance(self, mean: Floats, deviation: Floats) -> float:
+        """Probability that a window is found degraded whose number has this law; charts left aside."""
+        if self.steps is None:
+            return 0.0
+        by_size = self.at_sizes.count(DEGRADED) / max(len(self.at_sizes), 1)
+        by_number = float(np.mean(self.steps.chance(mean, deviation)))
+        return by_number + (1 - by_number) * by_size if by_size else by_number
+
+
+class Detection(NamedTuple):
+    """The detection of a drop of the AUROC.
+
+    Attributes
+    ----------
+    once : float
+        Probability that a drop of one window alone makes the status ``degraded`` with this window.
+    windows : tuple of int or None
+        Windows after which a drop that stays is found in half of all cases, and in 80 %; None where it takes
+        more than are drawn.
+    """
+
+    once: float
+    windows: tuple[int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """Years to come while nothing is wrong, as each rule sees them.
+
+    Attributes
+    ----------
+    auc : float
+        Of the reference.
+    noise : callable
+        The sampling variance of a window with this AUROC, on the scale of the chart.
+    coming : Coming
+        Windows to come on this scale.
+    rules : dict of str to SimulatedRule
+    stated : dict of str to tuple of float
+        Of rules that cannot be simulated, the chances in one window of an alarm and of an improvement that
+        their settings promise.
+    per_year : float
+        Windows a year.
+    quiet : dict of str to ndarray
+        The outcome of each window by each rule when nothing is wrong.
+    """
+
+    auc: float
+    noise: Callable[[float], float]
+    coming: Coming
+    rules: Mapping[str, SimulatedRule]
+    stated: Mapping[str, tuple[float, float]]
+    per_year: float
+    quiet: Mapping[str, Codes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quiet", self.outcomes())
+
+    @property
+    def windows(self) -> int:
+        """The number of windows drawn of each series."""
+        return len(self.coming.seen)
+
+    @property
+    def single(self) -> list[str]:
+        """The names of the rules that judge each window by itself."""
+        return [name for name, rule in self.rules.items() if rule.chart is None]
+
+    def outcomes(self, drop: float = 0.0, *, last: int | None = None) -> dict[str, Codes]:
+        """Return the outcome of each window by each rule after a drop of all true AUROCs.
+
+        With `last` only this many windows are drawn, and only the last of these has dropped.
+        """
+        shift = np.full((self.windows if last is None else last, 1), shifted(self.auc, drop))
+        if last is not None:
+            shift[:-1] = 0.0
+        return {name: rule.outcomes(shift) for name, rule in self.rules.items()}
+
+    def false_alarms(self, alarm: Counting, *, rules: Sequence[str] | None = None) -> Rate:
+        """Count the changes to ``degraded`` in a year in which nothing is wrong; by default of all rules.
+
+        In a process in which most windows are degraded an alarm hardly ends: there each of them counts.
+        """
+        return self._rate(DEGRADED, alarm, rules)
+
+    def improvements(self, alarm: Counting) -> Rate:
+        """Return the rate of changes to ``improved``: two-sided rules find a rise as they find a loss."""
+        return self._rate(IMPROVED, alarm, None)
+
+    def _rate(self, code: int, alarm: Counting, rules: Sequence[str] | None) -> Rate:
+        chances = [of for name, of in self.stated.items() if rules is None or name in rules]
+        stated = sum(of[code == IMPROVED] for of in chances) * self.per_year
+        chosen = [name for name in self.rules if rules is None or name in rules]
+        if not chosen:
+            return Rate(expected=stated, low=stated, high=stated)
+        outcomes = gravest([self.quiet[name] for name in chosen])
+        status = statuses(outcomes, alarm)
+        before = np.concatenate([np.zeros_like(status[:1]), status[:-1]])
+        changes = np.sum((status == code) & (before != code), axis=0)
+        counted = self.coming.by_process(changes)
+        mostly = self.coming.by_process(np.sum(status == code, axis=0))
+        counted = np.where(mostly > self.windows / 2, mostly, counted)
+        rates = counted * (self.per_year / self.windows) + stated
+        serial = self.rules[chosen[0]].coming.serial if len(chosen) == 1 else self.coming.serial
+        low, high = rate_range(rates, serial)
+        if all(self.rules[name].fixed for name in chosen):
+            chance = float(self.coming.errors(changes).mean()) * (self.per_year / self.windows) ** 2
+            return Rate(expected=expected_below_fixed(rates, chance), low=low, high=high)
+        return Rate(expected=float(rates.mean()), low=low, high=high)
+
+    def window_rate(self, rules: Iterable[str] | None = None) -> float:
+        """Probability that some rule finds one window degraded although nothing is wrong; charts left aside.
+
+        That of the rule that does most often: rules on one number alarm together.
+        """
+        found = [
+            rule.chance(rule.coming.mean, rule.coming.deviation)
+            for name, rule in self.rules.items()
+            if rules is None or name in rules
+        ]
+        return max(found, default=0.0)
+
+    def usual_rate(self) -> float:
+        """Return `window_rate` for windows that scatter as most reference windows do, outliers left aside.
+
+        Their standard deviation is 1.4826 times the median distance from the median, that of a normal law.
+        """
+        found = [0.0]
+        for name in self.single:
+            values, noise = (np.asarray(each) for each in self.rules[name].usual)
+            if not len(values):
+                return self.window_rate()
+            middle = np.median(values, keepdims=True)
+            spread = 1.4826 * float(np.median(np.abs(values - middle)))
+            deviation = max(spread, math.sqrt(float(np.median(noise))))
+            found.append(self.rules[name].chance(middle, np.array([deviation])))
+        return max(found)
+
+    def single_window_drop(self, *, power: float = 0.8) -> tuple[str, float] | None:
+        """Return the rule that shows the smallest drop in one window with this power, and the drop.
+
+        None when no rule can show any. The power is over the scatter of windows and all that the reference
+        leaves possible.
+        """
+        auc, seen = self.auc, {}
+        for name, rule in self.rules.items():
+            if rule.steps is None or not rule.of_auc:
+                continue
+
+            def chance(drop: float, own: SimulatedRule = rule) -> float:
+                noise = self.noise(auc - drop) - self.noise(auc)
+                deviation = np.sqrt(np.maximum(own.coming.deviation**2 + noise, 1e-12))
+                return own.chance(own.coming.mean + shifted(auc, drop), deviation)
+
+            if (drop := smallest(chance, power, auc * 0.99)) is not None:
+                seen[name] = drop
+        return min(seen.items(), key=lambda item: item[1]) if seen else None
+
+    def detections(self, drop: float, alarm: Counting) -> dict[str, Detection]:
+        """Return how a drop of this size is found, by each rule on the AUROC and by several `TOGETHER`.
+
+        A drop that stays begins with the first window. Series that are degraded anyway count as found.
+        """
+        stays, passes = self.outcomes(drop), self.outcomes(drop, last=alarm.of)
+        rules = [name for name, rule in self.rules.items() if rule.of_auc]
+        groups = {name: [name] for name in rules}
+        if len(groups) > 1:
+            groups[TOGETHER] = rules
+        found = {}
+        for group, names in groups.items():
+            degraded = statuses(gravest([stays[name] for name in names]), alarm) == DEGRADED
+            once = statuses(gravest([passes[name] for name in names]), alarm)[-1] == DEGRADED
+            first = np.where(degraded.any(axis=0), degraded.argmax(axis=0) + 1.0, math.inf)
+            ends = np.quantile(first, [0.5, 0.8], method="inverted_cdf").tolist()
+            median, most = (None if math.isinf(end) else int(end) for end in ends)
+            found[group] = Detection(once=float(once.mean()), windows=(median, most))
+        return found
+
+
+def smallest(chance: Callable[[float], float], power: float, most: float) -> float | None:
+    """Return the least size, up to `most`, at which a rising chance is `power`; None where it never is."""
+    if chance(0.0) >= power:
+        return 0.0
+    if chance(most) < power:
+        return None
+    return float(scipy.optimize.brentq(lambda size: chance(size) - power, 0.0, most, xtol=1e-5))
+
+
+def gravest(outcomes: Sequence[Codes]) -> Codes:
+    """Return the outcome of each window by several rules: degraded before improved."""
+    lowest, highest = reduce(np.minimum, outcomes), reduce(np.maximum, outcomes)
+    return np.where(lowest < 0, lowest, highest)
+
+
+def statuses(outcomes: Codes, alarm: Counting) -> Codes:
+    """Return the status after each window: `Health.after` for many series at once."""
+    if max(alarm.of, alarm.recover_after) == 1:
+        return outcomes
+    counts = {code: _last(outcomes == code, alarm.of) for code in (DEGRADED, IMPROVED)}
+    recent = {code: _last(outcomes == code, alarm.recover_after) for code in (DEGRADED, IMPROVED)}
+    status = np.zeros_like(outcomes)
+    before = np.zeros(outcomes.shape[1:], np.int8)
+    for k in range(len(outcomes)):
+        if k + 1 >= alarm.recover_after:
+            calm = np.where(before == DEGRADED, recent[DEGRADED][k], recent[IMPROVED][k]) == 0
+            before = np.where(calm, np.int8(0), before)
+        before = np.where(counts[IMPROVED][k] >= alarm.after, np.int8(IMPROVED), before)
+        before = np.where(counts[DEGRADED][k] >= alarm.after, np.int8(DEGRADED), before)
+        status[k] = before
+    return status
+
+
+def _last(found: NDArray[np.bool_], windows: int) -> NDArray[np.int16]:
+    """Return how many of the last windows are true, after each."""
+    total = np.cumsum(found, axis=0, dtype=np.int16)
+    total[windows:] = total[windows:] - total[:-windows].copy()
+    return total
+
+
+def shifted(auc: float, drop: float) -> float:
+    """Return how far a drop of an AUROC moves it on the scale."""
+    return scaled(max(auc - drop, 0.0)) - scaled(auc)
