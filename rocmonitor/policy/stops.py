@@ -219,34 +219,47 @@ class Arrival:
         return Expected.of([*found, *seen]) if len(seen) >= FEWEST_WINDOWS else expected
 
     def labels(self, window: Window, age: timedelta) -> Expected | None:
-        """Shares of labelled rows of windows like this one at this age."""
-        if self._ages:
-            place = bisect_right(self._ages, age) - 1
-            return None if place < 0 else Expected.of(self._shares[place])
-        final = [
+        """Shares of labelled rows of windows like this one at this age, or those that `label_delay` promises.
+
+        Without enough windows that were counted at an age from `label_delay` on, the final shares of the
+        reference windows stand for it.
+        """
+        observed = self.observed_labels(window, age)
+        if self._ages or observed is not None or age < self._delay:
+            return observed
+        return Expected.of(self._final_shares)
+
+    @property
+    def _final_shares(self) -> list[float]:
+        """Shares of labelled rows of the reference windows, whenever they were counted."""
+        return [
             labelled / (labelled + waiting)
             for _, labelled, waiting in self._windows
             if waiting is not None and labelled + waiting
         ]
-        lowest = SHORT * min(final, default=0.0)
+
+    def observed_labels(self, window: Window, age: timedelta) -> Expected | None:
+        """Shares of labelled rows of windows like this one that were counted at this age; None of too few."""
+        if self._ages:
+            place = bisect_right(self._ages, age) - 1
+            return None if place < 0 else Expected.of(self._shares[place])
+        lowest = SHORT * min(self._final_shares, default=0.0)
         seen = [
             each.share
             for each in self._at(window, age)
             if each.share is not None and (self._counted[each.window][-1].share or 0.0) >= lowest
         ]
-        if age < self._delay or len(seen) >= FEWEST_WINDOWS:
-            return Expected.of(seen)
-        return Expected.of(final)
+        return Expected.of(seen)
 
     def by_age(self, ages: Sequence[timedelta]) -> list[AtAge]:
-        """Return how many rows have a label at some ages, as far as that is known of any window."""
+        """Return how many rows have a label at some ages, as far as that was observed of any window."""
         after_all = max([*self._counted, *(each for each, *_ in self._windows)], default=None)
         if after_all is None:
             return []
         later = Window(after_all.end, after_all.end + (after_all.end - after_all.start))
         found = []
         for age in ages:
-            known = self.labels(later, age)
+            known = self.observed_labels(later, age)
             latest = max(self._at(later, age), key=lambda each: each.window, default=None)
             if known is not None or latest is not None:
                 found.append(AtAge(age=age, expected=known, latest=latest))

@@ -24,13 +24,18 @@ _REFERENCE_WINDOWS = 20
 """Nineteen reach a level of 95 %; one more, for one of them may be insufficient."""
 _LENGTHS = {"1d": pd.DateOffset(days=1), "7d": pd.DateOffset(days=7), "1mo": pd.DateOffset(months=1)}
 _SURE, _FILLED, _SPARE = 0.95, 0.98, 1.5
+_DAY = pd.Timedelta(days=1)
+_BEGINS = pd.Timedelta(hours=1)
+"""A first day whose rows begin so soon after midnight is whole."""
+_STILL_WRITTEN = 60 * _DAY
+"""A table with a row that is younger than this may still get labels."""
 
 _NAMES: Mapping[str, str] = {
     "time": r"scored|predict|event|request|decision|appl|created|timestamp|time|date|_at$|_ts$",
     "score": r"champion|score|prob|pred|^p$|^p_|_p$|risk",
     "label": r"label|target|outcome|^y$|default|fraud|churn|late|click|conver|bad",
     "challenger": r"challenger|candidate|shadow|_new$|_v2$",
-    "id": r"(^|[_\W])(id|key|uuid|nr|no|number)$",
+    "id": r"(id|uuid|guid)$|(^|[_\W])(key|nr|no|number)$",
 }
 _MOST_VALUES, _MOST_GROUPS = 50, 4
 """Values of a column that may explain a change, and such columns."""
@@ -79,7 +84,8 @@ class Proposal:
         The section of that name.
     every : str
     pool : int or None
-    label_delay : str
+    label_delay, delay_reason : str
+        The time that labels take, and how sure that is.
     reference : tuple of str
         Its first day, and the one after its last.
     reference_windows, later_windows : int
@@ -91,14 +97,15 @@ class Proposal:
         Of the labelled rows.
     zone_known : bool
         Whether the times have a zone.
-    end : str or None
-        The end of the last window with labels, where the table has long ended.
+    ended : str or None
+        The day of the newest row, where no row has come for two windows.
     """
 
     positive: Mapping[str, Any]
     every: str
     pool: int | None
     label_delay: str
+    delay_reason: str
     reference: tuple[str, str]
     reference_windows: int
     later_windows: int
@@ -107,7 +114,7 @@ class Proposal:
     positive_share: float
     auc: float
     zone_known: bool
-    end: str | None
+    ended: str | None
 
 
 def find_roles(
@@ -171,7 +178,7 @@ def find_roles(
         taken["challenger"] = challengers[0]
     if "id" not in taken:
         named = (name for name in rows.columns if re.search(_NAMES["id"], name.casefold()))
-        unique = [name for name in named if name not in taken.values() and rows[name].is_unique]
+        unique = [name for name in named if name not in taken.values() and _identifies(rows[name])]
         taken |= {"id": unique[0]} if unique else {}
     if "labelled_at" not in taken and len(late) == 1 and late[0] != time:
         taken["labelled_at"] = late[0]
@@ -220,8 +227,9 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
     area = float(auc(is_positive.to_numpy()[usable].astype(int), score[usable]).auc)
     if area < 0.5:
         positive, area = positive | {"scores": "lower"}, 1 - area
-    delay = _label_delay(rows, roles, at, known)
-    until = at.max() - delay
+    instant = pd.Timestamp(now)
+    delay, reason, known_until = _label_delay(rows, roles, at, known, instant)
+    until = min(known_until - delay, at.max())
     classes = pd.DataFrame({"at": at[known], "positive": is_positive}).query("at < @until")
     every, pool, edges, counts = _windows(classes, at.min(), until)
     n = len(counts)
@@ -229,7 +237,7 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
         days = (at.max() - at.min()) / pd.Timedelta(days=1)
         raise ConfigError(
             f"{roles.time}: two windows or more with labels are needed, for a reference; the rows span "
-            f"{days:.0f} days, and labels take {delay.days}"
+            f"{days:.0f} days, and labels take {delay.days} ({reason})"
         )
     reference = min(n, max(round(0.6 * n), _REFERENCE_WINDOWS))
     return Proposal(
@@ -237,6 +245,7 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
         every=every,
         pool=pool,
         label_delay=f"{delay.days}d",
+        delay_reason=reason,
         reference=(f"{edges[0]:%Y-%m-%d}", f"{edges[reference]:%Y-%m-%d}"),
         reference_windows=reference,
         later_windows=n - reference,
@@ -245,7 +254,7 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
         positive_share=float(is_positive.mean()),
         auc=area,
         zone_known=_has_zone(rows[roles.time]),
-        end=f"{edges[-1]:%Y-%m-%d}" if edges[-1] + 2 * (edges[-1] - edges[-2]) + delay < now else None,
+        ended=f"{at.max():%Y-%m-%d}" if at.max() + 2 * (edges[-1] - edges[-2]) < instant else None,
     )
 
 
@@ -340,21 +349,56 @@ def _plain(value: Any) -> Any:
     return int(number) if number.is_integer() else number
 
 
-def _label_delay(rows: pd.DataFrame, roles: Roles, at: pd.Series[Any], known: pd.Series[Any]) -> pd.Timedelta:
-    """Return the time after which nearly all labels that come are there, in whole days."""
-    day = pd.Timedelta(days=1)
+def _identifies(values: pd.Series[Any]) -> bool:
+    """Return True if a column names its rows: a value each, none twice, no measurement."""
+    is_measured = pd.api.types.is_float_dtype(values) or pd.api.types.is_bool_dtype(values)
+    return bool(values.notna().all() and values.is_unique and not is_measured)
+
+
+def _label_delay(
+    rows: pd.DataFrame, roles: Roles, at: pd.Series[Any], known: pd.Series[Any], now: pd.Timestamp
+) -> tuple[pd.Timedelta, str, pd.Timestamp]:
+    """Return the time after which nearly all labels that come are there, in whole days; how sure that is; and
+    the instant up to which labels are known.
+
+    A table to which nothing was added for days may have got labels until today: then ages count from now, for
+    a delay that is too long judges late, and one that is too short judges windows without their labels.
+    """
+    newest = at.max()
+    silent = max(int((now - newest) // _DAY), 0)
     arrived = None if roles.labelled_at is None else times(rows[roles.labelled_at], roles.date_format)
     if arrived is not None:
-        waited = (arrived - at)[known].dropna().dt.total_seconds() / day.total_seconds()
-        return day * max(1, int(np.ceil(waited.quantile(_SURE))))
+        known_until = min(max(newest, arrived.max()), now)
+        waited = (arrived - at)[known].dropna().dt.total_seconds() / _DAY.total_seconds()
+        days = float(waited.quantile(_SURE))
+        # Of younger rows only the labels that came soon are in.
+        old = known_until - at[waited.index] >= pd.Timedelta(days=2 * days)
+        days = float(waited[old].quantile(_SURE)) if old.any() else days
+        whole = max(1, int(np.ceil(days)))
+        return whole * _DAY, f"95 % of the {len(waited):,} labels came within {whole} days", known_until
+    written = now - newest <= _STILL_WRITTEN
     if known.all():
-        return day
-    age = (at.max() - at) // day
+        if not written:
+            return (
+                _DAY,
+                "a guess: no row lacks a label, so the table does not show how long they take",
+                newest,
+            )
+        why = f"a guess: no row lacks a label, and the newest row is {silent} days old"
+        return max(silent, 1) * _DAY, why, now
+    known_until = now if written else newest
+    age = (known_until - at).dt.days
     shares = known.groupby(age).mean()  # by age in days, the newest first
     final = float(shares.iloc[len(shares) // 2 :].median())
     short = shares.index[shares < _SURE * final]
-    late = [each for each in short if each <= shares.index[len(shares) // 2]]
-    return max(day, day * (int(max(late)) + 1) if late else day)
+    late = [days for days in short if days <= shares.index[len(shares) // 2]]
+    whole = max(1, int(max(late)) + 1) if late else max(1, int(shares.index[0]))
+    why = f"the share of labelled rows is level from an age of {whole} days on"
+    if not written:
+        why += f", counted from the newest row ({newest:%Y-%m-%d}): nothing was added since"
+    elif silent:
+        why += f", counted from today; {max(whole - silent, 1)} if no label was added since {newest:%Y-%m-%d}"
+    return whole * _DAY, why, known_until
 
 
 def _windows(
@@ -363,9 +407,11 @@ def _windows(
     """Return length, windows to join, edges and the rows of both classes of each window."""
     made = {}
     for every, step in _LENGTHS.items():
-        start = first.ceil("D")
+        start = first.floor("D") if first - first.floor("D") < _BEGINS else first.ceil("D")
         if every.endswith("mo") and start.day != 1:
             start = start.normalize() + pd.offsets.MonthBegin()
+        elif every == "7d":  # calendar weeks
+            start += (-start.weekday()) % 7 * _DAY
         edges = [start]
         while edges[-1] + step <= until:
             edges.append(edges[-1] + step)

@@ -17,7 +17,7 @@ from rocmonitor.rules import by_name
 from rocmonitor.service.counted import InStore, Reader, Stored, to_keep
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows
 from rocmonitor.service.progress import Step
-from rocmonitor.sources import LabelCounts, SqlSource
+from rocmonitor.sources import LabelCounts, Rows, SqlSource
 from rocmonitor.stats import Sample
 from rocmonitor.stats.forecast.label_history import PastWindow
 
@@ -128,7 +128,7 @@ class ReferenceRequest:
         """
         monitor, (as_of, ages) = self.monitor, read_at(self.monitor, self.now)
         counted = Reader(self.stored, monitor, source, confirmed=False)
-        samples, past = dict[str, dict[Window, Sample]](), dict[str, list[PastWindow]]()
+        segments = dict[str, list[tuple[Window, Rows]]]()
         counts: list[store.KeptCounts] = []
         for number, window in enumerate(self.windows, 1):
             said(
@@ -143,16 +143,39 @@ class ReferenceRequest:
             else:
                 batch = counted.read(window, **how)
             for segment, rows in batch.segments.items():
-                samples.setdefault(segment, {})[window] = rows.champion
-                by_age = rows.by_age or (rows.champion,)
-                known_for, share = as_of - window.end, rows.counts.unusable_share
-                past.setdefault(segment, []).append(PastWindow(by_age, rows.unlabelled, known_for, share))
+                segments.setdefault(segment, []).append(
+                    (window, replace(rows, pair=None, unlabelled_pair=None))
+                )
         doubts = tuple(counted.caveats())
         computed = {
-            segment: with_labels(frozen_for(monitor, list(parts.items()), doubts), past[segment], ages)
-            for segment, parts in samples.items()
+            segment: reference_of(monitor, parts, self.now, doubts) for segment, parts in segments.items()
         }
         return Built(references=computed, counts=counts)
+
+
+def reference_of(
+    monitor: Monitor, windows: Sequence[tuple[Window, Rows]], now: datetime, doubts: Sequence[Caveat] = ()
+) -> Reference:
+    """Return the reference that the rows of its windows make, read as `read_at` says.
+
+    Parameters
+    ----------
+    monitor : Monitor
+    windows : sequence of tuple of Window and Rows
+        Of one segment.
+    now : datetime
+    doubts : sequence of Caveat
+        About all of them.
+    """
+    as_of, ages = read_at(monitor, now)
+    past = [
+        PastWindow(
+            rows.by_age or (rows.champion,), rows.unlabelled, as_of - window.end, rows.counts.unusable_share
+        )
+        for window, rows in windows
+    ]
+    samples = [(window, rows.champion) for window, rows in windows]
+    return with_labels(frozen_for(monitor, samples, doubts), past, ages)
 
 
 def load_or_build(

@@ -161,9 +161,18 @@ class ClusterSession(ArrowSession):
         """Do as `Session.quoted` says."""
         return str(SparkSQL().identifier_preparer.quote(name))
 
-    def tables(self) -> list[str]:
+    def tables(self, *, everywhere: bool = False) -> list[str]:
         """Do as `Session.tables` says."""
-        return sorted(each.name for each in self.spark.catalog.listTables())
+        catalog = self.spark.catalog
+        own, others = catalog.currentDatabase(), catalog.listDatabases() if everywhere else []
+        elsewhere = [
+            f"{schema.name}.{table.name}"
+            for schema in others
+            if schema.name != own
+            for table in catalog.listTables(schema.name)
+            if not table.isTemporary
+        ]
+        return [*sorted(elsewhere), *sorted(table.name for table in catalog.listTables())]
 
     def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
         table = self._table(statement, bound)

@@ -264,8 +264,11 @@ class Session(Protocol):
     def quoted(self, name: str) -> str:
         """Return the name of a column or table, quoted where its SQL asks for that."""
 
-    def tables(self) -> list[str]:
-        """Return the names of the tables that a statement may read."""
+    def tables(self, *, everywhere: bool = False) -> list[str]:
+        """Return the names of the tables that a statement may read; `everywhere` those of other schemas, too.
+
+        A table of another schema is ``schema.table``, and comes first.
+        """
 
 
 class Sessions(Protocol):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _NUMBERED = re.compile(r":\d+$")
+_SYSTEM = ("information_schema", "pg_catalog", "mysql", "performance_schema", "sys")
 _FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
 
 
@@ -132,10 +133,16 @@ class DatabaseSession:
         """Do as `Session.quoted` says."""
         return str(self.connection.dialect.identifier_preparer.quote(name))
 
-    def tables(self) -> list[str]:
+    def tables(self, *, everywhere: bool = False) -> list[str]:
         """Do as `Session.tables` says."""
         known = inspect(self.connection)
-        return sorted([*known.get_table_names(), *known.get_view_names()])
+        others = set(known.get_schema_names()) - {known.default_schema_name, *_SYSTEM} if everywhere else ()
+        elsewhere = [
+            f"{schema}.{name}"
+            for schema in sorted(others)
+            for name in sorted([*known.get_table_names(schema), *known.get_view_names(schema)])
+        ]
+        return [*elsewhere, *sorted([*known.get_table_names(), *known.get_view_names()])]
 
 
 def fetched(

@@ -217,7 +217,7 @@ class LakeSession(ArrowSession):
         """Do as `Session.quoted` says."""
         return str(DuckDB().identifier_preparer.quote(name))
 
-    def tables(self) -> list[str]:
+    def tables(self, *, everywhere: bool = False) -> list[str]:  # noqa: ARG002 files have no schemas
         """Do as `Session.tables` says."""
         return sorted(name for (name,) in self.connection.execute("SHOW TABLES").fetchall())
 

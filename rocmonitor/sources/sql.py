@@ -267,9 +267,9 @@ class SqlSource:
         SourceError
         """
         with self._reading() as session:
-            known = session.tables()
             schema, _, name = table.rpartition(".")
-            if not schema and table not in known:
+            if not schema and table not in session.tables():
+                known = session.tables(everywhere=True)
                 names = ", ".join(known[:_MOST_NAMED]) + (" …" if len(known) > _MOST_NAMED else "")
                 raise ConfigError(f"--table: there is no table {table}; there are {names or 'none'}")
             wanted: list[Any] = [column(each) for each in columns] or [literal_column("*")]

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import create_engine, make_url
 
 from rocmonitor import config, demo
+from rocmonitor.service.proposing import find_roles, propose
 
 
 def test_init_writes_a_configuration_that_is_read(tmp_path, rocmonitor):
@@ -58,11 +59,15 @@ def test_schema_and_demo_exclude_each_other(rocmonitor):
     assert "--schema" in rocmonitor("init", "--schema", "--demo", code=2).stderr
 
 
-def table(weeks: int = 60, a_week: int = 630, **changes: object) -> pd.DataFrame:
-    """Loans of which 15 % are bad, which is known after some weeks, from January 2025 on."""
+TODAY = pd.Timestamp.now().floor("D")
+
+
+def table(weeks: int = 60, a_week: int = 630, *, silent: int = 0, **changes: object) -> pd.DataFrame:
+    """Loans of which 15 % are bad, which is known after some weeks; up to `silent` days ago."""
     rng, n = np.random.default_rng(1), weeks * a_week
     bad = rng.random(n) < 0.15
-    at = pd.date_range("2025-01-01 00:10", periods=n, freq=pd.Timedelta(weeks=1) / a_week).floor("s")
+    last = TODAY - pd.Timedelta(days=silent)
+    at = pd.date_range(end=last, periods=n, freq=pd.Timedelta(weeks=1) / a_week).floor("s")
     known = at + pd.to_timedelta(rng.gamma(4, 6, n), unit="D").floor("s")
     rows = pd.DataFrame(
         {
@@ -134,6 +139,19 @@ def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, 
     assert "PROBLEM" not in told
 
 
+def test_a_table_in_another_schema_is_named_with_it(tmp_path, rocmonitor, postgres_url):
+    """Quoted mixed-case names are taken as they are."""
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql('CREATE SCHEMA "Risk"')
+    table(weeks=40).to_sql("ScoredLoans", engine, schema="Risk", index=False)
+    engine.dispose()
+    told = rocmonitor("init", "--url", postgres_url, "--table", "ScoredLoans", code=2).stderr
+    assert "there is no table ScoredLoans; there are Risk.ScoredLoans" in told
+    rocmonitor("init", "--url", postgres_url, "--table", "Risk.ScoredLoans")
+    assert '"Risk"."ScoredLoans"' in (tmp_path / "rocmonitor.yaml").read_text()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("as_text", [False, True])
 def test_init_on_postgresql(as_text, tmp_path, rocmonitor, postgres_url, monkeypatch):
@@ -154,9 +172,63 @@ def test_init_on_postgresql(as_text, tmp_path, rocmonitor, postgres_url, monkeyp
 
 
 def test_rows_too_few_for_a_window_are_joined(tmp_path, rocmonitor):
-    rocmonitor("init", *write(table(weeks=100, a_week=120), tmp_path, "sqlite"))
+    rocmonitor("init", *write(table(weeks=80, a_week=120), tmp_path, "sqlite"))
     [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
     assert (monitor.window.every, monitor.window.pool) == (timedelta(days=7), 5)
+
+
+def _known_after(rows: pd.DataFrame, days: int, now: pd.Timestamp) -> pd.DataFrame:
+    """Return the rows with the labels that are known now, each some days after its row."""
+    known = rows["scored_at"] + pd.Timedelta(days=days) <= now
+    return rows.assign(bad=(rows["PD Score"] > 0.3).astype(float).where(known)).drop(columns="outcome_date")
+
+
+@pytest.mark.parametrize("silent", [0, 4, 8])
+def test_the_label_delay_counts_from_now_not_from_the_newest_row(silent):
+    """Labels come after 10 days whatever the table was last loaded; it is said how sure that is."""
+    rows = _known_after(table(weeks=40, silent=silent), 10, TODAY)
+    roles = find_roles(rows, {})
+    proposed = propose(rows, roles, TODAY.tz_localize("UTC").to_pydatetime())
+    assert proposed.label_delay == "10d"
+    assert ("counted from today" in proposed.delay_reason) == (silent > 0)
+
+
+def test_a_table_that_is_long_over_has_the_delay_of_its_own_time():
+    rows = _known_after(table(weeks=40, silent=300), 10, TODAY - pd.Timedelta(days=300))
+    proposed = propose(rows, find_roles(rows, {}), TODAY.tz_localize("UTC").to_pydatetime())
+    assert proposed.label_delay == "10d"
+    assert "counted from the newest row" in proposed.delay_reason
+
+
+def test_a_table_of_labelled_rows_alone_says_that_its_delay_is_a_guess():
+    rows = _known_after(table(weeks=40, silent=12), 10, TODAY).dropna(subset=["bad"])
+    proposed = propose(rows, find_roles(rows, {}), TODAY.tz_localize("UTC").to_pydatetime())
+    assert proposed.label_delay == "12d"
+    assert "a guess" in proposed.delay_reason
+
+
+@pytest.mark.parametrize("silent", [8, 300])
+def test_init_never_ends_the_watch(silent, tmp_path, rocmonitor):
+    rocmonitor("init", *write(table(weeks=40, silent=silent), tmp_path, "sqlite"))
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    assert monitor.window.end is None
+    assert ("# end: " in (tmp_path / "rocmonitor.yaml").read_text()) == (silent == 300)
+
+
+def test_weeks_start_on_monday_also_where_the_first_row_is_a_minute_late():
+    rows = table(weeks=40)
+    monday = rows["scored_at"].min().ceil("D")
+    monday += pd.Timedelta(days=(-monday.weekday()) % 7, seconds=38)
+    rows = rows[rows["scored_at"] >= monday]
+    proposed = propose(rows, find_roles(rows, {}), TODAY.tz_localize("UTC").to_pydatetime())
+    assert (proposed.every, proposed.reference[0]) == ("7d", f"{monday:%Y-%m-%d}")
+
+
+@pytest.mark.parametrize("name", ["LoanID", "loanid", "ID", "request_uuid", "Key"])
+def test_an_obvious_id_is_taken(name):
+    rows = table(weeks=4).rename(columns={"loan_id": name})
+    assert find_roles(rows, {}).id == name
+    assert find_roles(rows.assign(**{name: rows[name] // 2}), {}).id is None
 
 
 @pytest.mark.slow

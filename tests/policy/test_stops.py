@@ -182,3 +182,13 @@ def test_the_newest_window_decides_and_the_first_short_one_says_since_when():
     enough = counted(33, 50)
     assert stop("credit", "rows", [*seen, enough], known, window(33).end) is enough
     assert stop("credit", "rows", [], known, window(33).end) is None
+
+
+def test_a_share_of_labels_that_nobody_counted_at_an_age_is_not_drawn():
+    """The windows were first counted after months, when all labels were there: that shows no earlier age."""
+    reference = frozen(*[(30, 70, 0)] * 8)
+    late = [counted(number, 100, 100, age=100 * DAY) for number in range(20, 28)]
+    curve = arrival(reference, *late).by_age([DAY, 2 * DAY, 8 * DAY, 100 * DAY])
+    assert [point.age for point in curve] == [100 * DAY]
+    # An alarm still holds windows to what `label_delay` promises.
+    assert arrival(reference, *late).labels(window(30), 2 * DAY).lowest == 1

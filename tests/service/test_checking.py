@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import sqlite3
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from scenario import World, labelled_as, until, week
+from scenario import World, labelled_as, tried, until, week
 from sqlalchemy import text
 
 from rocmonitor import config, store
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError, StoreError
+from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.service import checking
 from rocmonitor.service.checking import answers, forecast_alarms, joined, reference_checks
@@ -617,3 +618,47 @@ def test_false_alarms_in_words(here, low, expected, high, says):
     assert doubts == []
     said, _ = answers.alarms(monitor, None, [SimpleNamespace(warnings_a_year=0.6)])
     assert said == "about 0.6 false warnings a year, before the labels"
+
+
+def _with_labels_after(here: World, days: int, now: datetime) -> None:
+    """Score two more weeks, up to `now`, with the labels that are known by then."""
+    for number in (22, 23):
+        here.score(number)
+    with sqlite3.connect(here.folder / "source.db") as database:
+        known = (now - timedelta(days=days)).replace(tzinfo=None)
+        database.execute("UPDATE scored SET label = NULL WHERE scored_at > ?", (str(known),))
+
+
+def _told(here: World, now: datetime, **changes: str) -> checking.Checked:
+    here.configure(**changes)
+    return checking.check(config.load(here.folder / "rocmonitor.yaml"), now=now, output=lambda _: None)
+
+
+@pytest.mark.parametrize("hours", [1, 50, 120])
+def test_check_notices_a_label_delay_that_is_too_short_on_any_day(here, hours):
+    now = week(24) - timedelta(hours=hours)
+    _with_labels_after(here, 6, now)
+    doubts = _told(here, now, window="{every: 7d, label_delay: 1d}").doubts
+    [doubt] = [text for text in doubts if "as old as those of a window when it is judged" in text]
+    assert "set window.label_delay: 6d" in doubt
+    doubts = _told(here, now, window="{every: 7d, label_delay: 7d}").doubts
+    assert not any("as old as those" in text for text in doubts)
+
+
+def test_check_refuses_the_last_window_as_run_does(here):
+    """It has enough usable rows, but many that no label can make usable."""
+    problems, _ = problems_of(here, "UPDATE scored SET label = 7 WHERE id > 2100000 AND id % 10 < 3")
+    assert any("2026-06-08, would be insufficient" in str(problem) for problem in problems)
+    [evaluation] = [
+        each
+        for each in tried(here.configure(window=until("2026-06-08")), week(30)).values()
+        if not each.segment
+    ]
+    assert evaluation.outcome is Status.INSUFFICIENT
+
+
+def test_check_warns_of_a_reference_with_many_unusable_rows(here):
+    with sqlite3.connect(here.folder / "source.db") as database:
+        database.execute("UPDATE scored SET label = 7 WHERE id < 2000000 AND id % 10 < 3")
+    doubts = _told(here, NOW, window=until("2026-06-08")).doubts
+    assert any("30 % of the reference's rows cannot be used" in text for text in doubts)

@@ -15,6 +15,7 @@ from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import DegenerateDataError, RocmonitorError
 from rocmonitor.policy.budget import Levels
+from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
@@ -59,6 +60,7 @@ from rocmonitor.service.checking.reference_checks import (
     seasons,
     set_aside,
     unfit,
+    unusable_share,
     useless,
     window_levels,
 )
@@ -71,6 +73,7 @@ from rocmonitor.service.checking.timing import (
     unreadable,
 )
 from rocmonitor.service.checking.words import MORE_ROWS, Doubt
+from rocmonitor.service.judging import find
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
@@ -160,7 +163,7 @@ def check(
         printed.section("windows", partial(_windows, config, monitor, now, seen))
         levels = config.levels(monitor.name, allotted)
         printed.section("reference", partial(_reference, config, monitor, levels, now, seen))
-        printed.section("labels", partial(_labels, config, monitor, seen))
+        printed.section("labels", partial(_labels, config, monitor, now, seen))
         printed.section("rules", partial(_rules, monitor, levels, seen, explain))
         if monitor.columns.challenger is not None:
             printed.section("review", partial(_review, monitor))
@@ -238,7 +241,7 @@ class _Seen:
     progress: Progress
     joined: JoinedReference | None = None
     unreadable: Sequence[Doubt] = ()
-    last: Sample | None = None
+    last: tuple[Window, Rows] | None = None
     last_counts: tuple[Window, LabelCounts] | None = None
     past_counts: Sequence[tuple[Window, LabelCounts]] = ()
     ranges: NormalRanges | None = None
@@ -309,8 +312,8 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
         found = f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}; {MORE_ROWS}"
-        raise DegenerateDataError("; ".join([found, *map(str, rows.caveats)]))
-    seen.last = rows.champion
+        return [*lines, DegenerateDataError("; ".join([found, *map(str, rows.caveats)]))]
+    seen.last = last, rows
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
     lines += [*read_as(monitor, batch), *map(str, rows.caveats)]
     seen.unreadable = list(unreadable(monitor, rows.caveats))
@@ -335,8 +338,9 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
         ]
         few = sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS
         if few or monitor.grouped == "condensed":
+            as_of, ages = references.read_at(monitor, now)
             rows = [
-                source.pull(monitor, window, as_of=now).segments[""]
+                source.pull(monitor, window, as_of=as_of, ages=ages).segments[""]
                 for window in _in_turn(windows, f"{monitor.name} reference, rows of", monitor, seen.progress)
             ]
     labelled = [counted.labelled for counted in counts]
@@ -367,7 +371,7 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
     paired = seen.past_counts = list(zip(windows, counts, strict=True))
     one_class = [window for window, counted in paired if not (counted.n_pos and counted.n_neg)]
     lines += set_aside([window.in_zone(zone) for window in one_class])
-    return [*lines, *_served(monitor, levels, paired, rows, seen)]
+    return [*lines, *_served(monitor, levels, paired, rows, now, seen)]
 
 
 def _in_turn(windows: Sequence[Window], what: str, monitor: Monitor, progress: Progress) -> Iterator[Window]:
@@ -377,20 +381,25 @@ def _in_turn(windows: Sequence[Window], what: str, monitor: Monitor, progress: P
         yield window
 
 
-def _labels(config: Config, monitor: Monitor, seen: _Seen) -> list[str]:
+def _labels(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
     with _source(config, monitor) as source:
-        return label_shares(monitor, source, seen.last_counts, seen.past_counts)
+        return label_shares(monitor, source, seen.last_counts, seen.past_counts, now)
 
 
 def _served(
-    monitor: Monitor, levels: Levels, counts: Sequence[Counted], rows: Sequence[Rows] | None, seen: _Seen
+    monitor: Monitor,
+    levels: Levels,
+    counts: Sequence[Counted],
+    rows: Sequence[Rows] | None,
+    now: datetime,
+    seen: _Seen,
 ) -> list[Line]:
     """Return how far the reference serves the rules; the scenario goes to `seen`."""
     rules = dict(levels.rules)
     scatter: AucSpread | None
     said: list[Line] = list(improbable(monitor, [one.champion for one in rows or ()]))
     if rows is None:
-        like_last = None if seen.last is None else _scatter([seen.last])
+        like_last = None if seen.last is None else _scatter([seen.last[1].champion])
         assumed, seen.assumed = _assumed(like_last)
         known = _counted(counts, assumed)
         ranges = NormalRanges.of(known, levels.derived)
@@ -399,7 +408,9 @@ def _served(
             rules = {name: rule for name, rule in rules.items() if rule.kind != "floor"}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = references.frozen_for(monitor, samples)
+        known = references.reference_of(
+            monitor, [(at, one) for (at, _), one in zip(counts, rows, strict=True)], now
+        )
         ranges = NormalRanges.of(known, levels.derived)
         scatter = _scatter([sample for _, sample in samples])
         said += far(monitor, samples, ranges)
@@ -412,6 +423,7 @@ def _served(
     seen.ranges = None if rows is None else ranges
     if rows is not None:
         seen.judged = on_reference(monitor, [each for each, _ in counts], rows, ranges, serving)
+        said += [*unusable_share(rows), *_last(monitor, seen.last, ranges, serving, now)]
     seen.scenario = _scenario(serving, ranges, scatter, seen.judged, monitor.min_per_class)
     if seen.scenario is None:
         why = (
@@ -426,6 +438,25 @@ def _served(
         *[*likeness(known), *seasons(ranges, serving)],
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
+
+
+def _last(
+    monitor: Monitor,
+    last: tuple[Window, Rows] | None,
+    ranges: NormalRanges,
+    rules: Mapping[str, Rule],
+    now: datetime,
+) -> Iterator[Line]:
+    """Yield why the last window would be insufficient, judged as `run` would judge it."""
+    if last is None:
+        return
+    window, rows = last
+    finding = find(monitor, rows, ranges, window, now - window.end, rules=rules)
+    if finding.outcome is Status.INSUFFICIENT:
+        why = {verdict(each): None for each in finding.verdicts if each.outcome is Status.INSUFFICIENT}
+        yield DegenerateDataError(
+            f"the last window, {window.in_zone(monitor.timezone)}, would be insufficient: {'; '.join(why)}"
+        )
 
 
 def _scatter(samples: Sequence[Sample]) -> AucSpread | None:

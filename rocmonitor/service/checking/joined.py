@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -140,6 +141,11 @@ def small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str
     return small
 
 
+_FEWEST_ROWS = 20
+"""With fewer a share of labelled rows says little."""
+_LATEST = 90
+"""Days by which a window may be judged too early, to say by how many it is."""
+
 WINDOWS_OF_CURVE = 6
 """The last windows of the reference that are counted at each age."""
 
@@ -147,7 +153,7 @@ Counted = tuple[Window, LabelCounts]
 
 
 def label_shares(
-    monitor: Monitor, source: SqlSource, last: Counted | None, reference: Sequence[Counted]
+    monitor: Monitor, source: SqlSource, last: Counted | None, reference: Sequence[Counted], now: datetime
 ) -> list[str]:
     """Return the share of labelled rows in the last window and in the reference, and a conclusion.
 
@@ -166,25 +172,56 @@ def label_shares(
         return []
     if monitor.columns.labelled_at is not None:
         return _by_age(monitor, source, last, [window for window, _ in reference], past)
-    now = None if last is None else _share([last[1]])
-    if now is None:
-        return [f"{percent(past, 2)} of the reference's rows have a label"]
-    both = f"{percent(now, 2)} of the rows of the last window have a label, "
-    both += f"{percent(past, 2)} of the reference's"
     needed = needed_share(monitor.window.min_labelled, past, dated=False)
+    if early := _too_early(monitor, source, past, needed, now):
+        return early
+    known = None if last is None else _share([last[1]])
+    if known is None:
+        return [f"{percent(past, 2)} of the reference's rows have a label"]
+    both = f"{percent(known, 2)} of the rows of the last window have a label, "
+    both += f"{percent(past, 2)} of the reference's"
     way_out = (
         "judge later (window.label_delay), or say when labels became known (columns.labelled_at), so that "
         "windows are estimated and compared with the reference at the same label age"
     )
-    if now < needed:
+    if known < needed:
         return [
             Doubt(f"{both}; {percent(needed, 2)} are needed, so such a window is insufficient: {way_out}")
         ]
-    if abs(now - past) > ALIKE:
+    if abs(known - past) > ALIKE:
         return [
             Doubt(f"{both}: where labels come first to some scores, their AUROCs are not alike; {way_out}")
         ]
     return [f"{both}: they can be compared as they are"]
+
+
+def _too_early(monitor: Monitor, source: SqlSource, past: float, needed: float, now: datetime) -> list[str]:
+    """Return a doubt where rows as old as those of a window that falls due now lack labels.
+
+    Today's last window may be older than that, and have them all.
+    """
+    spec = monitor.labels
+
+    def share(late: int) -> float | None:
+        """Return the share of labelled rows of a window judged so many days later; None of too few rows."""
+        end = now - spec.delay - late * DAY
+        counted = source.label_counts(monitor, Window(end - spec.every, end), as_of=now)
+        return _share([counted]) if counted.rows >= _FEWEST_ROWS else None
+
+    due = share(0)
+    if due is None or due >= past - ALIKE:
+        return []
+    late = bisect_left(range(_LATEST), past - ALIKE, key=lambda days: share(days) or 0.0)
+    later = written(spec.delay + late * DAY) if late < _LATEST else "a longer time"
+    what = "insufficient" if due < needed else "judged by the labels that come first"
+    return [
+        Doubt(
+            f"{percent(due, 2)} of the rows that are as old as those of a window when it is judged "
+            f"({written(spec.delay)} after its end) have a label, {percent(past, 2)} of the reference's: "
+            f"such a window is {what}; set window.label_delay: {later}, or say when labels became known "
+            "(columns.labelled_at)"
+        )
+    ]
 
 
 def _by_age(

@@ -14,6 +14,7 @@ from rocmonitor.policy.measure import shows_no_scatter
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import negated
 from rocmonitor.policy.reference import Reference, season_not_seen
+from rocmonitor.policy.stops import MOST
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Rule
 from rocmonitor.rules.forecast import window_weights
@@ -24,7 +25,7 @@ from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
 from rocmonitor.stats.forecast.windows import far_windows, sampling_errors
 from rocmonitor.stats.probabilities import require_probabilities
-from rocmonitor.wording.format import forecast_span
+from rocmonitor.wording.format import forecast_span, percent
 
 
 def unfit(
@@ -266,6 +267,18 @@ def costs(reference: Reference, cost_w: Sequence[float], *, low_is_positive: boo
             how = f"threshold {negated(threshold) if low_is_positive else threshold:.4g} of the reference"
         parts.append(f"w = {w:g} ({how})")
     return [f"costs at {', '.join(parts)}"]
+
+
+def unusable_share(windows: Sequence[Rows]) -> Iterator[str]:
+    """Yield a doubt where so many rows of the reference cannot be used that such a window is refused."""
+    rows = sum(each.counts.rows for each in windows)
+    lost = sum(each.counts.unusable_share * each.counts.rows for each in windows)
+    if lost > MOST * rows:
+        yield Doubt(
+            f"{percent(lost / rows)} of the reference's rows cannot be used (scores, labels or times that "
+            "are none, ids that come again): the rest may not be like all of them, and windows with up to "
+            "twice that share will be judged; mend the query, or choose another period"
+        )
 
 
 def set_aside(names: Sequence[str]) -> list[str]:

@@ -47,7 +47,8 @@ def newest_with_rows(
     return last, [
         Doubt(
             f"no rows since {instant(last.end, monitor.timezone)}: of the {empty:,} windows after that {FEW} "
-            "are judged, and the others once rows come again"
+            "are judged, and the others once rows come again; where no more will come, end the watch "
+            f"(window.end: {last.end.astimezone(monitor.timezone):%Y-%m-%d})"
         )
     ]
 
