@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from rocmonitor.errors import ConfigError, quoted
+from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.windows import Length, Months
 
 
@@ -29,7 +30,6 @@ _FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _LONGEST_PATH = 4096
 _LONGEST_WORD = 15  # of a name that also has digits: keys are longer
-_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def _duration(value: object) -> timedelta:
@@ -119,19 +119,14 @@ def _zone(value: object) -> ZoneInfo:
 
 
 def _cron(value: str) -> str:
-    """Return a crontab line with weekday numbers replaced by names: schedulers disagree on which day is 1."""
-    from apscheduler.triggers.cron import CronTrigger
-
-    parts = value.split()
-    if len(parts) == 5:
-        parts[4] = re.sub(r"(?<![/\d])[0-7](?!\d)", lambda day: _WEEKDAYS[int(day[0])], parts[4])
+    """Return a crontab line that fires at some time."""
     try:
-        CronTrigger.from_crontab(" ".join(parts), timezone=UTC)
+        next_fire(value, ZoneInfo("UTC"), datetime(2000, 1, 1, tzinfo=UTC))
     except ValueError as error:
         raise ValueError(
             f"is not a crontab line of five fields such as '0 6 * * *': {quoted(value)} ({error})"
         ) from None
-    return " ".join(parts)
+    return value
 
 
 def require_variable(name: str) -> str:

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from zoneinfo import ZoneInfo
 
 from apscheduler.executors.base import BaseExecutor, run_job
 from apscheduler.job import Job
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
-from apscheduler.triggers.cron import CronTrigger
+from apscheduler.triggers.base import BaseTrigger
 
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ExternalError, RocmonitorError
+from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.outages import retry_pause
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.workers import Workers
@@ -83,15 +85,15 @@ def attend(scheduler: BackgroundScheduler) -> None:
         workers.attend()
 
 
-def next_tick(monitor: Monitor, now: datetime) -> datetime:
-    """Return the next time that the schedule of a monitor fires."""
-    return fires(monitor.schedule, monitor, now)
+class Crontab(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
+    """A trigger for APScheduler that fires as cron does."""
 
+    def __init__(self, line: str, zone: ZoneInfo) -> None:
+        self._line, self._zone = line, zone
 
-def fires(line: str, monitor: Monitor, after: datetime) -> datetime:
-    """Return the next time that a schedule fires."""
-    at: datetime = CronTrigger.from_crontab(line, timezone=monitor.timezone).get_next_fire_time(None, after)
-    return at
+    def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:  # noqa: ARG002
+        """Return the next time to fire; times that have passed are one."""
+        return next_fire(self._line, self._zone, now)
 
 
 class ClockJumps:
@@ -127,7 +129,7 @@ def start_at(scheduler: BackgroundScheduler, runtime: Runtime, name: str, pause:
     """Start a job after a pause, if its schedule does not come sooner."""
     again, monitor = runtime.clock() + pause, runtime.config.monitors.get(name)
     if monitor is not None:
-        again = min(again, next_tick(monitor, runtime.clock()))
+        again = min(again, next_fire(monitor.schedule, monitor.timezone, runtime.clock()))
     log.info("%s: looking again at %s", name, f"{again:%Y-%m-%d %H:%M:%S %Z}")
     with suppress(JobLookupError):  # the scheduler is being shut down
         scheduler.modify_job(name, next_run_time=again)

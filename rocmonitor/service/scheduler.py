@@ -16,13 +16,13 @@ from types import FrameType
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
-from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, ExternalError, RocmonitorError, StoreError
 from rocmonitor.policy.clock import CONFIRM_AFTER
+from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.outages import retry_pause
 from rocmonitor.service.delivery import Deliveries, Worker
 from rocmonitor.service.health import Service
@@ -31,14 +31,13 @@ from rocmonitor.service.jobs import (
     OUTBOX,
     REVIEWS,
     ClockJumps,
+    Crontab,
     Pool,
     add_pool,
     all_workers,
     attend,
-    fires,
     judging,
     may_pass,
-    next_tick,
     start_again,
     start_at,
 )
@@ -184,7 +183,7 @@ def _add_monitor(
 ) -> None:
     scheduler.add_job(
         _tick,
-        CronTrigger.from_crontab(monitor.schedule, timezone=monitor.timezone),
+        Crontab(monitor.schedule, monitor.timezone),
         args=(scheduler, runtime, monitor),
         id=monitor.name,
         executor=add_pool(scheduler, runtime, monitor),
@@ -205,7 +204,7 @@ def next_review(runtime: Runtime, monitor: Monitor) -> datetime:
     assert monitor.review is not None
     assert monitor.review.schedule is not None
     now, last = runtime.clock(), store.last_reviewed(runtime.store, monitor.name)
-    return now if last is None else max(now, fires(monitor.review.schedule, monitor, last))
+    return now if last is None else max(now, next_fire(monitor.review.schedule, monitor.timezone, last))
 
 
 def request_review(scheduler: BackgroundScheduler, runtime: Runtime, name: str) -> bool:
@@ -228,7 +227,7 @@ def _add_review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monit
     scheduler.add_job(
         _review,
         # Without a schedule: once.
-        None if line is None else CronTrigger.from_crontab(line, timezone=monitor.timezone),
+        None if line is None else Crontab(line, monitor.timezone),
         args=(scheduler, runtime, monitor),
         id=_review_of(monitor.name),
         executor=REVIEWS,
@@ -267,7 +266,7 @@ def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) ->
     following = _again(scheduler, runtime, tick)
     if following is None:
         runtime.failures.pop(monitor.name, None)
-        following = next_tick(monitor, runtime.clock())
+        following = next_fire(monitor.schedule, monitor.timezone, runtime.clock())
         when = f"{following.astimezone(monitor.timezone):%Y-%m-%d %H:%M %Z}"
         log.info("%s: next check at %s", monitor.name, when, extra=said)
     save_last(runtime, tick, started_at=started_at, seconds=seconds, next_due=following)
