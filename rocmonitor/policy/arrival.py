@@ -303,7 +303,7 @@ def forecasts(
     windows, intervals = [Window.from_dict(reference.windows[at]) for at in found.reading.numbers], {}
     days = [day_of(window) for window in windows]
     for name, full in reference.fits.items():
-        if (rule := rules.get(name)) is None or rule.needs.history:
+        if (rule := rules.get(name)) is None:
             continue
         weights = window_weights(rule, ages(windows))
         fit, centre = found.reading.fit(full, reference.cells, batch=found.sizes, weights=weights, days=days)
@@ -317,12 +317,11 @@ def evidence(
     intervals: Mapping[str, ForecastInterval],
     ranges: NormalRanges,
     past: Past | None,
-    expected: float | None,
 ) -> Evidence:
-    """Return the evidence of a window whose AUROC is estimated; `expected` is the one its scores lead to."""
+    """Return the evidence of a window whose AUROC is estimated."""
     return Evidence(
         law=None if found.errors is None else PartOfLabels(found.found, found.errors, found.sizes),
-        now=WindowAuc(found.found.auc, found.found.n_pos, found.found.n_neg, expected),
+        now=WindowAuc(found.found.auc, found.found.n_pos, found.found.n_neg),
         sample=None,  # rules that look at rows need all labels
         forecasts=intervals,
         charts=ranges.charts,

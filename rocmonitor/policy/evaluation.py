@@ -119,8 +119,7 @@ class Evaluation(Record):
     are farther apart than the change), ``shift/thin_share`` and ``shift/outside_share`` (of its scores where
     the reference has few rows, and beyond its range), ``shift/score_distance`` and ``shift/label_distance``
     in nats. A window with an outlook repeats ``outlook/auc``, ``outlook/low``, ``outlook/high``,
-    ``outlook/score_distance`` and ``outlook/warned``. ``expected/auc`` is the AUROC that the scores lead to,
-    where a rule ``lasting`` takes it off.
+    ``outlook/score_distance`` and ``outlook/warned``.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
     of a degraded or improved window ``shift`` (where the scores differ from the reference), ``curve`` (the

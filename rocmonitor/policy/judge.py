@@ -61,14 +61,6 @@ def shift_of(reference: Reference, champion: Sample, scores: ScoreCounts) -> Shi
     return Shift(metrics, _lines(shift), tuple(caveats_of(shift, "explanation")))
 
 
-def expected_metric(rules: Mapping[str, Rule], reference: Reference, scores: ScoreCounts) -> dict[str, float]:
-    """``expected/auc``, which the scores lead to, where a rule `lasting` takes it off."""
-    given = any(rule.needs.chart and rule.needs.history for rule in rules.values())
-    if not given or reference.history is None or reference.cells is None:
-        return {}
-    return {"expected/auc": reference.history.expected(reference.cells, scores).auc}
-
-
 def _lines(shift: ShiftExplanation) -> list[Row]:
     columns = {name: value for name, value in shift.to_dict().items() if isinstance(value, list)}
     del columns["caveats"]
@@ -141,9 +133,9 @@ def judge(
     )
     measured = beyond_ranking(measured, champion, pair, beyond)
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
-    metrics |= measured.metrics | expected_metric(rules, reference, scores)
-    forecasts, doubts = _forecasts(rules, ranges, champion, scores, day)
-    now = WindowAuc(measured.champion.auc, counts.n_pos, counts.n_neg, metrics.get("expected/auc"))
+    metrics |= measured.metrics
+    forecasts, doubts = _forecasts(rules, ranges, champion, day)
+    now = WindowAuc(measured.champion.auc, counts.n_pos, counts.n_neg)
     evidence = Evidence(
         law=AllLabels(measured.champion),
         now=now,
@@ -282,20 +274,15 @@ def _forecasts(
     rules: Mapping[str, Rule],
     ranges: NormalRanges,
     champion: Sample,
-    scores: ScoreCounts,
     day: float | None,
 ) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
     """Return the intervals for a batch of this size, and what is doubtful about them."""
     reference, forecasts = ranges.reference, dict[str, ForecastInterval]()
-    if (cells := reference.cells) is not None:
+    if reference.cells is not None:
         batch = (champion.n_pos, champion.n_neg)
         error = 0.0 if champion.ends is None else condensed_error(champion).auc
         for name in (each for each in reference.fits if each in rules):
             forecasts[name] = ranges.range(name, batch, day=day, error=error)
-        if (history := reference.history) is not None:
-            for name, rule in rules.items():
-                given = rule.range_given(history, cells, scores, batch, error)
-                forecasts |= {} if given is None else {name: given}
     return forecasts, [caveat for name, each in forecasts.items() for caveat in caveats_of(each, name)]
 
 

@@ -108,7 +108,7 @@ def numbers_of(point: Point) -> WindowAuc | None:
         return None
     if auc == of.get("labelled/auc"):  # too few labels to be judged, or to be estimated
         return None
-    return WindowAuc(auc, int(n_pos), int(n_neg), of.get("expected/auc"), day_of(point.window))
+    return WindowAuc(auc, int(n_pos), int(n_neg), day=day_of(point.window))
 
 
 def _between(last: Window | None, following: Window) -> list[Window]:

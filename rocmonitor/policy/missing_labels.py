@@ -87,8 +87,7 @@ def _estimated(
     past: Course | None,
 ) -> Finding:
     reference, intervals = ranges.reference, arrival.forecasts(found, rules, ranges, day)
-    expected = finding.metrics.get("expected/auc")
-    evidence = arrival.evidence(found, intervals, ranges, past, expected)
+    evidence = arrival.evidence(found, intervals, ranges, past)
     verdicts = tuple(
         each if rules[each.rule].needs.challenger else rules[each.rule].judge(each.rule, evidence, reference)
         for each in finding.verdicts

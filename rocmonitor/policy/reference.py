@@ -180,7 +180,7 @@ def freeze(
     """Reduce the reference windows of one segment to what `rules` and the operating conditions `cost_w` need.
 
     A rule whose interval cannot be computed on these windows is left out, with a caveat that says why. So is
-    the history of scores, with a caveat when `outlooks` or a rule need it. There is no reference where cells
+    the history of scores, with a caveat when `outlooks` need it. There is no reference where cells
     of neighbouring scores leave more than `max_error` of the AUROC open. A window with fewer rows of a class
     than `min_per_class` would not be judged, so the rules learn from it together with its neighbour.
     """
@@ -200,8 +200,8 @@ def freeze(
     found = [window for window, _ in windows]
     past = ReferenceWindows(samples, [day_of(window) for window in found], ages(found))
     fits, lacking = _learned(rules, lambda rule: rule.learn_range(past, whole))
-    history, missing = _history(whole, samples, rules, outlooks=outlooks)
-    charts, absent = _learned(rules, lambda rule: rule.learn_chart(past, whole, history))
+    history, missing = _history(whole, samples, outlooks=outlooks)
+    charts, absent = _learned(rules, lambda rule: rule.learn_chart(past, whole))
     serial = _serial(fits)
     alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
     caveats = (*caveats_of(overall), *spanning(samples), *pooled, *lacking, *absent, *missing, *alike)
@@ -329,16 +329,13 @@ def _serial(fits: Mapping[str, ForecastFit]) -> dict[str, SerialCorrelation]:
 
 
 def _history(
-    whole: Sample, samples: Sequence[Sample], rules: Mapping[str, Rule], *, outlooks: bool
+    whole: Sample, samples: Sequence[Sample], *, outlooks: bool
 ) -> tuple[ScoreHistory | None, list[Caveat]]:
-    """Return the history of scores, and for whom it is missing."""
+    """Return the history of scores, and why outlooks that need it have none."""
     try:
         return score_history(whole, samples, inside=True), []
     except DegenerateDataError as error:
-        needing = [name for name, rule in rules.items() if rule.needs.history and rule.needs.labels]
-        if outlooks:
-            needing.append("outlook")
-        return None, [_not_computed(name, error) for name in needing]
+        return None, [_not_computed("outlook", error)] if outlooks else []
 
 
 def _not_computed(what: str, error: DegenerateDataError) -> Caveat:

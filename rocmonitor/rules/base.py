@@ -19,8 +19,7 @@ from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, Sample, ScoreHistory
-    from rocmonitor.stats.forecast.projection import Scores
+    from rocmonitor.stats import ForecastFit, LastingChart, Sample
 
 
 Level = Annotated[float, Interval(gt=0.5, lt=1)]
@@ -121,19 +120,8 @@ class Rule(ABC):
         """
         return None
 
-    def learn_chart(
-        self, past: ReferenceWindows, whole: Sample, history: ScoreHistory | None
-    ) -> LastingChart | None:
-        """Return the chart that the windows set up, likewise; `history` is of the same windows."""
-        return None
-
-    def range_given(
-        self, history: ScoreHistory, cells: Sample, scores: Scores, batch: tuple[int, int], error: float
-    ) -> ForecastInterval | None:
-        """Return the normal range of a window with these scores; None for a rule that leaves them aside.
-
-        The AUROC of the window may be off by `error`.
-        """
+    def learn_chart(self, past: ReferenceWindows, whole: Sample) -> LastingChart | None:
+        """Return the chart that the windows set up, likewise."""
         return None
 
     def worth(self, ages: Sequence[int]) -> list[float] | None:
@@ -168,7 +156,6 @@ class Rule(ABC):
         absent = (
             no_range
             or (needs.chart and name not in evidence.charts)
-            or (needs.range and needs.history and reference.history is None)
             or (needs.auc and not (needs.range or needs.chart) and reference.auc is None)
             or any(reference.cost_at(w) is None for w in needs.costs)
         )

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
-from rocmonitor.conventions import ENOUGH_WINDOWS, Correlation
+from rocmonitor.conventions import Correlation
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, Rule, beyond
 from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
 from rocmonitor.verdict import Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import ForecastFit, ForecastInterval, Sample, ScoreHistory
-    from rocmonitor.stats.forecast.projection import Scores
+    from rocmonitor.stats import ForecastFit, ForecastInterval, Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +24,9 @@ class Forecast(AtLevel):
     """The realised AUROC leaves the forecast interval of the reference ([M18], calibrated by default).
 
     ``alternative="less"`` looks for a loss only. ``half_life``, in windows, lets recent reference windows
-    count for more: one that is `half_life` windows older than the latest counts half. ``given="scores"``
-    compares with the forecast given the window's scores: sharper, and blind to a loss that they explain.
+    count for more: one that is `half_life` windows older than the latest counts half.
     ``correlation="estimated"`` widens the interval as far as neighbouring reference windows may be alike;
-    with `half_life` or `given` nothing is widened. Likewise only without them the interval lies around the
+    with `half_life` nothing is widened. Likewise only without it the interval lies around the
     season that a year and more of reference windows shows. With fewer windows than show `confidence_level`,
     and without `half_life`, the level holds under a model (`rocmonitor.policy.reference`).
     """
@@ -41,14 +39,12 @@ class Forecast(AtLevel):
     distance: Annotated[float, Ge(0)] | None = None
     alternative: Literal["two-sided", "less"] = "two-sided"
     half_life: Annotated[float, Gt(0)] | None = None
-    given: Literal["scores"] | None = None
     correlation: Correlation = "estimated"
 
     @property
     def needs(self) -> Needs:
         """The AUROC of the reference, a normal range, and windows that show how far they differ."""
-        windows = ENOUGH_WINDOWS if self.given else 0 if self.method == "fixed" else 2
-        return Needs(auc=True, range=True, history=self.given is not None, windows=windows)
+        return Needs(auc=True, range=True, windows=0 if self.method == "fixed" else 2)
 
     @property
     def share(self) -> float:  # type: ignore[override]
@@ -65,7 +61,7 @@ class Forecast(AtLevel):
     @property
     def takes_season(self) -> bool:
         """True if the interval lies around the season of a window, where the reference shows one."""
-        return self.method == "calibrated" and self.half_life is None and self.given is None
+        return self.method == "calibrated" and self.half_life is None
 
     def learn_range(self, past: ReferenceWindows, whole: Sample) -> ForecastFit:
         """Return the fit for a batch as large as the median window."""
@@ -88,22 +84,6 @@ class Forecast(AtLevel):
             weights=window_weights(self, past.ages),
         )
 
-    def range_given(
-        self, history: ScoreHistory, cells: Sample, scores: Scores, batch: tuple[int, int], error: float
-    ) -> ForecastInterval | None:
-        """Return the interval given the scores; None for a rule that leaves them aside."""
-        if self.given is None:
-            return None
-        return history.forecast(
-            cells,
-            scores,
-            batch=batch,
-            confidence_level=self.confidence_level,
-            alternative=self.alternative,
-            full_level=True,
-            error=error,
-        )
-
     def __post_init__(self) -> None:
         if (self.distance is not None) != (self.method == "fixed"):
             raise InputError(
@@ -111,13 +91,9 @@ class Forecast(AtLevel):
             )
         if self.half_life is not None and self.method != "calibrated":
             raise InputError("half_life belongs to method calibrated: leave one of the two out")
-        if self.given is not None and (self.method != "calibrated" or self.half_life is not None):
-            raise InputError("given belongs to method calibrated without half_life: leave one of the two out")
 
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the AUROC with the normal range of the window."""
-        from rocmonitor.stats import ScoreForecast
-
         assert evidence.now is not None
         interval, auc = evidence.forecasts[name], evidence.now.auc
         return Verdict(
@@ -133,7 +109,6 @@ class Forecast(AtLevel):
                 "method": interval.method,
                 "sampling_low": interval.sampling_low,
                 "sampling_high": interval.sampling_high,
-                **({"expected": interval.auc} if isinstance(interval, ScoreForecast) else {}),
                 **_of_season(interval),
                 **_of_model(interval),
             },

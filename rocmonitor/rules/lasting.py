@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Interval
 
-from rocmonitor.conventions import ENOUGH_WINDOWS, FEWEST_WINDOWS
+from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.rules.base import STRICT, Needs, Rule
 from rocmonitor.rules.evidence import Evidence, Past, Reference, ReferenceWindows
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import LastingChange, LastingChart, Sample, ScoreHistory, WindowAuc
+    from rocmonitor.stats import LastingChange, LastingChart, Sample, WindowAuc
 
 
 LEVEL = 0.95
@@ -28,8 +28,7 @@ class Lasting(Rule):
     """The AUROC has dropped and stayed down, over all windows since the reference.
 
     With ``false_alarm_probability`` some of the first ``horizon`` windows alarms although nothing lasts.
-    ``alternative="two-sided"`` looks for a lasting rise, too. ``given="scores"`` judges what is left when
-    the scores are accounted for: sharper, and blind to a loss that they explain.
+    ``alternative="two-sided"`` looks for a lasting rise, too.
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
@@ -38,13 +37,11 @@ class Lasting(Rule):
     false_alarm_probability: Annotated[float, Interval(ge=0.001, le=0.5)] = 0.05
     horizon: Annotated[int, Interval(ge=1, le=1000)] = 52
     alternative: Literal["two-sided", "less"] = "less"
-    given: Literal["scores"] | None = None
 
     @property
     def needs(self) -> Needs:
         """The AUROC of the reference, a chart, and windows that show how far they differ."""
-        windows = max(ENOUGH_WINDOWS if self.given else 0, FEWEST_WINDOWS)
-        return Needs(auc=True, chart=True, history=self.given is not None, windows=windows)
+        return Needs(auc=True, chart=True, windows=FEWEST_WINDOWS)
 
     @property
     def tail(self) -> float:
@@ -60,10 +57,8 @@ class Lasting(Rule):
     def _sides(self) -> int:
         return 2 if self.alternative == "two-sided" else 1
 
-    def learn_chart(
-        self, past: ReferenceWindows, whole: Sample, history: ScoreHistory | None
-    ) -> LastingChart | None:
-        """Return the chart that the windows set up; None without the history that `given` needs.
+    def learn_chart(self, past: ReferenceWindows, whole: Sample) -> LastingChart:
+        """Return the chart that the windows set up.
 
         Raises
         ------
@@ -72,19 +67,13 @@ class Lasting(Rule):
         """
         from rocmonitor.stats import WindowAuc, lasting_chart
         from rocmonitor.stats.area.variances import moments
-        from rocmonitor.stats.lasting.windows import expected_by_the_others, with_expected
 
-        if self.given is not None and history is None:
-            return None
-        given = history if self.given else None
         numbers = [
             WindowAuc(moments(sample).auc, sample.n_pos, sample.n_neg, None, day)
             if sample.n_pos and sample.n_neg
             else None
             for sample, day in zip(past.samples, past.days, strict=True)
         ]
-        if given is not None:
-            numbers = with_expected(numbers, expected_by_the_others(given, past.samples))
         numbers = [numbers[place] for place in sorted(range(len(numbers)), key=past.days.__getitem__)]
         if not any(numbers):
             raise DegenerateDataError("no reference window has rows of both classes")
@@ -95,7 +84,6 @@ class Lasting(Rule):
             false_alarm_probability=self.false_alarm_probability,
             horizon=self.horizon,
             alternative=self.alternative,
-            score_variance=0.0 if given is None else given.score_variance,
         )
 
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
@@ -135,7 +123,6 @@ def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Past |
             "mean_change": float(followed.mean_change[-1]),
             "alarm_change": float(followed.alarm_change[-1]),
             "alternative": chart.alternative,
-            "given": "scores" if chart.slope else None,
             "windows": len(numbers),
             "false_alarm_probability": chart.false_alarm_probability,
             "horizon": chart.horizon,

@@ -69,10 +69,6 @@ def _forecast(found: Verdict) -> str:
     assert low is not None
     assert high is not None
     place = {Status.DEGRADED: "below", Status.IMPROVED: "above"}.get(found.outcome, "inside")
-    given = "expected" in found.details
-    what = "normal range"
-    if given:
-        what = f"normal range given the scores, {area(found.details['expected'])} within"
     basis = found.details["method"]
     if found.confidence_level is not None:
         basis += f", {percent(found.confidence_level)}"
@@ -84,7 +80,7 @@ def _forecast(found: Verdict) -> str:
     ends = found.details["sampling_low"], found.details["sampling_high"]
     if None not in ends:
         basis += f"; from sampling alone {forecast_span(*ends)}"
-    return f"AUROC {area(found.estimate)} is {place} its {what} {forecast_span(low, high)} ({basis})"
+    return f"AUROC {area(found.estimate)} is {place} its normal range {forecast_span(low, high)} ({basis})"
 
 
 def _lasting(found: Verdict) -> str:
@@ -97,8 +93,6 @@ def _lasting(found: Verdict) -> str:
     sign = -1 if way == "lower" else 1
     low, high = sorted((sign * found.low, sign * found.high))
     text = f"AUROC has been {sign * found.estimate:.3f} {way} ({low:.3f} to {high:.3f})"
-    if of.get("given"):
-        text += " than its scores lead to"
     return f"{text}{_since(of)}{_closer_again(of)}"
 
 
@@ -125,16 +119,15 @@ def _nothing_lasts(of: Mapping[str, Any]) -> str:
     side = " either way"
     if of["alternative"] == "less":
         side = "" if of["mean_change"] < 0 else " below"
-    whose = "what their scores lead to" if of["given"] else "the reference"
     return (
         f"no lasting {what} of the AUROC: the weighted mean of recent windows is "
-        f"{_beside(of['mean_change'], whose)}; an alarm needs {abs(of['alarm_change']):.3f}{side}"
+        f"{_beside(of['mean_change'])} the reference; an alarm needs {abs(of['alarm_change']):.3f}{side}"
     )
 
 
-def _beside(change: float, whose: str = "") -> str:
+def _beside(change: float) -> str:
     """Return a difference of AUROCs in words."""
-    return f"{abs(change):.3f} {'below' if change < 0 else 'above'} {whose}".rstrip()
+    return f"{abs(change):.3f} {'below' if change < 0 else 'above'}"
 
 
 def _floor(found: Verdict) -> str:

@@ -94,13 +94,6 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ("calibrated, conf", "fixed, conf", "rules.0: distance belongs to method fixed, which needs it"),
         ("calibrated, conf", "calibrated, distance: 0.1, conf", "rules.0: distance belongs to method fixed"),
         ("calibrated, conf", "dual, half_life: 5, conf", "rules.0: half_life belongs to method calibrated"),
-        ("calibrated, conf", "dual, given: scores, conf", "rules.0: given belongs to method calibrated"),
-        ("calibrated, conf", "calibrated, given: labels, conf", "rules.0.given: Input should be 'scores'"),
-        (
-            "calibrated, conf",
-            "calibrated, given: scores, half_life: 5, conf",
-            "rules.0: given belongs to method calibrated without half_life",
-        ),
         ("calibrated, conf", "calibrated, half_life: 0, conf", "rules.0.half_life: Input should be greater"),
         ("calibrated, conf", "calibrated, half_life: .nan, conf", "rules.0.half_life: Input should be"),
         ("calibrated, conf", "calibrated, alternative: more, conf", "rules.0.alternative: "),

@@ -58,7 +58,7 @@ FINE = [
     ("from: 2026-01-05", "from: 2026-01-05T06:00"),
     ("from: 2026-01-05", "from: 2026-01-05 06:00:00"),
     ("{kind: challenger}", "{kind: forecast, method: fixed, distance: 0.01}"),
-    ("{kind: challenger}", "{kind: forecast, given: scores, alternative: less}"),
+    ("{kind: challenger}", "{kind: forecast, alternative: less}"),
     ("margin: 0.005", "decides: period"),
     ("margin: 0.005", "decides: future\n      correlation: none"),
     ("    rules:", "    outlook: {after: 6h}\n    rules:\n      - {kind: outlook}\n      - {kind: scores}"),

@@ -77,7 +77,7 @@ def test_every_rule_but_the_challenger_is_applied_to_the_estimate() -> None:
     assert isinstance(found, Estimate)
     assert found.lacks == ()
     intervals = forecasts(found, RULES, NormalRanges.of(reference))
-    shown = evidence(found, intervals, NormalRanges.of(reference), None, None)
+    shown = evidence(found, intervals, NormalRanges.of(reference), None)
     verdicts = {
         name: rule.judge(name, shown, reference) for name, rule in RULES.items() if name != "challenger"
     }
@@ -128,15 +128,6 @@ def test_late_labels_of_one_class_show_nothing() -> None:
     assert "both classes" in str(found)
 
 
-def test_a_forecast_given_the_scores_needs_all_labels() -> None:
-    reference, rule = frozen(), Forecast(given="scores")
-    found = seen(reference)
-    assert isinstance(found, Estimate)
-    assert forecasts(found, {"forecast": rule}, NormalRanges.of(reference)) == {}
-    judged = rule.judge("forecast", evidence(found, {}, NormalRanges.of(reference), None, None), reference)
-    assert (judged.outcome, judged.lacks[0].code) == (Status.INSUFFICIENT, "rule-needs-all-labels")
-
-
 def test_few_windows_judge_nothing_and_still_estimate() -> None:
     reference = frozen(7)
     found = seen(reference)
@@ -144,7 +135,7 @@ def test_few_windows_judge_nothing_and_still_estimate() -> None:
     assert "estimate/auc" in found.metrics
     assert "estimate/auc_low" not in found.metrics
     shown = evidence(
-        found, forecasts(found, RULES, NormalRanges.of(reference)), NormalRanges.of(reference), None, None
+        found, forecasts(found, RULES, NormalRanges.of(reference)), NormalRanges.of(reference), None
     )
     judged = RULES["floor"].judge("floor", shown, reference)
     assert judged.outcome is Status.INSUFFICIENT

@@ -21,7 +21,6 @@ from rocmonitor.stats.unlabelled import ScoreCounts
 ROWS, WEEK = 2000, timedelta(days=7)
 RULES: dict[str, Rule] = {
     "forecast": Forecast(alternative="less"),
-    "given": Forecast(given="scores", alternative="less"),
     "outlook": Outlook(),
     "scores": Scores(confidence_level=0.97),
 }
@@ -75,9 +74,9 @@ def tripled(rng: np.random.Generator, *_: NDArray[np.generic]) -> Rows:
     [
         # Warnings before the labels, and what is degraded with them.
         (untouched, set(), set()),
-        (shuffled, set(), {"forecast", "given"}),
+        (shuffled, set(), {"forecast"}),
         (halved, {"outlook", "scores"}, set()),
-        (one_source_constant, {"outlook", "scores"}, {"forecast", "given"}),
+        (one_source_constant, {"outlook", "scores"}, {"forecast"}),
         (tripled, {"scores"}, set()),
     ],
 )

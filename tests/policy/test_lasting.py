@@ -100,22 +100,16 @@ def test_the_sentence():
 
 
 @pytest.mark.parametrize(
-    ("alternative", "given", "change", "what", "far"),
+    ("alternative", "change", "what", "far"),
     [
-        ("less", None, -0.01, "drop", "0.010 below the reference; an alarm needs 0.024"),
-        ("less", None, 0.01, "drop", "0.010 above the reference; an alarm needs 0.024 below"),
-        (
-            "two-sided",
-            "scores",
-            0.0,
-            "change",
-            "0.000 above what their scores lead to; an alarm needs 0.024 either way",
-        ),
+        ("less", -0.01, "drop", "0.010 below the reference; an alarm needs 0.024"),
+        ("less", 0.01, "drop", "0.010 above the reference; an alarm needs 0.024 below"),
+        ("two-sided", 0.0, "change", "0.000 above the reference; an alarm needs 0.024 either way"),
     ],
 )
-def test_how_far_an_alarm_is(alternative, given, change, what, far):
+def test_how_far_an_alarm_is(alternative, change, what, far):
     details = {"statistic": 1.2, "chart_limit": 2.9, "mean_change": change, "alarm_change": -0.024}
-    details |= {"alternative": alternative, "given": given}
+    details |= {"alternative": alternative}
     said = verdict(Verdict(rule="lasting", kind="lasting", outcome=Status.OK, details=details))
     assert said == f"no lasting {what} of the AUROC: the weighted mean of recent windows is {far}"
 
@@ -129,10 +123,10 @@ def test_an_alarm_that_is_about_to_end_says_so() -> None:
         estimate=-0.031,
         low=-0.044,
         high=-0.018,
-        details=details | {"given": "scores"},
+        details=details,
     )
     assert verdict(found) == (
-        "AUROC has been 0.031 lower (0.018 to 0.044) than its scores lead to; recent windows are closer "
+        "AUROC has been 0.031 lower (0.018 to 0.044); recent windows are closer "
         "again (weighted mean 0.015 below), and the alarm ends at 0.012"
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -89,16 +88,6 @@ def test_with_a_half_life_the_level_is_that_of_the_weights():
         verdict.confidence_level == reference.fits["forecast"].interval(reference.cells).achieved_level < 0.95
     )
     assert "known_level" not in verdict.details
-
-
-def test_the_forecast_given_the_scores_has_the_level_too():
-    rules = {"forecast": Forecast(given="scores")}
-    reference = frozen(10, rules)
-    [verdict] = judged(reference, rows(0.8, np.random.default_rng(1)), rules).verdicts
-    assert (verdict.confidence_level, verdict.details["n_windows"]) == (0.95, 10)
-    short = {"forecast": replace(rules["forecast"], confidence_level=0.9)}
-    [shown] = judged(reference, rows(0.8, np.random.default_rng(1)), short).verdicts
-    assert verdict.limit[0] < shown.limit[0] < shown.limit[1] < verdict.limit[1]
 
 
 def test_false_alarms_are_counted_with_the_interval_that_judges():

@@ -195,9 +195,7 @@ def test_check_says_why_a_short_reference_gives_no_outlook(here):
 
 
 @pytest.mark.parametrize("most", [200_000, 7_999])
-@pytest.mark.parametrize(
-    "rule", ["kind: outlook", "kind: scores", "kind: forecast, given: scores", "kind: lasting, given: scores"]
-)
+@pytest.mark.parametrize("rule", ["kind: outlook", "kind: scores"])
 def test_a_short_reference_is_a_problem_for_rules_that_read_scores(here, monkeypatch, most, rule):
     monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", most)
     rules = f"[{{kind: drop}}, {{{rule}}}]"

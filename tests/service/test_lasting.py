@@ -298,23 +298,9 @@ class TestGaps:
 def test_an_option_of_the_rule_makes_another_reference_when_it_is_used(here: World) -> None:
     plain, default, used = (
         references.digest(here.configure(rules=f"[{{kind: lasting{each}}}]").monitors["credit"])
-        for each in ("", ", alternative: less", ", given: scores")
+        for each in ("", ", alternative: less", ", alternative: two-sided")
     )
     assert plain == default != used
-
-
-def test_scores_are_taken_as_given_and_their_expected_auroc_is_kept(here: World) -> None:
-    for number in range(20, 24):
-        here.score(number, shift=0.5)
-    rules = "[{kind: lasting, given: scores}]"
-    found = tick(here, week(24) + 2 * DAY, rules=rules)
-    kept = [each.metrics["expected/auc"] for each in found.evaluations]
-    assert len(set(kept)) == 4
-    assert all(0.5 < each < 0.9 for each in kept)
-    here.score(24, shift=0.5)
-    [later] = tick(here, week(25) + 2 * DAY, rules=rules).evaluations
-    assert later.verdicts[0].details["windows"] == 5
-    assert later.outcome is Status.DEGRADED
 
 
 @pytest.mark.slow

@@ -197,18 +197,6 @@ def test_a_dry_run_foresees_and_keeps_nothing(here: World) -> None:
         assert store.outlooks(runtime.store, "credit") == []
 
 
-@pytest.mark.slow
-def test_a_forecast_may_take_the_scores_as_given(here: World) -> None:
-    rules = "[{kind: forecast, correlation: none}, {kind: forecast, given: scores}]"
-    here.score(20, shift=0.0)
-    [evaluation] = tick(here, week(21) + 30 * DAY, rules=rules).evaluations
-    plain, given = evaluation.verdicts
-    assert plain.outcome is given.outcome is Status.DEGRADED
-    assert given.details["expected"] < evaluation.metrics["reference/auc"]
-    # The scores have moved, so their limit follows them, though these reference weeks taught no shift.
-    assert given.limit[0] < plain.limit[0]
-
-
 def add_errors(here: World, number: int) -> None:
     """Turn every second label of a week: what no score shows."""
     with here._engine() as engine, engine.begin() as connection:

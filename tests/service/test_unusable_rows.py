@@ -22,7 +22,6 @@ from rocmonitor.stats import auc
 DAY = timedelta(days=1)
 RULES = (
     "{kind: forecast}",
-    "{kind: forecast, given: scores}",
     "{kind: lasting}",
     "{kind: floor, value: 0.6}",
     "{kind: drop, value: 0.02}",

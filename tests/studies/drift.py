@@ -1,7 +1,7 @@
 """Real streams, window by window: which rules find a change, when, and how much of it the scores foretold.
 
 The first windows of each stream are the reference; later ones are judged in order by the rules `forecast`
-(losses; windows of the reference that are alike are allowed for), `forecast` given the scores, `drop`, and
+(losses; windows of the reference that are alike are allowed for), `drop`, and
 `lasting`. Shown are how many windows each finds degraded, and when `lasting` alarmed, since when it dates the
 change and how large it says it is. Streams: the electricity market of New South Wales
 by week (logistic regression trained on the first twelve weeks), late flights of the demo by week, game
@@ -38,12 +38,11 @@ ELECTRICITY, WEATHER = DATA / "electricity" / "elec2.csv.gz", DATA / "weather_no
 RULES: dict[str, Rule] = by_name(
     [
         Forecast(alternative="less"),
-        Forecast(alternative="less", given="scores"),
         Drop(),
         Lasting(),
     ]
 )
-NAMES = {"forecast": "forecast", "forecast_2": "given scores", "drop": "drop", "lasting": "lasting"}
+NAMES = {"forecast": "forecast", "drop": "drop", "lasting": "lasting"}
 DAY = timedelta(days=1)
 CLAIM = "A rule should find changes that stay, say since when, and leave a stable stream alone."
 

@@ -213,8 +213,8 @@ def _real_streams(of: Mapping[str, Any]) -> str:
         "![AUROC of each window, with alarms](images/papers/drift.png)\n",
         "`make study NAME=drift`. Columns of rules count degraded windows; *foreseen* is how much of the "
         "difference the scores foretold. [Coverage](coverage.md#real-streams) says why streams alarm.\n",
-        "| stream | windows | AUROC | foreseen | forecast | given scores | drop | lasting |",
-        "|---|---|---|---|---|---|---|---|",
+        "| stream | windows | AUROC | foreseen | forecast | drop | lasting |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name, line in of["streams"].items():
         counts = " | ".join(str(len(dates)) for dates in line["degraded"].values())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rocmonitor.stats import LastingChart
     from rocmonitor.stats.forecast.learning import JudgedOutlook
 
-_NEEDED = ("champion/auc", "labelled/auc", "expected/auc", "data/positives", "data/negatives")
+_NEEDED = ("champion/auc", "labelled/auc", "data/positives", "data/negatives")
 
 
 class Courses:
