@@ -1,7 +1,7 @@
 """The HTTP server of `serve` and `ui`: few threads, and no connection that lasts.
 
 waitress keeps a connection that sends a byte now and then for ever, and takes no new ones once it has its
-limit of them. Here each has a few seconds, and when there are too many the oldest makes room.
+limit of them. Here each has a few seconds, and fewer while there are many; new ones wait at the limit.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rocmonitor.errors import ConfigError
 
 THREADS = 2
 CONNECTIONS = 100
-"""Open at the same time."""
+"""Open at the same time before those without a request have less time."""
 
-SECONDS = 10
+SECONDS, SECONDS_IN_A_CROWD = 10, 2
 """Seconds that a connection stays open while no request is being answered."""
 
 _SETTINGS = {
-    "connection_limit": 2 * CONNECTIONS,  # never reached: ours comes first
+    "connection_limit": 5 * CONNECTIONS,  # more wait to be accepted
     "channel_timeout": SECONDS,
     "cleanup_interval": 1,
     "max_request_header_size": 16 * 1024,
@@ -39,19 +39,13 @@ _SETTINGS = {
 
 
 class _Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
-    def handle_accept(self) -> None:
-        super().handle_accept()
-        staying = [channel for channel in self.active_channels.values() if not channel.will_close]
-        idle = [channel for channel in staying if not channel.requests]
-        if len(staying) > CONNECTIONS and idle:
-            min(idle, key=lambda channel: channel.creation_time).will_close = True
-
     def maintenance(self, now: float) -> None:
+        patience = SECONDS_IN_A_CROWD if len(self.active_channels) > CONNECTIONS else SECONDS
         for channel in list(self.active_channels.values()):
             age = now - channel.creation_time
             if channel.will_close and not 0 <= age < 2 * SECONDS:
                 channel.handle_close()  # else who reads no answer keeps it, and us from taking others
-            elif not channel.requests and not 0 <= age < SECONDS:
+            elif not channel.requests and not 0 <= age < patience:
                 channel.will_close = True
 
 
@@ -106,7 +100,7 @@ def listening(host: str, port: int, application: Any, *, key: str, threads: int 
 def _opened(host: str, port: int, key: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=128)
+        return socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
         raise ConfigError(
             f"{key}: cannot listen on {host}:{port}: {error.strerror}; name another host or port"
