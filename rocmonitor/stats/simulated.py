@@ -253,7 +253,7 @@ class Simulation:
     def false_alarms(self, alarm: Counting, *, rules: Sequence[str] | None = None) -> Rate:
         """Count the changes to ``degraded`` in a year in which nothing is wrong; by default of all rules.
 
-        In a process in which most windows are degraded an alarm hardly ends: there each of them counts.
+        Where most windows are degraded, each by itself, an alarm hardly ends: then each of them counts.
         """
         return self._rate(DEGRADED, alarm, rules)
 
@@ -272,8 +272,9 @@ class Simulation:
         before = np.concatenate([np.zeros_like(status[:1]), status[:-1]])
         changes = np.sum((status == code) & (before != code), axis=0)
         counted = self.coming.by_process(changes)
-        mostly = self.coming.by_process(np.sum(status == code, axis=0))
-        counted = np.where(mostly > self.windows / 2, mostly, counted)
+        if single := [self.quiet[name] for name in chosen if name in self.single]:
+            mostly = self.coming.by_process(np.sum(statuses(gravest(single), alarm) == code, axis=0))
+            counted = mostly if mostly.mean() > self.windows / 2 else counted
         rates = counted * (self.per_year / self.windows) + stated
         serial = self.rules[chosen[0]].coming.serial if len(chosen) == 1 else self.coming.serial
         low, high = rate_range(rates, serial)
