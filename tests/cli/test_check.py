@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from datetime import datetime, timedelta
 
 import pytest
 from scenario import until
@@ -49,6 +50,18 @@ def test_check_tells_that_a_window_cannot_be_judged_and_why(here, rows, code, sa
             database.execute("UPDATE scored SET p = 'low' WHERE id >= 2200000")
     told = rocmonitor("check", "--explain", code=code).stdout
     assert says in told
+
+
+def test_check_prints_the_next_times_of_the_schedule(here, rocmonitor):
+    here.configure(window=until("2026-06-15"))
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(path.read_text() + "    timezone: Europe/Berlin\n    schedule: '30 6 * * 1'\n")
+    told = " ".join(rocmonitor("check", "--explain", code=4).stdout.split())  # weeks of another zone
+    [times] = re.findall(r"checks at 30 6 \* \* 1, Europe/Berlin: next (.*?CES?T, .*?CES?T, .*? CES?T)", told)
+    first, second, third = (datetime.fromisoformat(time[4:20]) for time in times.split(", "))
+    assert times.startswith("Mon ")
+    assert (first.weekday(), first.hour, first.minute) == (0, 6, 30)
+    assert second - first == third - second == timedelta(days=7)
 
 
 def test_check_tells_of_a_reference_without_rows(here, rocmonitor):

@@ -15,6 +15,7 @@ from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import DegenerateDataError, RocmonitorError
 from rocmonitor.policy.budget import Levels
+from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.normal_ranges import NormalRanges
@@ -159,6 +160,7 @@ def check(
     for monitor in config.monitors.values():
         printed.about = f"{monitor.name} "
         printed.section("model", partial(model_lines, config, monitor))
+        printed.section("schedule", partial(_schedules, monitor, now))
         seen = _Seen(joined=joined.get(monitor.name), progress=progress)
         printed.section("windows", partial(_windows, config, monitor, now, seen))
         levels = config.levels(monitor.name, allotted)
@@ -278,6 +280,18 @@ def _store(config: Config) -> list[str]:
 def _channel(config: Config, name: str) -> list[str]:
     alerts.check_url(config.channel_url(name), folder=config.folder)
     return [f"{name}; `rocmonitor channel test {name}` sends a message marked as a test"]
+
+
+def _schedules(monitor: Monitor, now: datetime) -> list[str]:
+    """Return the next three times at which `serve` looks for windows, and reviews."""
+    review, said = monitor.review.schedule if monitor.review else None, []
+    for topic, line in (("checks", monitor.schedule), ("reviews", review)):
+        times, after = list[str](), now
+        while line is not None and len(times) < 3:
+            after = next_fire(line, monitor.timezone, after)
+            times.append(f"{after.astimezone(monitor.timezone):%a %Y-%m-%d %H:%M %Z}")
+        said += [f"{topic} at {line}, {monitor.timezone}: next {', '.join(times)}"] if times else []
+    return said
 
 
 def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
