@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.status import Attention
 from rocmonitor.policy.stops import Stop
@@ -86,8 +85,6 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
         return WORDS[change.after].headline
     decided = deciding(change, evaluation)
     if change.after is Status.OK:
-        if _withdrawn(change):
-            return f"Alarm withdrawn because the data were corrected: {_back(evaluation)}"
         degraded = evaluation.outcome is Status.DEGRADED  # and not often enough for an alarm
         if change.before is Status.AT_RISK and not degraded:  # only the scores said so
             return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
@@ -183,14 +180,6 @@ def forecast_limits(evaluation: Evaluation, decided: Verdict | None) -> tuple[fl
 def subject(change: Transition) -> str:
     """Monitor and segment, for a title."""
     return one_line(f"{change.monitor} {change.segment}", 200)
-
-
-def _withdrawn(change: Transition) -> bool:
-    """Return True if corrected data, not a later window, ended the alarm."""
-    return any(
-        isinstance(each, Caveat) and each.code == "chart-corrected" and each.values["finding"] == "withdrawn"
-        for each in change.reasons
-    )
 
 
 def _beside_normal(evaluation: Evaluation, decided: Verdict | None) -> str:

@@ -31,8 +31,7 @@ def many(here: World) -> World:
 
 @pytest.mark.slow
 def test_no_window_stays_in_memory(many: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    # First the one that imports it: else it would import the 2, and keep it.
-    for name in ("corrected.LONGEST", "lasting.LONGEST", "lessons.LESSONS"):
+    for name in ("lasting.LONGEST", "lessons.LESSONS"):
         monkeypatch.setattr(f"rocmonitor.policy.{name}", 2)
     monkeypatch.setattr("rocmonitor.service.tick.outcome.LATEST", 2)
     # By the real clock: before the first mark, or SQLAlchemy keeps the statement that renews the lease.

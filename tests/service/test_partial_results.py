@@ -88,7 +88,7 @@ def read_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = World(folder=folder, source_url=f"sqlite:///{folder}/source.db")
     monkeypatch.setenv("SCENARIO_SOURCE_URL", here.source_url)
     here.score(28)
-    here.label_late(22)  # an old window is revised, and charts after it are corrected
+    here.label_late(22)  # an old window is revised
     with here.runtime(week(29) + 3 * DAY, **SECTIONS) as runtime:
         tick = run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
         assert tick.error is None

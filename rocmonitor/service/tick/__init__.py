@@ -150,7 +150,6 @@ class _Work:
         self._state, self._source, self._tick, self._progress = state, source, tick, progress
         self._arrivals = Arrivals(state.runtime.store, state.monitor, state.now)
         self._plan = Plan(state, source, self._arrivals, progress)
-        self._revised = False  # a window, since the later ones were looked at
         self._groups: GroupReference | None = None  # counted once in a tick, kept or not
 
     def on(self, ended: Sequence[Window]) -> None:
@@ -173,7 +172,6 @@ class _Work:
             self._each(new)
         if state.runtime.stop.is_set():
             return
-        self._correct()
         if not (state.dry_run or state.backfill or state.now < state.runtime.clock() - NOW):
             self._arrivals.conclude(state.lease)
 
@@ -193,8 +191,6 @@ class _Work:
 
     def _do(self, job: Job, step: Step) -> None:
         """Have a window read, and commit what was found."""
-        if job.before is None and self._revised:
-            self._correct()
         self._progress(step)
         self._load_references()
         began = time.monotonic()
@@ -217,7 +213,6 @@ class _Work:
             self._keep_unchanged(job.window, job.before, judged.labels)
             return
         self._save(commit.evaluations(self._state, job, self._explained(job, judged)))
-        self._revised = self._revised or job.before is not None
 
     def _explained(self, job: Job, judged: Judged) -> Judged:
         """Return what was found with the groups that made the change of all rows, if columns may explain
@@ -260,14 +255,6 @@ class _Work:
             store.save_outlooks(state.runtime.store, records, lease=state.lease)
         state.segments |= {each.outlook.segment for each in records}
         self._tick.add([], [each.outlook for each in records])
-
-    def _correct(self) -> None:
-        """Judge again the windows of which a chart says something else, now that older ones were revised."""
-        if self._state.ranges is None:
-            return
-        self._revised = False
-        self._state.forget_judged()
-        self._save(commit.corrections(self._state))
 
     def _save(self, records: Sequence[store.WindowRecord]) -> None:
         state = self._state

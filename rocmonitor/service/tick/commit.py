@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition
+from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.revised import Revised, as_reason
 from rocmonitor.policy.windows import Window
@@ -64,29 +63,6 @@ _GRAVEST = (
     Status.IMPROVED,
     Status.OK,
 )
-
-
-def corrections(state: TickState) -> list[store.WindowRecord]:
-    """Return a revision of each window of which a chart says something else, now that older ones were
-    revised.
-
-    It is found from what the store keeps, so a tick that was killed before it came to this loses nothing: the
-    next one that judges a window finds it. The change of status that follows in a segment, and the messages
-    about it, belong to the newest of them.
-    """
-    found: list[store.WindowRecord] = []
-    if not state.courses.wanted:
-        return found
-    for segment, ranges in (state.ranges or {}).items():
-        again: dict[Window, Evaluation] = {}
-        for rule, chart in ranges.charts.items():
-            for each in state.courses.outdated(segment, rule, chart):
-                old = again.get(each.window) or _next_revision(state, segment, each.window)
-                if old is not None:
-                    again[each.window] = state.courses.judged_again(old, rule, chart, each.finding)
-        if again:
-            found += _corrected(state, segment, again)
-    return _together(state, found)
 
 
 def failure(state: TickState, error: str | None) -> tuple[Transition | None, bool]:
@@ -272,59 +248,6 @@ def _stored(state: TickState, segment: str, window: Window) -> Evaluation | None
     kept, name = state.runtime.store, state.monitor.name
     found = store.evaluations(kept, name, segment=segment, start=window.start, end=window.end)
     return found[-1] if found else None
-
-
-def _next_revision(state: TickState, segment: str, window: Window) -> Evaluation | None:
-    """Return the newest evaluation of a window, as its next revision; None when it is not saved (a dry
-    run).
-    """
-    if (segment, window) not in state.judged:
-        return None
-    old = _stored(state, segment, window)
-    assert old is not None
-    revision = max(each.revision for (_, other), each in state.judged.items() if other == window) + 1
-    return replace(old, revision=revision)
-
-
-def _corrected(
-    state: TickState, segment: str, again: Mapping[Window, Evaluation]
-) -> list[store.WindowRecord]:
-    of = state.of(segment)
-    for window, evaluation in again.items():
-        of.add(window, evaluation.outcome)
-        state.courses.add(evaluation)
-    found = []
-    for window in sorted(again):
-        known = state.judged[segment, window]
-        evaluation = replace(
-            again[window], at=state.now, evaluated_at=state.runtime.clock(), status=of.after(window)
-        )
-        found.append(
-            store.WindowRecord(
-                evaluation=evaluation,
-                label_counts=known.label_counts,
-                labels_digest=known.labels_digest,
-                settings_digest=known.settings_digest,
-                outbox=[PUBLISH],
-            )
-        )
-    newest = found[-1]
-    status = of.after()
-    change, notify = of.change(
-        status,
-        at=state.now,
-        since=of.since(status, newest.evaluation.window),
-        reasons=_corrected_reasons(newest.evaluation),
-        news=state.courses.newest(segment) == newest.evaluation.window,
-    )
-    outbox = [PUBLISH, *change_messages(state, change, notify)]
-    return [*found[:-1], replace(newest, transition=change, notified=notify, outbox=outbox)]
-
-
-def _corrected_reasons(evaluation: Evaluation) -> tuple[Reason, ...]:
-    """Return what was corrected, and what the rules say now."""
-    corrected = [each for each in evaluation.caveats if each.code == "chart-corrected"]
-    return (*corrected, *(each for each in evaluation.verdicts if each.margin is not None))
 
 
 def _circular(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:

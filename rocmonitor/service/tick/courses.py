@@ -14,9 +14,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.rules import by_name
 
 if TYPE_CHECKING:
-    from rocmonitor.policy.corrected import Corrected, Finding
     from rocmonitor.policy.lasting import Course
-    from rocmonitor.stats import LastingChart
     from rocmonitor.stats.forecast.learning import JudgedOutlook
 
 _NEEDED = ("champion/auc", "labelled/auc", "data/positives", "data/negatives")
@@ -97,36 +95,6 @@ class Courses:
                 ),
             )
 
-    def newest(self, segment: str) -> Window:
-        """Return the last window that was judged."""
-        self._of(segment)
-        return self._windows[segment][-1]
-
-    def outdated(self, segment: str, rule: str, chart: LastingChart) -> list[Corrected]:
-        """Return the windows of which a chart says something else than was stored; oldest first."""
-        from rocmonitor.policy.corrected import outdated
-
-        points = self._of(segment)
-        in_order = [points[window] for window in self._windows[segment]]
-        return outdated(in_order, rule, chart, after=self._monitor.reference_period.end)
-
-    def judged_again(self, old: Evaluation, rule: str, chart: LastingChart, finding: Finding) -> Evaluation:
-        """Return an evaluation with what a chart says now."""
-        from rocmonitor.policy.corrected import judged_again
-        from rocmonitor.policy.lasting import numbers_of
-
-        points = self._of(old.segment)
-        past = self.leading_to(old.segment, old.window, old.champion_version)
-        now = numbers_of(points[old.window])
-        assert past is not None  # a rule reads it
-        assert now is not None  # else it would have no chart
-        later = [
-            past.name(place)
-            for place, window in enumerate(past.windows[:-1])
-            if window in points and points[window].at > old.at
-        ]
-        return judged_again(old, rule, chart, now, past, finding=finding, corrected=later)
-
     def _before(self, segment: str, most: int, place_in: Callable[[list[Window]], int]) -> list[Point]:
         """Return at most `most` windows before a place in their order, oldest first."""
         points = self._of(segment)
@@ -141,7 +109,7 @@ class Courses:
             return self._points[segment]
         from rocmonitor.policy.lasting import LONGEST
 
-        # Those that a chart corrects, and those before each of them.
+        # Those that late labels revise, and those before each of them.
         return self._read(segment, None if self._dry_run else 2 * LONGEST)
 
     def _read(self, segment: str, newest: int | None) -> dict[Window, Point]:
@@ -178,4 +146,4 @@ class Courses:
         self._cut.add(segment)
 
     def _is_needed(self, name: str) -> bool:
-        return name in _NEEDED or name.split("/")[0] in (*self._rules, "outlook")
+        return name in _NEEDED or name.startswith("outlook/")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from rocmonitor.wording.format import listed, percent
+from rocmonitor.wording.format import percent
 
 _REASONS = {
     "one-class": "without rows of both classes",
@@ -115,19 +115,6 @@ def _correlated(
     )
 
 
-_FINDINGS = {
-    "withdrawn": "the lasting change that was reported is withdrawn",
-    "raised": "a lasting change that was not reported is found",
-    "confirmed": "the lasting change that was reported is confirmed, with another size",
-}
-
-
-def _corrected(*, finding: str, windows: list[str], **_: object) -> str:
-    named = listed(windows if len(windows) <= 3 else [*windows[:2], f"{len(windows) - 2} more"])
-    which = f" ({named})" if windows else ""
-    return f"{_FINDINGS.get(finding, finding)}, because the data of earlier windows{which} were corrected"
-
-
 SENTENCES: dict[str, str | Callable[..., str]] = {
     # Forecasts
     "no-confidence-level": _no_level,
@@ -200,7 +187,6 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "of 0.3, 6 at 0.6 and 14 to 24 at 0.9"
     ),
     # Lasting changes
-    "chart-corrected": _corrected,
     "few-reference-windows": (
         "{n_windows} reference windows show little of how much windows differ, so the limit is wide; "
         "with {enough} or more it is sharper"

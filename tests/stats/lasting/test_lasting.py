@@ -367,7 +367,6 @@ def test_every_caveat_has_an_example() -> None:
         Caveat("reference-windows-alike", correlation=0.4, n_windows=19),
         Caveat("season-not-seen", days=182),
         Caveat("scores-explain-little", n_windows=19),
-        Caveat("chart-corrected", rule="lasting", finding="withdrawn", windows=["2026-06-01"]),
     ]
     assert {each.code for each in examples} <= caveats.SENTENCES.keys()
     assert not [each for each in examples if "{" in str(each) or str(each).startswith(each.code)]
