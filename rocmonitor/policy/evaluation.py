@@ -30,8 +30,9 @@ __all__ = [
 class Counts:
     """The rows of a window by their use; nothing is dropped without being counted.
 
-    ``rows = used + unlabelled + bad_score + bad_label + duplicates + outside``, and each row is counted once,
-    in the first that applies of: outside, duplicates, bad_score, unlabelled, bad_label, used.
+    ``rows = used + unlabelled + bad_score + bad_label + duplicates + two_labels + outside``, and each row is
+    counted once, in the first that applies of: outside, duplicates, two_labels, bad_score, unlabelled,
+    bad_label, used.
 
     Attributes
     ----------
@@ -47,6 +48,8 @@ class Counts:
         Label neither the positive nor the negative one.
     duplicates : int
         Further rows with an id that was seen before.
+    two_labels : int
+        Ids with both labels at one time, where no instant tells which is later.
     outside : int
         Rows whose time is not in the window: the query does not hold to ``:start`` and ``:end``.
     no_challenger : int
@@ -62,6 +65,7 @@ class Counts:
     bad_score: int = 0
     bad_label: int = 0
     duplicates: int = 0
+    two_labels: int = 0
     outside: int = 0
     no_challenger: int = 0
     truncated: bool = False
@@ -74,7 +78,8 @@ class Counts:
     @property
     def unusable_share(self) -> float:
         """Share of the rows that no label can make usable; 0 for an empty window."""
-        return (self.bad_score + self.bad_label + self.duplicates + self.outside) / max(self.rows, 1)
+        unusable = self.bad_score + self.bad_label + self.duplicates + self.two_labels + self.outside
+        return unusable / max(self.rows, 1)
 
     @property
     def labelled_share(self) -> float:

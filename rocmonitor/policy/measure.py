@@ -150,6 +150,7 @@ def data_metrics(counts: Counts) -> dict[str, float]:
         "bad_score": counts.bad_score,
         "bad_label": counts.bad_label,
         "duplicates": counts.duplicates,
+        "two_labels": counts.two_labels,
         "outside": counts.outside,
         "no_challenger": counts.no_challenger,
     }

@@ -374,7 +374,7 @@ NOTICED = 0.05
 MOST = 0.2
 """Share beyond which a window is not judged, under the same condition."""
 
-_UNUSABLE = ("bad_score", "bad_label", "duplicates", "outside")
+_UNUSABLE = ("bad_score", "bad_label", "duplicates", "two_labels", "outside")
 
 
 def unusable(reference: Reference, counts: Counts) -> Caveat | None:

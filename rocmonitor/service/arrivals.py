@@ -130,7 +130,7 @@ class Arrivals:
             return _begun(short[0], before)
         if before is None:
             return None
-        by_labels = before.stop.unusable["bad_label"] > 0
+        by_labels = before.stop.unusable["bad_label"] + before.stop.unusable["two_labels"] > 0
         ends = [
             seen
             for each, (seen, _) in zip(read, found, strict=True)

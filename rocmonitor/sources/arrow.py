@@ -138,7 +138,11 @@ def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "id" in columns:
         found["has_id"], found["id"] = _words(columns["id"])
-        found["time"] = columns["time"].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        found |= {
+            role: columns[role].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+            for role in ("time", "known")
+            if role in columns
+        }
     if "cluster" in columns:
         found["has_cluster"], words = _words(columns["cluster"])
         found["cluster"] = words[:, 0]

@@ -18,7 +18,7 @@ from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
 from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, joined
 from rocmonitor.sources.counting import LabelCounts
-from rocmonitor.sources.digest import digest_of, repeats
+from rocmonitor.sources.digest import SET_ASIDE, digest_of, repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.paired_cells import CondensedPair
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", Sample, PairedSample)
 
-_OUTSIDE, _DUPLICATE, _BAD_SCORE, _UNLABELLED, _BAD_LABEL, _NEGATIVE, _POSITIVE = range(7)
+_OUTSIDE, _DUPLICATE, _TWO_LABELS, _BAD_SCORE, _UNLABELLED, _BAD_LABEL, _NEGATIVE, _POSITIVE = range(8)
 _CATEGORY_OF_LABEL = {
     UNLABELLED: _UNLABELLED,
     BAD: _BAD_LABEL,
@@ -131,15 +131,16 @@ def to_batch(
     """Classify all cells and count them, for all rows and for each segment.
 
     Of the rows inside the window that share an id, one is kept: the latest; of equally late ones the
-    labelled before the unlabelled, then the positive before the negative (and that before a bad label),
+    labelled before the unlabelled, then that whose label became known later, then that with a good label,
     then the one of the higher champion score, then of the higher challenger score, then of the later
-    segment in sorted order.
+    segment in sorted order. One whose id is positive and negative at the same time, with nothing to tell
+    which label is later, is set aside.
     """
     cells = joined(chunks, encoder)
     category = categories(cells)
     if cells.has_id is not None:
         cells.repeated = category == _DUPLICATE
-    cells.id = cells.has_id = cells.time = None  # no longer needed; half of the memory
+    cells.id = cells.has_id = cells.time = cells.known = None  # no longer needed; half of the memory
     segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
     for name, index in segment_places(cells, encoder):
         segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
@@ -175,9 +176,12 @@ def categories(cells: Chunk) -> NDArray[np.int8]:
         category[cells.label == label] = of_label
     category[np.isnan(cells.champion)] = _BAD_SCORE
     if cells.id is not None and cells.time is not None and cells.has_id is not None:
-        category[repeats(cells, cells.id, cells.time, cells.inside & cells.has_id)] = _DUPLICATE
+        again, cells.two_labels = repeats(cells, cells.id, cells.time, cells.inside & cells.has_id)
+        category[again] = _DUPLICATE
     elif cells.repeated is not None:
         category[cells.repeated] = _DUPLICATE
+    if cells.two_labels is not None:
+        category[cells.two_labels == SET_ASIDE] = _TWO_LABELS
     category[~cells.inside] = _OUTSIDE
     return category
 
@@ -199,7 +203,7 @@ def _rows(
     truncated: bool,
     ages: int,
 ) -> Rows:
-    tally = np.bincount(category, weights=cells.weight, minlength=7).astype(np.int64).tolist()
+    tally = np.bincount(category, weights=cells.weight, minlength=8).astype(np.int64).tolist()
     used, awaiting = category >= _NEGATIVE, category == _UNLABELLED
     by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
     pair = by_both.get("pair")
@@ -209,7 +213,8 @@ def _rows(
     if champion is None:
         champion = _champion(cells, category, used, monitor)
     alone = 0 if cells.has_cluster is None else _weighed(cells, used & ~cells.has_cluster)
-    caveats = [*_caveats(counts, encoder, monitor, alone)]
+    both = 0 if cells.two_labels is None else _weighed(cells, cells.two_labels > 0)
+    caveats = [*_caveats(counts, encoder, monitor, alone, both)]
     if cells.arrival is not None:
         caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
     known = arrival.by_age(cells.arrival, ages)
@@ -232,6 +237,7 @@ def _counts(tally: Sequence[int], no_challenger: int, truncated: bool) -> Counts
         bad_score=tally[_BAD_SCORE],
         bad_label=tally[_BAD_LABEL],
         duplicates=tally[_DUPLICATE],
+        two_labels=tally[_TWO_LABELS],
         outside=tally[_OUTSIDE],
         no_challenger=no_challenger,
         truncated=truncated,
@@ -290,7 +296,7 @@ def _sampled(
     return kind.from_counts(*columns, cluster=cluster)
 
 
-def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor, alone: int) -> Iterator[Caveat]:
+def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor, alone: int, both: int) -> Iterator[Caveat]:
     where: dict[str, Any] = {"monitor": monitor.name, "rows": counts.rows}
     if counts.truncated:
         yield Caveat("rows-truncated", source=monitor.source, **where)
@@ -298,6 +304,9 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor, alone: int) -> 
         yield Caveat("rows-outside", count=counts.outside, column=monitor.columns.time, **where)
     if counts.duplicates > counts.rows / 2:
         yield Caveat("ids-repeated", count=counts.duplicates, column=monitor.columns.id, **where)
+    if both:
+        columns = {"column": monitor.columns.id, "labelled_at": monitor.columns.labelled_at}
+        yield Caveat("ids-with-two-labels", count=both, set_aside=counts.two_labels, **columns, **where)
     if alone:
         yield Caveat("clusters-missing", count=alone, rows=counts.used, column=monitor.columns.cluster)
     if counts.bad_label:

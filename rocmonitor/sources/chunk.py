@@ -41,6 +41,8 @@ class Chunk:
         Rows in each cell; None is one each.
     time : ndarray of int64 or None
         Microseconds, on any one clock. Needed with ids only.
+    known : ndarray of int64 or None
+        The same of the instant at which the label became known; 0 for none. Only where that column is named.
     arrival : ndarray of int8 or None
         When the label became known, coded as in `rocmonitor.sources.arrival`.
     has_id : ndarray of bool or None
@@ -51,6 +53,8 @@ class Chunk:
         What the rows belong to, as one word.
     repeated : ndarray of bool or None
         Whether another row with the same id counts; told by id and time where they are there.
+    two_labels : ndarray of int8 or None
+        Likewise of a row that counts for its id: `LATER_LABEL` or `SET_ASIDE` where the id has both labels.
     """
 
     inside: Mask
@@ -61,12 +65,14 @@ class Chunk:
     high: NDArray[np.float64] | None = None
     weight: NDArray[np.int64] | None = None
     time: NDArray[np.int64] | None = None
+    known: NDArray[np.int64] | None = None
     arrival: NDArray[np.int8] | None = None
     has_id: Mask | None = None
     id: Words | None = None
     has_cluster: Mask | None = None
     cluster: Words | None = None
     repeated: Mask | None = None
+    two_labels: NDArray[np.int8] | None = None
 
     def __len__(self) -> int:
         return len(self.label)
@@ -86,7 +92,7 @@ class Chunk:
 
 
 _COLUMNS = tuple(field.name for field in fields(Chunk) if field.name != "segments")
-KEPT_COLUMNS = tuple(name for name in _COLUMNS if name not in ("time", "id", "has_id"))
+KEPT_COLUMNS = tuple(name for name in _COLUMNS if name not in ("time", "known", "id", "has_id"))
 """The columns that cells keep once repeats of an id are found."""
 
 

@@ -109,7 +109,8 @@ def _finish(raw: psycopg.Connection[Any]) -> None:
 def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:
     kinds: dict[str, pa.DataType] = {name: pa.dictionary(pa.int32(), pa.string()) for name in names}
     kinds |= {name: pa.float64() for name in ("champion", "champion_high", "challenger")}
-    kinds |= {"inside": pa.int8(), "weight": pa.int64(), "time": pa.timestamp("us"), "arrival": pa.int8()}
+    kinds |= {"inside": pa.int8(), "weight": pa.int64(), "arrival": pa.int8()}
+    kinds |= {name: pa.timestamp("us") for name in ("time", "known")}
     for role in ("id", "cluster"):
         if (column := getattr(query.monitor.columns, role)) is not None:
             kinds[role] = pa.int64() if query.types[column] in _INTEGERS else pa.string()

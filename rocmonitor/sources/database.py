@@ -186,7 +186,8 @@ def _teach(connection: Connection, query: Query) -> None:
         if query.monitor.may_condense:
             (define_functions if lacks_functions(raw) else define_floor)(raw)
         known = query.known_clock
-        if known is not None and query.instants:
+        if known is not None:
+            raw.create_function("rocmonitor_known", 1, known.read, deterministic=True)
             alike = query.clock if known.zone == query.clock.zone else None
             instants = [since_epoch(known.at(instant)) for instant in query.instants]
             code = arrival_of_text(known, alike, instants)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.sources.values import NEGATIVE, POSITIVE, UNLABELLED
 from rocmonitor.stats.paired_cells import CondensedPair, JointCells, ModelCells
 from rocmonitor.stats.sample import PairedSample
 
@@ -77,20 +78,46 @@ Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 
 
-def repeats(cells: Chunk, ids: Words, time: NDArray[np.int64], known: Mask) -> NDArray[np.intp]:
-    """Return which rows repeat an id and are not the one that is kept."""
-    among = np.flatnonzero(known)
+LATER_LABEL, SET_ASIDE = 1, 2
+"""An id with both labels: the one that became known later counts, or none where that is not known."""
+
+
+def repeats(
+    cells: Chunk, ids: Words, time: NDArray[np.int64], with_id: Mask
+) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+    """Return which rows repeat an id and are not the one that is kept; and of each row whether its id has
+    both labels at one time.
+    """
+    among = np.flatnonzero(with_id)
     ordered = np.sort(ids[among, 0])
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     among = among[np.isin(ids[among, 0], repeated, kind="sort")]  # numpy 2.0 overflows by table
+    labels = cells.label[among]
+    # Where no label is known, its instant says nothing.
+    known = np.zeros_like(time) if cells.known is None else cells.known
+    known = np.where(labels == UNLABELLED, np.iinfo(np.int64).min, known[among])
     keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
     if cells.challenger is not None:
         keys.append(_worst_first(cells.challenger[among]))
-    keys += [_worst_first(cells.champion[among]), cells.label[among], time[among], *ids[among].T]
+    keys += [_worst_first(cells.champion[among]), labels, known, time[among], *ids[among].T]
     order = np.lexsort(keys)
-    in_order = ids[among[order]]
-    again: Mask = (in_order[1:] == in_order[:-1]).all(axis=1)
-    return among[order[:-1][again]]
+    among, labels, known = among[order], labels[order], known[order]
+    again: Mask = (ids[among[1:]] == ids[among[:-1]]).all(axis=1)
+    last = np.append(~again, True)[: len(among)]
+    other = ~again | (time[among[1:]] != time[among[:-1]])
+    two_labels = np.zeros(len(cells), dtype=np.int8)
+    two_labels[among[last & _both_labels(labels, other)]] = LATER_LABEL
+    two_labels[among[last & _both_labels(labels, other | (known[1:] != known[:-1]))]] = SET_ASIDE
+    return among[~last], two_labels
+
+
+def _both_labels(labels: NDArray[np.int8], begins: Mask) -> Mask:
+    """Return which rows are in a run with a positive and a negative label; `begins`: of all but the first."""
+    if not len(labels):
+        return np.zeros(0, dtype=np.bool_)
+    run = np.concatenate([[0], np.cumsum(begins)])
+    kinds = [np.bincount(run, weights=labels == label) > 0 for label in (POSITIVE, NEGATIVE)]
+    return np.asarray((kinds[0] & kinds[1])[run])
 
 
 def _worst_first(scores: NDArray[np.float64]) -> NDArray[np.float64]:

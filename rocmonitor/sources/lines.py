@@ -67,17 +67,20 @@ def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Quer
     """Return some rows, as columns by role, as the encoder reads them."""
     if encoder.counter is not None:
         encoder.counter.add(columns)
+    instants: dict[str, Any] = {}
     if "inside" in columns:
         inside = np.array(columns["inside"], dtype=np.bool_)
-        times = _microseconds(columns["time"]) if "id" in columns else None
+        instants = {role: _microseconds(columns[role]) for role in ("time", "known") if role in columns}
     else:
-        times, known = read_times(query.clock, columns["time"])
+        instants["time"], readable = read_times(query.clock, columns["time"])
         start, end = query.clock.microseconds(query.window)
-        inside = known & (times >= start) & (times < end)
+        inside = readable & (instants["time"] >= start) & (instants["time"] < end)
+        if "known" in columns and query.known_clock is not None:
+            instants["known"], _ = read_times(query.known_clock, columns["known"])
     identity: dict[str, Any] = {}
     if "id" in columns:
         has_id, words = identities(columns["id"])
-        identity = {"has_id": has_id, "id": words, "time": times}
+        identity = {"has_id": has_id, "id": words, **instants}
     if "cluster" in columns:
         identity["has_cluster"], identity["cluster"] = clusters(columns["cluster"])
     segments = [name for name in columns if name.startswith("segment_")]

@@ -106,7 +106,7 @@ class Query:
         return select(*chosen).select_from(wrapped(self.monitor)).limit(limit)
 
     def groups(self, limit: int) -> Select[Any]:
-        """At most `limit` groups of equal rows; rows that share an id keep it and their time."""
+        """At most `limit` groups of equal rows; rows that share an id keep it and their times."""
         inner, roles, _ = self._apart()
         chosen, keys = self.told_apart(roles)
         groups = select(*chosen, func.count().label("weight")).select_from(inner)
@@ -147,11 +147,11 @@ class Query:
 
     def apart_from_scores(self) -> dict[str, ColumnElement[Any]]:
         """Return what becomes of a row besides its scores, by role; without ids."""
-        without = ("id", "time", "champion", "challenger", "cluster")
+        without = ("id", "time", "known", "champion", "challenger", "cluster")
         return {role: what for role, what in self._roles().items() if role not in without}
 
     def _apart(self) -> tuple[Subquery, dict[str, ColumnElement[Any]], ColumnElement[bool] | None]:
-        """Return what to group, by role: id and time are left of rows that share an id, which the last
+        """Return what to group, by role: id and times are left of rows that share an id, which the last
         tells.
         """
         given = self._roles()
@@ -161,8 +161,8 @@ class Query:
         inner = self.named(given | {"copies": func.count().over(partition_by=given["id"])})
         roles: dict[str, ColumnElement[Any]] = {role: inner.c[role] for role in given}
         repeated = and_(inner.c.copies > literal_column("1"), inner.c.id.is_not(None))
-        for role in ("id", "time"):
-            roles[role] = case((repeated, inner.c[role]))
+        for role in ("id", "time", "known"):
+            roles |= {role: case((repeated, inner.c[role]))} if role in roles else {}
         return inner, roles, repeated
 
     def labels(self) -> Select[Any]:
@@ -187,7 +187,7 @@ class Query:
         return checksum(self.backend, scores, segments)
 
     def _counted(self) -> dict[str, ColumnElement[Any]]:
-        unused = ("id", "time", "inside", "cluster")
+        unused = ("id", "time", "known", "inside", "cluster")
         return {role: what for role, what in self._roles().items() if role not in unused}
 
     def named(self, columns: Mapping[str, ColumnElement[Any]], *, once: bool = False) -> Subquery:
@@ -209,13 +209,17 @@ class Query:
         if self.backend == "sqlite":
             del roles["inside"]
             roles["time"] = column(self.monitor.columns.time)
+            if "known" in roles:
+                roles["known"] = column(self._name("labelled_at"))
         return roles
 
     def _roles(self) -> dict[str, ColumnElement[Any]]:
         columns = self.monitor.columns
         roles: dict[str, ColumnElement[Any]] = {}
         if columns.id is not None:
-            roles = {"id": self._plain(columns.id), "time": self._time()}
+            roles = {"id": self._plain(columns.id), "time": self._instant(columns.time, self.clock)}
+            if columns.labelled_at is not None and self.known_clock is not None:
+                roles["known"] = self._instant(columns.labelled_at, self.known_clock)
         roles |= {"inside": self._inside(), "champion": self.score(columns.champion)}
         if columns.challenger is not None:
             roles["challenger"] = self.score(columns.challenger)
@@ -257,19 +261,19 @@ class Query:
         inner = chosen.subquery("rocmonitor_parts")
         return select(func.max(inner.c.value)).group_by(inner.c.part).order_by(inner.c.part)
 
-    def _time(self) -> ColumnElement[Any]:
-        """Return the time such that larger is later, with no zone to convert in Python."""
-        time: ColumnElement[Any] = column(self.monitor.columns.time)
+    def _instant(self, name: str, clock: Clock) -> ColumnElement[Any]:
+        """Return a column of times such that larger is later, with no zone to convert in Python."""
+        time: ColumnElement[Any] = column(name)
         if self.backend == "sqlite":
-            return func.rocmonitor_time(time)
+            return (func.rocmonitor_time if clock is self.clock else func.rocmonitor_known)(time)
         if self.backend == "duckdb":
             return func.epoch_us(cast(time, DateTime))
         if self.backend == "spark":
-            if self.clock.zone is not None:  # read as if it were UTC, whatever the zone of the session
+            if clock.zone is not None:  # read as if it were UTC, whatever the zone of the session
                 utc = func.concat(cast(cast(time, DateTime), String), literal("Z"))
                 time = cast(utc, DateTime(timezone=True))
             return func.unix_micros(time)
-        if self.backend == "postgresql" and self.clock.zone is None:
+        if self.backend == "postgresql" and clock.zone is None:
             return cast(time, DateTime)  # in the session's zone, which is UTC
         return time
 
@@ -353,7 +357,7 @@ class Query:
     def exact(self, role: str, what: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return what to group by so that texts are equal only when each character is, as in Python."""
         binned = role.startswith("segment_") and self._name(role) in self.bins
-        if binned or role in ("inside", "time", "weight", "arrival"):
+        if binned or role in ("inside", "time", "known", "weight", "arrival"):
             return what
         if self.backend == "sqlite":
             return collate(what, "BINARY")

@@ -173,6 +173,7 @@ SET_ASIDE = {
     "bad_score": "without a usable score",
     "bad_label": "with a label of neither class",
     "duplicates": "with an id seen before",
+    "two_labels": "whose id has both labels",
     "outside": "with a time outside the window",
 }
 """Words for the rows that are not used, by the name of their count in `Counts`."""

@@ -185,6 +185,7 @@ def test_every_row_is_counted_once(here):
         "unlabelled": 9,
         "bad_label": 5,
         "duplicates": 0,
+        "two_labels": 0,
         "outside": 0,
     }
     assert set(counts) == set(KINDS)

@@ -247,3 +247,22 @@ def test_all_labelled_and_none(any_database_url: str, known: datetime | None) ->
     rows = pulled(any_database_url).segments[""]
     assert (rows.counts.used, rows.counts.unlabelled) == ((5, 0) if known else (0, 5))
     assert rows.caveats == ()
+
+
+@pytest.mark.parametrize("as_of", [AS_OF, None])
+def test_of_two_labels_of_an_id_the_later_counts(any_database_url: str, as_of: datetime | None) -> None:
+    """As a join with a label history gives them; without the instant neither counts."""
+    history = [
+        (number, NOON, 0.1 * number, 0.5, label, WEEK.end + (hour if label else hour * number) * DAY / 24)
+        for number in range(1, 5)
+        for label, hour in ((1, 2), (0, 1))
+    ]
+    for rows in (history, history[::-1]):
+        fill_known(any_database_url, rows)
+        found = pulled(any_database_url, as_of).segments[""]
+        # 1: the positive label came an hour later; 2: at once; 3 and 4: the negative one.
+        assert labelled(found) == [(0.1, 1, 0), (0.1 * 3, 0, 1), (0.4, 0, 1)]
+        assert (found.counts.duplicates, found.counts.two_labels) == (4, 1)
+        columns = {role: name for role, name in COLUMNS.items() if role != "labelled_at"}
+        counts = pulled(any_database_url, as_of, columns=columns).segments[""].counts
+        assert (counts.used, counts.duplicates, counts.two_labels) == (0, 4, 4)

@@ -25,14 +25,17 @@ rows = st.lists(
         scores,
         st.sampled_from([None, 0, 1, 2]),
         st.sampled_from([None, "n", "s"]),
+        st.integers(0, 1),  # when the label became known
     ),
     min_size=1,
     max_size=12,
 )
 
 
-def chunk(encoder: Encoder, given: list[Row], weight: list[int] | None = None) -> Chunk:
-    ids, times, inside, champion, challenger, labels, regions = zip(*given, strict=True)
+def chunk(
+    encoder: Encoder, given: list[Row], weight: list[int] | None = None, *, dated: bool = True
+) -> Chunk:
+    ids, times, inside, champion, challenger, labels, regions, known = zip(*given, strict=True)
     has_id, words = identities(ids)
     return Chunk(
         inside=np.array(inside),
@@ -42,23 +45,36 @@ def chunk(encoder: Encoder, given: list[Row], weight: list[int] | None = None) -
         segments=(encoded(regions, lambda value: encoder.segment(0, value), np.uint8),),
         weight=None if weight is None else np.array(weight),
         time=np.array(times),
+        known=np.array(known) if dated else None,
         has_id=has_id,
         id=words,
     )
 
 
-def batch(*parts: list[Row]) -> Batch:
+def batch(*parts: list[Row], dated: bool = True) -> Batch:
     encoder = Encoder(WATCHED)
-    chunks = [chunk(encoder, part) for part in parts]
+    chunks = [chunk(encoder, part, dated=dated) for part in parts]
     return to_batch(chunks, encoder, WATCHED, grouped=False, truncated=False)
 
 
-def place(row: Row, kept: Row | None) -> str:
+def labels_of(kept: Row, given: list[Row], *, at: str) -> set[int]:
+    """The labels of the id of a row that is kept: at its time, or of those also those that are as late."""
+    return {
+        row[5]
+        for row in given
+        if row[2] and row[:2] == kept[:2] and type(row[0]) is type(kept[0]) and row[5] in (0, 1)
+        if at == "time" or row[7] == kept[7]
+    }
+
+
+def place(row: Row, kept: Row | None, given: list[Row], at: str = "known") -> str:
     """The first that applies, as `Counts` has it."""
     if not row[2]:
         return "outside"
     if kept is not None and row is not kept:
         return "duplicates"
+    if kept is not None and row[5] is not None and len(labels_of(row, given, at=at)) == 2:
+        return "two_labels"
     if row[3] is None:
         return "bad_score"
     if row[5] is None:
@@ -70,7 +86,14 @@ def best(row: Row) -> Row:
     lowest = float("-inf")
     label = -2 if row[5] is None else row[5] if row[5] in (0, 1) else -1
     region = "(none)" if row[6] is None else row[6]
-    return (row[1], label, *(lowest if score is None else score for score in row[3:5]), region)
+    return (
+        row[1],
+        row[5] is not None,
+        row[7],
+        label,
+        *(lowest if score is None else score for score in row[3:5]),
+        region,
+    )
 
 
 def expected(given: list[Row]) -> tuple[dict[str, Counter[str]], list[Row]]:
@@ -82,7 +105,7 @@ def expected(given: list[Row]) -> tuple[dict[str, Counter[str]], list[Row]]:
     counts: dict[str, Counter[str]] = {"": Counter()}
     pairs: Counter[Row] = Counter()
     for row in given:
-        where = place(row, kept.get((type(row[0]), row[0])))
+        where = place(row, kept.get((type(row[0]), row[0])), given)
         for name in ("", f"region={'(none)' if row[6] is None else row[6]}"):
             counts.setdefault(name, Counter())[where] += 1
             counts[name]["challenger_only"] += (
@@ -107,7 +130,7 @@ def awaiting(given: list[Row], segment: str, scores: list[int]) -> list[Row]:
             kept[key] = row
     found: Counter[Row] = Counter()
     for row in given:
-        where = place(row, kept.get((type(row[0]), row[0])))
+        where = place(row, kept.get((type(row[0]), row[0])), given)
         inside = segment in ("", f"region={'(none)' if row[6] is None else row[6]}")
         if where == "unlabelled" and inside and all(row[at] is not None for at in scores):
             found[tuple(row[at] for at in scores)] += 1
@@ -126,7 +149,8 @@ def test_rows_go_where_the_rules_say(given: list[Row]) -> None:
         assert {key: getattr(told, key) for key in plain} == plain
         assert told.rows == sum(plain.values())
         assert told.rows == (
-            told.used + told.unlabelled + told.bad_score + told.bad_label + told.duplicates + told.outside
+            sum(getattr(told, name) for name in ("unlabelled", "bad_score", "bad_label", "duplicates"))
+            + sum(getattr(told, name) for name in ("used", "two_labels", "outside"))
         )
     assert cells(found.segments[""].pair) == pairs
     for name in where_unlabelled(given):
@@ -159,10 +183,15 @@ def test_order_chunks_and_grouping_change_nothing(given: list[Row], random: Any,
 
 @given(rows, st.data())
 def test_the_digest_sees_a_used_row(given: list[Row], data: st.DataObject) -> None:
-    row = (None, 0, True, 0.25, 0.5, 1, "n")
+    row = (None, 0, True, 0.25, 0.5, 1, "n", 0)
     changed = data.draw(
         st.sampled_from(
-            [(*row[:3], 0.5, *row[4:]), (*row[:4], 0.25, *row[5:]), (*row[:5], 0, "n"), (*row[:6], "s")]
+            [
+                (*row[:3], 0.5, *row[4:]),
+                (*row[:4], 0.25, *row[5:]),
+                (*row[:5], 0, *row[6:]),
+                (*row[:6], "s", 0),
+            ]
         )
     )
     assert batch([*given, row]).digest != batch([*given, changed]).digest
@@ -179,6 +208,7 @@ def test_the_pair_has_the_challenger_first_and_the_digest_is_unchanged() -> None
             [0.5, 0.25, None][n % 3],
             [1, 0, 0, None, 2][n % 5],
             "n",
+            0,
         )
         for n in range(40)
     ]
@@ -187,9 +217,26 @@ def test_the_pair_has_the_challenger_first_and_the_digest_is_unchanged() -> None
     assert rows.pair is not None
     assert set(rows.pair.first.score) == {0.25, 0.5}
     assert set(rows.pair.second.score) == {0.25, -0.5, 0.5, 0.0}
-    assert found.digest == "a9c40c50021e37475ab72b67faf803bcfbf076a852686143ffcab218c5ec4d4a"
+    assert found.digest == "f94be2811fca180d064aebfae4ddbc126b39c9613b6f4226214da392322d0d85"
     lower = monitor(positive={"label": 1, "scores": "lower"})
     encoder = Encoder(lower)
     negated = to_batch([chunk(encoder, given)], encoder, lower, grouped=False, truncated=False)
-    assert negated.digest == "c47e152709f559e0d4f547ad658549cea7013c7d7959b384655dba30084ba6e5"
+    assert negated.digest == "d7c0647e6364d34984966421f33b4fff3957c7bac66282ce1c37816f55520c8b"
     np.testing.assert_array_equal(negated.segments[""].champion.score, -rows.champion.score[::-1] + 0.0)
+
+
+def test_an_id_with_two_labels_counts_by_the_later_one_or_not_at_all() -> None:
+    """In every order: nothing is positive only because it says so somewhere."""
+    row: Row = (1, 0, True, 0.25, 0.5, 1, "n", 0)
+    other = (2, 0, True, 0.5, 0.5, 1, "n", 0)
+    for label in (0, 1):
+        first, later = (*row[:5], 1 - label, "n", 0), (*row[:5], label, "n", 1)
+        for order in ([first, later, other], [later, other, first]):
+            counts = batch(order).segments[""].counts
+            assert (counts.n_pos, counts.n_neg, counts.duplicates) == (1 + label, 1 - label, 1)
+            rows = batch(order, dated=False).segments[""]
+            assert (rows.counts.n_pos, rows.counts.n_neg, rows.counts.two_labels) == (1, 0, 1)
+            [caveat] = [each for each in rows.caveats if each.code == "ids-with-two-labels"]
+            assert (caveat.values["count"], caveat.values["set_aside"]) == (1, 1)
+    unlabelled = (*row[:5], None, "n", 1)  # known later, and none: it is no label
+    assert batch([row, unlabelled]).segments[""].counts.n_pos == 1

@@ -124,7 +124,7 @@ def test_nothing_of_a_person_is_kept(sqlite_url):
     assert str(secret).encode() not in content
     header = json.loads(content.partition(b"\n")[0])
     assert set(header["columns"]) == {
-        *("inside", "champion", "challenger", "label", "segment_0", "weight", "repeated")
+        *("inside", "champion", "challenger", "label", "segment_0", "weight", "repeated", "two_labels")
     }
     clustered = monitor(columns={**WITHOUT_ID, "cluster": "loan_id"})
     assert packed(pull(sqlite_url, clustered)) is None

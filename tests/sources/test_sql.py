@@ -111,7 +111,6 @@ LATE, EARLY = NOON, NOON - timedelta(microseconds=1)
     [
         ((LATE, 0.1, 0.1, None, "a"), (EARLY, 0.9, 0.9, 1, "a")),
         ((NOON, 0.1, 0.1, 0, "a"), (NOON, 0.9, 0.9, None, "a")),
-        ((NOON, 0.1, 0.1, 1, "a"), (NOON, 0.9, 0.9, 0, "a")),
         ((NOON, 0.1, 0.1, 0, "a"), (NOON, 0.9, 0.9, 7, "a")),
         ((NOON, 0.2, 0.1, 1, "a"), (NOON, 0.1, 0.9, 1, "a")),
         ((NOON, -5.0, 0.1, 1, "a"), (NOON, None, 0.9, 1, "a")),

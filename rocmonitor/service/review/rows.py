@@ -116,6 +116,7 @@ def counts(read: Read) -> dict[str, int]:
         "unlabelled": sum(each.unlabelled for each in found),
         "bad_label": sum(each.bad_label for each in found),
         "duplicates": sum(each.duplicates for each in found),
+        "two_labels": sum(each.two_labels for each in found),
         "outside": sum(each.outside for each in found),
     }
 

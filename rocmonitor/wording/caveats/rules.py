@@ -18,7 +18,7 @@ def _too_few_rows(**counts: Any) -> str:
 
 
 def _unusable(*, share: float, usual: float | None, most: float, refused: bool, **counts: Any) -> str:
-    parts = {name: counts[name] for name in ("bad_score", "bad_label", "duplicates", "outside")}
+    parts = {name: counts[name] for name in ("bad_score", "bad_label", "duplicates", "two_labels", "outside")}
     lost = sum(parts.values())
     text = f"{lost:,} of {counts['rows']:,} rows ({percent(share)}) cannot be used: {set_aside(parts)}"
     if usual is not None:

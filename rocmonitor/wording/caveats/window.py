@@ -68,6 +68,19 @@ def _too_coarse(*, error: float, max_error: float, grid: str) -> str:
     )
 
 
+def _two_labels(
+    *, count: int, set_aside: int, rows: int, column: str, labelled_at: str | None, monitor: str
+) -> str:
+    text = f"{count:,} {'id has' if count == 1 else 'ids have'} two labels ({column}, {rows:,} rows): "
+    if not set_aside:
+        return text + f"the one that became known later counts ({labelled_at})"
+    query = f"let monitors.{monitor}.query return one label of each"
+    if labelled_at is None:
+        return text + f"set aside; name when labels became known (columns.labelled_at), or {query}"
+    of = "" if set_aside == count else f" of {set_aside:,} of them"
+    return text + f"the labels{of} became known at the same time ({labelled_at}): set aside; {query}"
+
+
 def _rows_from_store(*, count: int, period: str, source: str, why: str | None) -> str:
     windows = "the window" if count == 1 else f"{count:,} windows"
     reason = "no longer has its rows" if count == 1 else "no longer has their rows"
@@ -111,6 +124,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "{count:,} of {rows:,} rows {are} set aside: another row has the same {column}; name a column whose "
         "value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"
     ),
+    "ids-with-two-labels": _two_labels,
     "share-below-one-row": (
         "a flagged share of {share:g} of {rows:,} rows is less than one row: its precision is that of the "
         "row with the highest score"
