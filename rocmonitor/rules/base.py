@@ -7,7 +7,7 @@ store only must not wait for numpy and scipy.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -122,14 +122,6 @@ class Rule(ABC):
 
     def learn_chart(self, past: ReferenceWindows, whole: Sample) -> LastingChart | None:
         """Return the chart that the windows set up, likewise."""
-        return None
-
-    def worth(self, ages: Sequence[int]) -> list[float] | None:
-        """Return the weights of reference windows by their age; None where all count alike."""
-        return None
-
-    def weights(self, name: str, reference: Reference) -> tuple[float, ...] | None:
-        """Return the weights of the windows that the level of a learned range rests on; None without one."""
         return None
 
     @abstractmethod
