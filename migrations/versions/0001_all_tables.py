@@ -213,7 +213,7 @@ def upgrade() -> None:
         sa.Column("seconds", sa.Float(), nullable=False),
         sa.Column("windows", sa.Integer(), nullable=False),
         sa.Column("error", sa.String(), nullable=True),
-        sa.Column("next_due", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("next_due", sa.DateTime(timezone=True), nullable=False),
         sa.Column("ticks_total", sa.Integer(), nullable=False),
         sa.Column("failures_total", sa.Integer(), nullable=False),
         sa.Column("windows_total", sa.Integer(), nullable=False),

@@ -281,8 +281,6 @@ def _overdue(
     if last is None:
         late = started_at is not None and now - started_at > patience
         return [Caveat("never-ticked", monitor=monitor, since=_written(started_at))] if late else []
-    if last.next_due is None:
-        return []
     due = last.next_due if started_at is None else max(last.next_due, started_at)
     late = now - due > patience
     return [Caveat("tick-overdue", monitor=monitor, due=_written(last.next_due))] if late else []

@@ -308,7 +308,7 @@ tick = Table(
     Column("seconds", Float, nullable=False),
     Column("windows", Integer, nullable=False),  # judged in it
     Column("error", String),  # NULL: it ended well
-    Column("next_due", Instant),  # NULL: somebody else's schedule
+    Column("next_due", Instant, nullable=False),
     # Since the first tick.
     Column("ticks_total", Integer, nullable=False),
     Column("failures_total", Integer, nullable=False),

@@ -25,8 +25,8 @@ class LastTick:
         Judged in it.
     error : str or None
         Why it ended early.
-    next_due : datetime or None
-        When the service makes the next; None where the ticks follow a schedule from outside.
+    next_due : datetime
+        When the next is due, whoever makes it.
     ticks_total, failures_total, windows_total : int
     seconds_total : float
         Of all ticks since the first.
@@ -38,7 +38,7 @@ class LastTick:
     seconds: float
     windows: int
     error: str | None
-    next_due: datetime | None
+    next_due: datetime
     ticks_total: int
     failures_total: int
     windows_total: int
@@ -54,7 +54,7 @@ def save_tick(
     seconds: float,
     windows: int,
     error: str | None,
-    next_due: datetime | None,
+    next_due: datetime,
 ) -> None:
     """Replace the last tick of a monitor, and add this one to the totals.
 

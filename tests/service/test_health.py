@@ -14,6 +14,7 @@ from sqlalchemy import insert, text
 
 from rocmonitor import store
 from rocmonitor.errors import StoreError
+from rocmonitor.policy.crontab import next_fire
 from rocmonitor.service import health
 from rocmonitor.service.delivery import Deliveries
 from rocmonitor.service.health import (
@@ -28,6 +29,8 @@ from rocmonitor.service.health import (
 from rocmonitor.service.outages import StoreWatch
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.scheduler import _deliver
+from rocmonitor.service.tick import Tick
+from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers.threads import HUNG_AFTER, AtWork
 from rocmonitor.store import glance, migrate, tables
 
@@ -61,9 +64,8 @@ def service(runtime: Runtime) -> Service:
     return Service.of(runtime)
 
 
-def ticked(runtime: Runtime, *, due: timedelta | None, error: str | None = None) -> None:
+def ticked(runtime: Runtime, *, due: timedelta, error: str | None = None) -> None:
     now = runtime.clock()
-    next_due = None if due is None else now + due
     store.save_tick(
         runtime.store,
         "credit",
@@ -72,7 +74,7 @@ def ticked(runtime: Runtime, *, due: timedelta | None, error: str | None = None)
         seconds=1.5,
         windows=2,
         error=error,
-        next_due=next_due,
+        next_due=now + due,
     )
 
 
@@ -117,10 +119,14 @@ def test_what_fell_due_while_nothing_ran_is_counted_from_the_start(runtime: Runt
     assert codes(service) == ["tick-overdue"]
 
 
-def test_the_schedule_of_cron_is_not_known(service: Service, clock: Clock) -> None:
-    ticked(service.runtime, due=None)
-    clock.now = FIRST + timedelta(days=400)
+def test_a_run_from_outside_is_expected_when_the_schedule_says_so(service: Service, clock: Clock) -> None:
+    runtime = service.runtime
+    save_last(runtime, Tick(monitor="credit"), started_at=clock.now, seconds=1.0)
+    monitor = runtime.config.monitors["credit"]
+    clock.now = next_fire(monitor.schedule, monitor.timezone, FIRST) + OVERDUE
     assert codes(service) == []
+    clock.now += SECOND
+    assert codes(service) == ["tick-overdue"]
 
 
 def test_a_failed_tick_is_shown_and_no_problem_of_the_service(service: Service) -> None:

@@ -37,7 +37,7 @@ def test_the_last_tick_replaces_the_one_before_and_the_totals_grow(store: Store)
             seconds=30.0,
             windows=number,
             error=error,
-            next_due=None if number == 2 else at + MINUTE,
+            next_due=at + MINUTE,
         )
     last = NOW + 2 * MINUTE
     assert ticks(store) == {
@@ -48,7 +48,7 @@ def test_the_last_tick_replaces_the_one_before_and_the_totals_grow(store: Store)
             seconds=30.0,
             windows=2,
             error=None,
-            next_due=None,
+            next_due=last + MINUTE,
             ticks_total=3,
             failures_total=1,
             windows_total=3,
@@ -126,5 +126,5 @@ def test_the_schema_and_the_clock_of_the_database(store: Store) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 1e-9, 1e7])
 def test_seconds_are_kept_as_they_are(store: Store, seconds: float) -> None:
-    save_tick(store, "a", started_at=NOW, ended_at=NOW, seconds=seconds, windows=0, error=None, next_due=None)
+    save_tick(store, "a", started_at=NOW, ended_at=NOW, seconds=seconds, windows=0, error=None, next_due=NOW)
     assert ticks(store)["a"].seconds == seconds

@@ -127,8 +127,7 @@ def _ticks(monitors: Iterable[str], seen: Seen) -> Iterator[Metric]:
         if tick is None:
             continue
         last.add_metric([name], tick.ended_at.timestamp())
-        if tick.next_due is not None:
-            due.add_metric([name], tick.next_due.timestamp())
+        due.add_metric([name], tick.next_due.timestamp())
         took.add_metric([name], tick.seconds)
         failed.add_metric([name], int(tick.error is not None))
         ticks.add_metric([name], tick.ticks_total)

@@ -11,6 +11,7 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import RocmonitorError, StoreError
+from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.joining import Counted
 from rocmonitor.policy.outlook import Outlook
@@ -113,10 +114,11 @@ def save_last(
     seconds : float
         How long it took.
     next_due : datetime, optional
-        When this process makes the next.
+        When the next is due; without it, when the schedule says so, whoever makes it.
     """
     if tick.busy:
         return
+    monitor = runtime.config.monitors[tick.monitor]
     try:
         store.save_tick(
             runtime.store,
@@ -126,7 +128,7 @@ def save_last(
             seconds=seconds,
             windows=len(tick.evaluations),
             error=None if tick.error is None else str(tick.error)[:_LONGEST],
-            next_due=next_due,
+            next_due=next_due or next_fire(monitor.schedule, monitor.timezone, runtime.clock()),
         )
     except StoreError as error:
         log.warning("%s: the end of its check was not recorded: %s", tick.monitor, error)
