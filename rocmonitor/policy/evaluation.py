@@ -76,6 +76,11 @@ class Counts:
         return self.n_pos + self.n_neg
 
     @property
+    def inside(self) -> int:
+        """Rows whose time is in the window."""
+        return self.rows - self.outside
+
+    @property
     def unusable_share(self) -> float:
         """Share of the rows that no label can make usable; 0 for an empty window."""
         unusable = self.bad_score + self.bad_label + self.duplicates + self.two_labels + self.outside

@@ -128,7 +128,7 @@ class ReferenceRequest:
         """
         monitor, (as_of, ages) = self.monitor, read_at(self.monitor, self.now)
         counted = Reader(self.stored, monitor, source, confirmed=False)
-        segments = dict[str, list[tuple[Window, Rows]]]()
+        segments, read = dict[str, list[tuple[Window, Rows]]](), dict[Window, int]()
         counts: list[store.KeptCounts] = []
         for number, window in enumerate(self.windows, 1):
             said(
@@ -142,10 +142,14 @@ class ReferenceRequest:
                 counts += to_keep(monitor, window, batch, labels, self.now, ages)
             else:
                 batch = counted.read(window, **how)
+            every = batch.segments[""].counts
+            read |= {} if every.truncated else {window: every.inside}
             for segment, rows in batch.segments.items():
                 segments.setdefault(segment, []).append(
                     (window, replace(rows, pair=None, unlabelled_pair=None))
                 )
+        if source.compares_texts:
+            source.require_complete(monitor, read)
         doubts = tuple(counted.caveats())
         computed = {
             segment: reference_of(monitor, parts, self.now, doubts) for segment, parts in segments.items()

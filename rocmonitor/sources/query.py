@@ -251,6 +251,27 @@ class Query:
             .limit(limit)
         )
 
+    def by_window(self, windows: Sequence[Window]) -> Select[Any]:
+        """Rows by the place of their window from 1 (0: in none), with their first and last time."""
+        written: ColumnElement[Any] = column(self.monitor.columns.time)
+        is_text = self.backend == "sqlite"
+        read = func.rocmonitor_time(written) if is_text else written
+        inner = select(written.label("written"), read.label("time")).select_from(wrapped(self.monitor))
+        # With a limit SQLite reads each time once.
+        times = (inner.limit(-1).offset(0) if is_text else inner).subquery("rocmonitor_read")
+        cases, before = list[Any](), None
+        for place, window in enumerate(windows, 1):
+            start, end = self.clock.microseconds(window) if is_text else self.clock.ends(window)
+            if start != before:
+                cases.append((times.c.time < literal(start), literal_column("0")))
+            cases.append((times.c.time < literal(end), literal_column(str(place))))
+            before = end
+        place_of = select(case(*cases, else_=literal_column("0")).label("place"), times.c.written).subquery(
+            "rocmonitor_placed"
+        )
+        chosen = (func.count(), func.min(place_of.c.written), func.max(place_of.c.written))
+        return select(place_of.c.place, *chosen).select_from(place_of).group_by(place_of.c.place)
+
     def quantiles(self, name: str, parts: int) -> Select[Any]:
         """Return the largest number of each of some parts with equally many rows, from the lowest."""
         value = self.number(name, self._plain(name))

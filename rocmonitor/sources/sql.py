@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMED = 20
+_COUNTED_AT_ONCE = 100
+"""Windows that one statement tells apart."""
+_WIDER = timedelta(days=2)
+"""More than texts of one day may be out of order."""
 
 Kind = Literal["rows", "groups", "cells"]
 """The kind of the lines of an answer."""
@@ -102,6 +107,11 @@ class SqlSource:
         """The kind of source, such as ``sqlite``, ``files`` or ``spark``."""
         return self._sessions.kind
 
+    @property
+    def compares_texts(self) -> bool:
+        """True if the source compares times as they are written; the others know what a time is."""
+        return self.kind == "sqlite"
+
     def explain(self, monitor: Monitor) -> dict[str, str]:
         """Columns of the monitor's query and their types, as far as the driver reports them; reads no rows.
 
@@ -140,6 +150,49 @@ class SqlSource:
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
             return _label_counts(query, session.labels(query))
+
+    def require_complete(self, monitor: Monitor, read: Mapping[Window, int]) -> None:
+        """Require that the query gives each of some windows all of its rows.
+
+        They are counted once over a span that is wider than all windows, as the source compares times: a
+        query whose condition compares something else (texts written in two ways, days) loses rows of single
+        windows without a word.
+
+        Parameters
+        ----------
+        monitor : Monitor
+        read : dict of Window to int
+            Rows that were read of each window, without those whose time is outside of it.
+
+        Raises
+        ------
+        ConfigError
+            Names the first window that lacks rows, and its first and last time.
+        SourceError
+        """
+        for window, (rows, *times) in self.rows_by_window(monitor, sorted(read)).items():
+            if rows > read[window]:
+                raise _incomplete(monitor, window, rows, read[window], times, as_text=self.compares_texts)
+
+    def rows_by_window(
+        self, monitor: Monitor, windows: Sequence[Window]
+    ) -> dict[Window, tuple[int, object, object]]:
+        """Return how many rows some windows have, in order, and their first and last time; see
+        `require_complete`.
+        """
+        found: dict[Window, tuple[int, object, object]] = {}
+        for first in range(0, len(windows), _COUNTED_AT_ONCE):
+            some = windows[first : first + _COUNTED_AT_ONCE]
+            span = Window(some[0].start - _WIDER, some[-1].end + _WIDER)
+            with self._reading(monitor) as session:
+                query = prepared(session, monitor, self._origin.spec, span)
+                lines = [line for part in session.parts(query.by_window(some), query) for line in part]
+            found |= {
+                some[place - 1]: (rows, *times)
+                for place, rows, *times in sorted(lines, key=itemgetter(0))
+                if place
+            }
+        return found
 
     def counts_on_the_way(self, monitor: Monitor) -> bool:
         """Return True if `pull` can count labels while it reads, so that the source is scanned once."""
@@ -380,6 +433,23 @@ class SqlSource:
             truncated=cells > most,
             ages=len(query.instants),
         )
+
+
+def _incomplete(
+    monitor: Monitor, window: Window, rows: int, read: int, times: Sequence[object], *, as_text: bool
+) -> ConfigError:
+    """Return an error that says which rows a query loses, and what to do."""
+    time = monitor.columns.time
+    way_out = f"compare {time} itself, as a time, with >= :start and < :end"
+    if as_text:
+        way_out = (
+            f"SQLite compares them as text; use datetime({time}) in the SELECT and the WHERE, and set "
+            f"sources.{monitor.source}.timezone"
+        )
+    return ConfigError(
+        f"monitors.{monitor.name}.query: gives {read:,} of the {rows:,} rows of the window "
+        f"{window.in_zone(monitor.timezone)}; their times go from {times[0]} to {times[1]}: {way_out}"
+    )
 
 
 def _with_caveats(batch: Batch, caveats: tuple[Caveat, ...]) -> Batch:

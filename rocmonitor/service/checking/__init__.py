@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -357,6 +357,9 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
                 source.pull(monitor, window, as_of=as_of, ages=ages).segments[""]
                 for window in _in_turn(windows, f"{monitor.name} reference, rows of", monitor, seen.progress)
             ]
+        read = {window: counted.rows for window, counted in zip(windows, counts, strict=True)}
+        read |= {} if rows is None else _inside(zip(windows, rows, strict=True))
+        source.require_complete(monitor, read | ({} if seen.last is None else _inside([seen.last])))
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
     many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
@@ -386,6 +389,11 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
     one_class = [window for window, counted in paired if not (counted.n_pos and counted.n_neg)]
     lines += set_aside([window.in_zone(zone) for window in one_class])
     return [*lines, *_served(monitor, levels, paired, rows, now, seen)]
+
+
+def _inside(windows: Iterable[tuple[Window, Rows]]) -> dict[Window, int]:
+    """Return how many rows of each window have their time in it; not where the row cap was reached."""
+    return {window: rows.counts.inside for window, rows in windows if not rows.counts.truncated}
 
 
 def _in_turn(windows: Sequence[Window], what: str, monitor: Monitor, progress: Progress) -> Iterator[Window]:

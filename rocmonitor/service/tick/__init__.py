@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -44,6 +45,9 @@ log = logging.getLogger(__name__)
 
 NOW = timedelta(hours=1)
 """A tick for an earlier time than this shows nothing of how rows and labels arrive."""
+
+_COUNTED_AT_ONCE = 100
+"""Windows whose rows are counted together."""
 
 CHANGED = (Status.DEGRADED, Status.IMPROVED, Status.AT_RISK)
 """Outcomes of windows that columns may explain."""
@@ -151,6 +155,8 @@ class _Work:
         self._arrivals = Arrivals(state.runtime.store, state.monitor, state.now)
         self._plan = Plan(state, source, self._arrivals, progress)
         self._groups: GroupReference | None = None  # counted once in a tick, kept or not
+        self._windows: list[Window] = []
+        self._rows: dict[Window, int] = {}  # of windows whose times are compared as text
 
     def on(self, ended: Sequence[Window]) -> None:
         """Work on windows that have ended."""
@@ -177,6 +183,7 @@ class _Work:
 
     def _each(self, windows: Sequence[Window]) -> None:
         monitor = self._state.monitor
+        self._windows = sorted(windows)
         for number, window in enumerate(windows, 1):
             if self._state.runtime.stop.is_set():
                 break
@@ -199,12 +206,31 @@ class _Work:
         classes = f"{counts.n_pos:,} positive, {counts.n_neg:,} negative"
         words = f"{counts.rows:,} rows in {judged.seconds:.2f} s, {classes}"
         log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=said)
+        if job.before is None and not counts.truncated:
+            self._require_complete(job.window, counts.inside)
         self._note_usable(job, judged)
         if job.judges:
             self._judge(job, judged)
         else:
             self._foresee(job, judged)
         self._tick.took(job.window, time.monotonic() - began)
+
+    def _require_complete(self, window: Window, read: int) -> None:
+        """Require that all rows of a window were read, from a source that compares times as they are written.
+
+        Whether the query compares times in other sources, `check` looks.
+        """
+        monitor, source = self._state.monitor, self._source
+        if not source.compares_texts:
+            return
+        if window not in self._rows:
+            at = bisect_left(self._windows, window)
+            some = self._windows[at : at + _COUNTED_AT_ONCE] or [window]
+            self._rows = dict.fromkeys(some, 0) | {
+                each: rows for each, (rows, *_) in source.rows_by_window(monitor, some).items()
+            }
+        if self._rows[window] > read:  # or rows were deleted meanwhile
+            source.require_complete(monitor, {window: read})
 
     def _judge(self, job: Job, judged: Judged) -> None:
         assert judged.labels is not None  # it was asked to judge
