@@ -338,6 +338,12 @@ class Reviewing(Section):
 
 
 _BIND = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
+_CAST = re.compile(r"(?<![:\w\\]):(start|end|as_of)::(\w+(?: (?:with|without) time zone)?)", re.IGNORECASE)
+"""PostgreSQL's cast, which SQLAlchemy does not tell from a colon in a name."""
+_OTHER_BIND = re.compile(
+    r"\?|%s|%\(\w+\)s|\$\d+|\$\{?(?:start|end)\b|\{\{?\s*(?:start|end)\b|@(?:start|end)\b"
+)
+"""Values as others write them."""
 # Quotes and comments of SQL, as the standard reads a backslash in a text, and as MySQL does.
 _QUOTED = tuple(
     re.compile(rf"""{text}|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
@@ -380,6 +386,15 @@ def one_bounded_select(query: str) -> str:
             "only ever read from: leave it out"
         )
     bound = binds(query)
+    if cast := _CAST.search(query):
+        name, kind = cast.groups()
+        raise ValueError(
+            f"has :{name}::{kind}, of which :{name} cannot be bound: write CAST(:{name} AS {kind})"
+        )
+    if (other := _OTHER_BIND.search(_without_texts(query))) and not {"start", "end"} <= bound:
+        raise ValueError(
+            f"has {other[0]}, where nothing is bound: values have names here (time >= :start AND time < :end)"
+        )
     if missing := [f":{bind}" for bind in ("start", "end") if bind not in bound]:
         raise ValueError(
             f"must bound its rows by :start and :end (WHERE time >= :start AND time < :end); "
@@ -399,6 +414,11 @@ def _side_effects(query: str) -> list[str]:
     for text in _QUOTED:
         found |= {name.lower() for name in _SIDE_EFFECTS.findall(text.sub(_blank, query))}
     return sorted(found)
+
+
+def _without_texts(query: str) -> str:
+    """Return the query without literals and comments."""
+    return _QUOTED[0].sub(_blank, query)
 
 
 def _blank(quoted: re.Match[str]) -> str:

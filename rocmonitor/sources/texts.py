@@ -152,9 +152,10 @@ _BADLY_ENCODED = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
-    """A CSV file, and how it is read."""
+    """A CSV file, and how it is read; `named` are its columns, told apart, `heads` as its first line has them."""
 
     name: str
+    heads: tuple[str, ...]
     named: tuple[str, ...]
     partition: Mapping[str, str]
     delimiter: str
@@ -224,6 +225,7 @@ def text_table(
         raise SourceError(f"{origin.where_key}: all {len(names)} files are empty; one with rows is read then")
     if usage is None:
         return TextTable(sql=" UNION ALL BY NAME ".join(_typed(file, {}, spec) for file in files), caveats=())
+    _require_single_heads(files, usage, origin)
     used = usage.among({column for file in files for column in file.columns})
     surveys = [_surveyed(connection, file, used, usage.handed_on, spec) for file in files]
     rejected = _rejected(connection)
@@ -263,7 +265,27 @@ def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origi
     folders = (part.partition("=") for part in name.split("/")[:-1] if "=" in part)
     known = {column.casefold() for column in columns}
     partition = {key: unquote(value) for key, _, value in folders if key and key.casefold() not in known}
-    return TextFile(name=name, named=columns, partition=partition, delimiter=delimiter, encoding=encoding)
+    return TextFile(
+        name=name,
+        heads=tuple(heads),
+        named=columns,
+        partition=partition,
+        delimiter=delimiter,
+        encoding=encoding,
+    )
+
+
+def _require_single_heads(files: Sequence[TextFile], usage: Usage, origin: Origin) -> None:
+    """Require that no column of the query has a name that a file's first line has twice."""
+    for file in files:
+        twice = [head for head, name in zip(file.heads, file.named, strict=True) if head != name]
+        wanted = [head for head in twice if head.casefold() in usage.times | usage.computed | usage.handed_on]
+        if wanted:
+            same = [name for head, name in zip(file.heads, file.named, strict=True) if head in twice]
+            raise ConfigError(
+                f"{origin.where_key}: the first line of {file.name} names {wanted[0]} more than once, so its "
+                f"columns are {' and '.join(same)}: name the one that is meant in the query and in columns"
+            )
 
 
 def _unnamed(name: str, origin: Origin) -> SourceError:
