@@ -174,7 +174,7 @@ def compose_stop(found: Stop, context: Context, also: Sequence[Transition] = ())
         The same arguments always give the same message, with the same event id.
     """
     zone = context.zone
-    kind: Kind = "recovery" if found.ended else "alarm"
+    kind: Kind = "recovery" if found.ended else "notice" if found.kind == "watch" else "alarm"
     phase = "end" if found.ended else "begin"
     lines = [
         Line("", f"{stops.headline(found, zone)}."),
@@ -188,6 +188,7 @@ def compose_stop(found: Stop, context: Context, also: Sequence[Transition] = ())
         *where_to_look(context),
         looking("rocmonitor status", context, found.monitor, found.kind, found.since.isoformat(), phase),
     ]
-    head = "OK" if found.ended else "UNUSABLE" if found.kind == "usable" else "STOPPED"
+    heads = {"usable": "UNUSABLE", "judged": "NOT JUDGED", "watch": "ENDED"}
+    head = "OK" if found.ended else heads.get(found.kind, "STOPPED")
     title = titled(head, found.monitor, stops.title(found))
     return assemble(title, kind, lines)

@@ -48,7 +48,7 @@ def status(path: Path, as_json: bool) -> int:
     from rocmonitor import store
     from rocmonitor.report import text
     from rocmonitor.service.health import store_health
-    from rocmonitor.wording.page import headline
+    from rocmonitor.wording.page import as_of, headline
 
     config, now = load(path), datetime.now(UTC)
     with store.open_store(config.store_url, make=False) as opened:
@@ -69,7 +69,10 @@ def status(path: Path, as_json: bool) -> int:
         )
     else:
         counted = Counter(standing.status for standing in standings if not standing.segment)
-        echo(" ".join(headline(counted, None if ticked is None else now - ticked)) + "\n", style="bold")
+        ended = [standing.watched_until for standing in standings if not standing.segment]
+        zone = next(iter(config.monitors.values())).timezone
+        checked = None if ticked is None else now - ticked
+        echo(" ".join(headline(counted, checked, as_of(ended, zone))) + "\n", style="bold")
         echo_table(text.overview(standings, width_of(sys.stdout)))
         for budget in budgets:
             echo_folded(budget["text"], hang=0)
@@ -101,6 +104,7 @@ def _print_problems(health: Health) -> None:
 
 def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     """Return each monitor, followed by its segments."""
+    from rocmonitor.policy.stops import as_shown, with_lapse
     from rocmonitor.report.text import Standing
     from rocmonitor.store.glance import all_states
     from rocmonitor.wording.status import attention
@@ -109,20 +113,25 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     found = []
     for monitor in config.monitors.values():
         name, zone = monitor.name, monitor.timezone
+        said, stops = state.said(name)
         for segment in ["", *state.segments.get(name, ())]:
             change, last = state.changed.get((name, segment)), state.seen.get((name, segment))
             newest = {} if last is None else last.briefs[-1]._asdict()
             newest.pop("outcome", None)
+            lapse = monitor.lapse(None if last is None else last.window, now)
+            status = state.status(name, segment)
+            shown = as_shown(status, lapse)
             found.append(
                 Standing(
                     monitor=name,
                     segment=segment,
-                    status=state.status(name, segment),
-                    since=None if change is None else change.since,
+                    status=shown,
+                    since=lapse.since if lapse and shown != status else change.since if change else None,
                     zone=zone,
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
-                    attention="" if segment else attention(*state.said(name), now, zone),
+                    attention="" if segment else attention(said, with_lapse(stops, lapse), now, zone),
+                    lapse=lapse,
                     unjudged="" if segment else _unjudged(opened, monitor, last, state.ahead),
                     **newest,
                 )

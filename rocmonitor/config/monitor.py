@@ -33,9 +33,11 @@ from rocmonitor.config.sections import (
 )
 from rocmonitor.config.values import Column, Cron, Name, Section, Text, Zone, no_switch, written
 from rocmonitor.policy.budget import YEAR, Load
+from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.joining import Joining
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.policy.windows import Calendar, Labels, Months, Window, split
+from rocmonitor.policy.stops import Stop, lapse
+from rocmonitor.policy.windows import DAY, Calendar, Labels, Months, Window, split
 from rocmonitor.rules import AnyRule, Rule, by_name
 
 _MOST_REFERENCE_WINDOWS = 100_000
@@ -343,6 +345,27 @@ class Monitor(Section):
         """
         end = now if self.window.end is None else min(now, self._instant(self.window.end))
         return self.calendar.within(self.start if start is None else start, end)
+
+    def lapse(self, last: Window | None, now: datetime) -> Stop | None:
+        """Return that nothing has been judged for too long since a window, or that the watch is over.
+
+        Two windows (joined as far as they may be), the time that labels take, the schedule and a day explain
+        that no other window was evaluated.
+        """
+        if last is None:
+            return None
+        joined = self.window.length * (self.window.pool or 1)
+        usual = last.end + 2 * max(joined, last.end - last.start) + self.window.label_delay
+        expected_by = next_fire(self.schedule, self.timezone, usual) + DAY
+        end = None if self.window.end is None else self._instant(self.window.end)
+        return lapse(
+            self.name, last, expected_by=expected_by, end=end if self.is_over(now) else None, now=now
+        )
+
+    def is_over(self, now: datetime) -> bool:
+        """Return True if the watch has ended, and its last window is due."""
+        end = self.window.end
+        return end is not None and now >= self._instant(end) + self.window.label_delay
 
     def judges(self, window: Window) -> bool:
         """Return True if the present calendar has this window."""

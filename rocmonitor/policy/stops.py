@@ -27,8 +27,8 @@ from rocmonitor.policy.windows import DAY, Window
 if TYPE_CHECKING:
     from rocmonitor.policy.reference import Reference
 
-Kind = Literal["rows", "labels", "usable"]
-"""Rows, their labels, or rows that can be used."""
+Kind = Literal["rows", "labels", "usable", "judged", "watch"]
+"""Rows, their labels, rows that can be used, windows that are judged, or the watch itself."""
 
 CountedKind = Literal["rows", "labels"]
 """The kinds that a count by age shows; that rows can be used shows only when a window is read."""
@@ -103,7 +103,7 @@ class Stop:
     Attributes
     ----------
     monitor : str
-    kind : {"rows", "labels", "usable"}
+    kind : {"rows", "labels", "usable", "judged", "watch"}
     since : datetime
         Start of the first window that has too few.
     window : Window
@@ -298,6 +298,52 @@ class Arrival:
     def _time_of_week(self, window: Window) -> tuple[int, int]:
         start = window.start.astimezone(self._zone)
         return start.weekday(), start.hour * 60 + start.minute
+
+
+def lapse(
+    monitor: str, last: Window, *, expected_by: datetime, end: datetime | None, now: datetime
+) -> Stop | None:
+    """Return that nothing has been judged for too long, or that the watch is over; None while neither is so.
+
+    Parameters
+    ----------
+    monitor : str
+    last : Window
+        The newest that was evaluated.
+    expected_by : datetime
+        When the next one should have been, at the latest.
+    end : datetime or None
+        When the watch ended; None while it goes on.
+    now : datetime
+    """
+    if end is None and now <= expected_by:
+        return None
+    kind: Kind = "judged" if end is None else "watch"
+    since = last.end if end is None else end
+    return Stop(
+        monitor=monitor,
+        kind=kind,
+        since=since,
+        window=last,
+        rows=0,
+        labelled=0,
+        lowest=0.0,
+        n_windows=0,
+        at=now,
+    )
+
+
+def with_lapse(stops: Sequence[Stop], seen: Stop | None) -> list[Stop]:
+    """Return what has stopped as it stands now; rows that stopped explain that nothing is judged."""
+    others = [each for each in stops if each.kind not in ("judged", "watch")]
+    said = seen is None or (seen.kind == "judged" and any(each.kind == "rows" for each in others))
+    return others if said or seen is None else [*others, seen]
+
+
+def as_shown(status: str, seen: Stop | None) -> str:
+    """Return the status that people see: ok expires when nothing has been judged for too long."""
+    lapsed = seen is not None and seen.kind == "judged"
+    return "insufficient" if lapsed and status in ("ok", "improved") else status
 
 
 def stop(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.stops import Arrival, Arrived, AtAge, CountedKind, Stop, stop, usable_stop
+from rocmonitor.policy.stops import Arrival, Arrived, AtAge, CountedKind, Kind, Stop, stop, usable_stop
 from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.service.references import digest
 from rocmonitor.sources import LabelCounts
@@ -20,6 +20,7 @@ WINDOWS_KEPT = 60
 """Earlier windows that a young one is compared with."""
 
 _COUNTED: tuple[CountedKind, ...] = ("rows", "labels")
+_LAPSES: tuple[Kind, ...] = ("judged", "watch")
 
 
 class Arrivals:
@@ -66,9 +67,18 @@ class Arrivals:
         if counts.rows and (before is None or before.window <= window):
             self._read[labelled] = _Read(window, counts, reference, passed)
 
-    def conclude(self, lease: store.Lease) -> None:
-        """Save what was counted, and send what has stopped or arrives again."""
-        if not self._counted and not self._read:
+    def conclude(self, lease: store.Lease, lapse: Stop | None, *, news: bool) -> None:
+        """Save what was counted, and send what has stopped or arrives again.
+
+        Parameters
+        ----------
+        lease : Lease
+        lapse : Stop or None
+            That nothing has been judged for too long, or that the watch is over.
+        news : bool
+            Whether people are told of it: the status does not say so yet, and the monitor was watched before.
+        """
+        if not self._counted and not self._read and not (lapse and news):
             return
         name = self._monitor.name
         arrival, before = read_arrival(self._store, self._monitor, self._now)
@@ -80,7 +90,8 @@ class Arrivals:
         found, outbox = list[store.SavedStop](), list[store.Outgoing]()
         already = {each.stop.kind: each for each in store.open_stops(self._store).get(name, ())}
         changes = [self._changed(kind, arrival, already.get(kind)) for kind in _COUNTED]
-        for change in [*changes, self._usable(already.get("usable"))]:
+        changes += [self._usable(already.get("usable")), *self._lapses(lapse, already, news=news)]
+        for change in changes:
             if change is None or (muted and change.stop.ended and change.notified):
                 continue  # its end is sent when the monitor is no longer muted
             # People who did not hear of the stop need not hear of its end.
@@ -111,6 +122,17 @@ class Arrivals:
             before.stop, window=seen.window, rows=seen.rows, labelled=seen.labelled, at=self._now, ended=True
         )
         return replace(before, stop=ended)
+
+    def _lapses(
+        self, seen: Stop | None, already: Mapping[Kind, store.SavedStop], *, news: bool
+    ) -> Iterator[store.SavedStop | None]:
+        """Yield that nothing has been judged for too long, or that the watch is over, and the end of that."""
+        if seen is not None:
+            yield _begun(seen, already.get(seen.kind)) if news else None
+            return
+        for before in (already[kind] for kind in _LAPSES if kind in already):
+            last = max((each.window for each in self._read.values()), default=before.stop.window)
+            yield replace(before, stop=replace(before.stop, window=last, at=self._now, ended=True))
 
     def _usable(self, before: store.SavedStop | None) -> store.SavedStop | None:
         """Return the same of rows that can be used: the newest window that was read decides.

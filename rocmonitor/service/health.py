@@ -250,8 +250,8 @@ def _problems(seen: Seen, config: Config, now: datetime, started_at: datetime | 
             Caveat("schema-differs", found=seen.schema or "not there", needed=glance.NEWEST, way_out=way_out)
         )
     patience = OVERDUE_BUSY if seen.at_work else OVERDUE
-    for name in config.monitors:
-        if name not in seen.at_work:
+    for name, monitor in config.monitors.items():
+        if name not in seen.at_work and not monitor.is_over(now):
             problems += _overdue(name, seen.ticks.get(name), now, started_at, patience)
     for destination, left in seen.undelivered.items():
         failed = left.error is not None and destination != MLFLOW

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
-from rocmonitor import config
+from rocmonitor import config, store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config, Files, Heartbeat, Mlflow, Secret, Spark, Webhook
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, StoreError
+from rocmonitor.policy.evaluation import Status, Transition
+from rocmonitor.service.runtime import Runtime, hold_lease
+from rocmonitor.store.glance import last_changes
+
+log = logging.getLogger(__name__)
+
+_OPEN = (Status.DEGRADED, Status.AT_RISK, Status.ERROR)
 
 
 def read_again(path: Path, now: Config) -> Config:
@@ -30,6 +39,46 @@ def changed(now: Config, new: Config) -> tuple[list[str], list[str], list[str]]:
     removed = [name for name in now.monitors if name not in new.monitors]
     kept = [name for name in new.monitors if name in now.monitors]
     return added, [name for name in kept if _differs(name, now, new)], removed
+
+
+def end_alarms_of_removed(runtime: Runtime, before: Config | None = None) -> None:
+    """End the open alarms of monitors that are no longer configured, and say so once.
+
+    Parameters
+    ----------
+    runtime : Runtime
+        With the present configuration.
+    before : Config, optional
+        The one before, which names the channels of each monitor; by default all that there are are told.
+    """
+    try:
+        for (name, segment), change in last_changes(runtime.store).items():
+            if name not in runtime.config.monitors and change.status in _OPEN:
+                _end_alarm(runtime, name, segment, change.status, before)
+    except StoreError as error:
+        log.warning("open alarms of monitors that are no longer configured are not ended yet: %s", error)
+
+
+def _end_alarm(runtime: Runtime, name: str, segment: str, status: Status, before: Config | None) -> None:
+    now, known = runtime.clock(), None if before is None else before.monitors.get(name)
+    ended = Transition(
+        monitor=name,
+        segment=segment,
+        at=now,
+        before=status,
+        after=Status.INSUFFICIENT,
+        reasons=(Caveat("monitor-removed", status=str(status)),),
+        since=now,
+    )
+    channels = [each for each in runtime.config.channels if known is None or each in known.notify]
+    outbox = [
+        store.Outgoing(destination=f"channel:{channel}", payload={"transition": ended.to_dict()})
+        for channel in channels
+    ]
+    with hold_lease(runtime, f"monitor:{name}") as lease:
+        if lease is not None:
+            store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease)
+            log.warning("%s: no longer configured; its alarm (%s) ends", f"{name} {segment}".strip(), status)
 
 
 def _differs(name: str, now: Config, new: Config) -> bool:

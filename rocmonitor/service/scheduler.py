@@ -44,7 +44,7 @@ from rocmonitor.service.jobs import (
 from rocmonitor.service.keep import delete_old
 from rocmonitor.service.listener import open_listeners
 from rocmonitor.service.outages import StoreWatch, note_review, notify
-from rocmonitor.service.reload import changed, read_again
+from rocmonitor.service.reload import changed, end_alarms_of_removed, read_again
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.runtime import RENEW_EVERY, Runtime, leave
 from rocmonitor.service.tick import Tick, run_monitor
@@ -64,6 +64,7 @@ def serve(runtime: Runtime, path: Path) -> None:
     fell due while nothing ran is done at the start, and there is nothing to migrate, to pickle or to miss.
     """
     service, again = Service.of(runtime), threading.Event()
+    end_alarms_of_removed(runtime)
     _retry_all(runtime)
 
     def stop(number: int, _: FrameType | None) -> None:
@@ -112,6 +113,7 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
         log.error("the configuration was not read again, the one in use stays: %s", error)
         return
     service.runtime, service.loaded_at, service.refused = runtime, runtime.clock(), None
+    end_alarms_of_removed(runtime, now)
     _retry_all(runtime)
     for name in (*removed, *different):
         for job in (name, _review_of(name)):

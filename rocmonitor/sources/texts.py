@@ -152,7 +152,7 @@ _BADLY_ENCODED = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
-    """A CSV file, and how it is read; `named` are its columns, told apart, `heads` as its first line has them."""
+    """A CSV file, and how it is read; `named` are its columns, `heads` as its first line has them."""
 
     name: str
     heads: tuple[str, ...]

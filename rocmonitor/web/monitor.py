@@ -15,7 +15,7 @@ from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.stops import Stop
+from rocmonitor.policy.stops import Stop, as_shown, with_lapse
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import window_slug
 from rocmonitor.rules import highest_floor
@@ -133,7 +133,8 @@ def _view(
         if until is None or each.since < until
     ]
     outlooks = ahead(kept, monitor.name).get((monitor.name, choice.segment), ())
-    view = _standing(kept, monitor, choice.segment, every, changes, outlooks, now)
+    at = now if until is None else min(now, until)
+    view = _standing(kept, monitor, choice.segment, every, changes, outlooks, now, at)
     view |= _over_time(monitor, choice, windows, changes, outlooks, now)
     view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": "", "because": ""}
     if chosen is not None:
@@ -208,10 +209,14 @@ def _standing(
     changes: Sequence[store.SavedTransition],
     outlooks: Sequence[Ahead],
     now: datetime,
+    at: datetime,
 ) -> dict[str, Any]:
-    """Return the part of the view that the chosen period does not change."""
+    """Return the part of the view that the chosen period does not change; the status is that of `at`."""
     zone = monitor.timezone
     status, since = _status(windows, changes, zone)
+    seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
+    if (shown := as_shown(status, seen)) != status and seen is not None:
+        status, since = shown, instant(seen.since, zone)
     said = store.attention(kept, monitor.name)
     return {
         "name": monitor.name,
@@ -219,7 +224,7 @@ def _standing(
         "model": monitor.model.name,
         "version": windows[-1][-1].version if windows else None,
         "owner": monitor.owner,
-        "attention": attention(said, _stops(kept, monitor.name), now, zone),
+        "attention": attention(said, with_lapse(_stops(kept, monitor.name), seen), now, zone),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Chart, known
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.format import are, count, listed
+from rocmonitor.wording.format import are, count, instant, listed
 from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
@@ -64,7 +64,13 @@ _ATTENTION = ("degraded", "error")
 _DAY = timedelta(days=1)
 
 
-def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[str]:
+def as_of(ended: Sequence[datetime | None], zone: ZoneInfo) -> str:
+    """Return the day on which the last monitor's watch ended; empty while one is watched."""
+    over = [each for each in ended if each is not None]
+    return instant(max(over), zone) if over and len(over) == len(ended) else ""
+
+
+def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str = "") -> list[str]:
     """Return the overview in a few sentences: what needs attention, what may soon, and when it was last
     looked at.
 
@@ -74,6 +80,8 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[s
         How many monitors have each status.
     last_tick : timedelta or None
         Since when no monitor was worked on; None when none ever was.
+    over : str
+        Until when monitors were watched, where none is any more.
 
     Examples
     --------
@@ -81,12 +89,16 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None) -> list[s
     ['2 of 31 models need attention.', '1 is at risk before its labels.', 'Checked 3 minutes ago.']
     >>> headline({"ok": 2}, None)
     ['Both models are ok.', 'Not checked yet.']
+    >>> headline({"ok": 1}, timedelta(minutes=3), "2013-12-30")
+    ['As of 2013-12-30, when the watch ended:', 'The model is ok.']
     """
     total = sum(statuses.values())
     if total == 1:
         sentences = [_of_one(next(status for status, number in statuses.items() if number))]
     else:
         sentences = _of_many(statuses, total)
+    if over:
+        return [f"As of {over}, when the watch ended:", *sentences]
     sentences.append("Not checked yet." if last_tick is None else f"Checked {ago(last_tick)}.")
     return sentences
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.status import Attention
 from rocmonitor.policy.stops import Stop
@@ -77,6 +78,8 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
     """Return what was found, beside what is normal, in one line; the status is said elsewhere."""
     if change.after is Status.ERROR:
         return "The evaluation failed"
+    if any(isinstance(each, Caveat) and each.code == "monitor-removed" for each in change.reasons):
+        return "No longer watched"
     if evaluation is None or "champion/auc" not in evaluation.metrics:
         if change.after is Status.OK:
             return "Recovered: the monitor works again"

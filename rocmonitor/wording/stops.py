@@ -16,12 +16,23 @@ _UNKNOWN = "–"
 CHECK = {
     "rows": "did the scoring job run, and does the query find its rows by time?",
     "labels": "did the job that writes labels run, and does the query still find them?",
+    "judged": "does the service run, and does the query find rows by time?",
+    "watch": "is that meant? Else take window.end out of the configuration, or set a later one.",
     "usable": "does the query still return scores, labels, times and ids as before?",
 }
 
 
+_LAPSES = {
+    "judged": ("nothing has been judged for too long", "windows are judged again"),
+    "watch": ("the watch is over", "the monitor is watched again"),
+}
+"""What is said of windows that are not judged, and when they are again."""
+
+
 def title(found: Stop) -> str:
     """Return what a title says after the monitor's name."""
+    if found.kind in _LAPSES:
+        return _LAPSES[found.kind][found.ended]
     if found.kind == "usable":
         share = f"{percent(_lost(found))} of the rows cannot be used{_usually(found)}"
         return "rows can be used again" if found.ended else share
@@ -35,6 +46,9 @@ def title(found: Stop) -> str:
 def headline(found: Stop, zone: ZoneInfo) -> str:
     """Return what was found, in one line."""
     window = found.window.in_zone(zone)
+    if found.kind in _LAPSES:
+        last = "the newest window is" if not found.ended or found.kind == "watch" else "window"
+        return f"{_LAPSES[found.kind][found.ended].capitalize()}: {last} {window}"
     if found.kind == "usable":
         return _unusable(found, window)
     if found.ended:
@@ -52,12 +66,19 @@ def headline(found: Stop, zone: ZoneInfo) -> str:
 def since(found: Stop, zone: ZoneInfo) -> str:
     """Since when."""
     when = f"{instant(found.since, zone)} ({zone.key})"
+    if found.kind in _LAPSES:
+        before = "Not judged" if found.kind == "judged" else "Not watched"
+        return f"{before} since {when}"
     came = "could be used" if found.kind == "usable" else "came"
     return f"Too few {came} from {when} on" if found.ended else f"Too few since {when}"
 
 
 def how_sure(found: Stop) -> str:
     """Return the level, and what it assumes."""
+    if found.kind == "judged":
+        return "windows, label_delay and schedule explain no gap as long as this one"
+    if found.kind == "watch":
+        return "window.end says so"
     if found.kind == "usable":
         usual = f", and more than twice the share of any of the {found.n_windows} reference windows"
         return f"this is more than {percent(NOTICED, 2)}{usual if found.n_windows else ''}"
@@ -95,6 +116,9 @@ def by_age(found: Sequence[AtAge], zone: ZoneInfo) -> dict[str, list[str]]:
 
 def standing(found: Stop, zone: ZoneInfo) -> str:
     """Return how it stands, beside the status of a monitor."""
+    if found.kind in _LAPSES:
+        said = "not judged since" if found.kind == "judged" else "watched until"
+        return f"{said} {instant(found.since, zone)}"
     what = "usable rows" if found.kind == "usable" else found.kind
     return f"{what} stopped arriving: too few since {instant(found.since, zone)}"
 

@@ -6,19 +6,24 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from urllib.request import urlopen
 
 import pytest
 from apscheduler.schedulers.background import BackgroundScheduler
 from process import serving, wait_for
-from scenario import FIRST, Clock, World, runtime_of, until
+from scenario import FIRST, Clock, World, runtime_of, until, week
 from servers import free_port
 
 from rocmonitor import config, store
 from rocmonitor.errors import StoreError
+from rocmonitor.policy.evaluation import Status
+from rocmonitor.service.delivery import drain
 from rocmonitor.service.health import Service, service_health
+from rocmonitor.service.reload import end_alarms_of_removed
 from rocmonitor.service.scheduler import reload, scheduled
+from rocmonitor.service.tick import run_monitor
 
 LATER = FIRST + timedelta(hours=1)
 
@@ -176,3 +181,26 @@ def test_sighup_reads_the_configuration_and_a_wrong_one_leaves_the_service_alone
         process.send_signal(signal.SIGTERM)
         wait_for(process, "stopped; what is undone is due at the next start")
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_open_alarm_of_a_monitor_that_is_renamed_ends_with_a_word(here: World, restarted: bool) -> None:
+    """Once, through the channels that the monitor had; a restart, which does not know them, tells all."""
+    with at_work(here) as (service, scheduler, clock):
+        here.score(20, shift=0.0)
+        clock.now = week(21) + timedelta(days=3)
+        run_monitor(service.runtime, service.runtime.config.monitors["credit"], now=clock.now)
+        edit(here, "  credit:", "  credit-renamed:")
+        if restarted:
+            new = replace(service.runtime, config=config.load(here.folder / "rocmonitor.yaml"))
+            end_alarms_of_removed(new)
+            service.runtime = new
+        else:
+            again(here, service, scheduler)
+        end_alarms_of_removed(service.runtime)  # nothing is told twice
+        drain(service.runtime)
+        assert here.alarms.count("No longer watched") == 1
+        assert "its alarm (degraded) ends with it" in here.alarms
+        last = store.last_transition(service.runtime.store, "credit", "")
+        assert last is not None
+        assert (last.after, last.notified) == (Status.INSUFFICIENT, True)

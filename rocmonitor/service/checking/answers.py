@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
@@ -14,7 +15,7 @@ from rocmonitor.service.checking.joined import window_length
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, Doubt
 from rocmonitor.sources import LabelCounts
 from rocmonitor.stats.simulated import Simulation
-from rocmonitor.wording.format import count, listed
+from rocmonitor.wording.format import count, instant, listed
 
 STAYS = 0.05
 """The drop that stays whose time is told."""
@@ -98,7 +99,10 @@ def _stays(drawn: Simulation, monitor: Monitor) -> str:
 
 
 def judged(
-    monitor: Monitor, reference: Sequence[tuple[int, int]], last: tuple[Window, LabelCounts] | None
+    monitor: Monitor,
+    reference: Sequence[tuple[int, int]],
+    last: tuple[Window, LabelCounts] | None,
+    now: datetime,
 ) -> tuple[str, list[Doubt]]:
     """Return how many windows can be judged, and what would help.
 
@@ -111,6 +115,8 @@ def judged(
     small = [min(each) < least for each in reference]
     windows = _as_windows(monitor, reference)
     line = f"{window_length(monitor)}, {written(monitor.window.label_delay)} after the end of each"
+    if last is not None and (over := monitor.lapse(last[0], now)) is not None and over.kind == "watch":
+        line += f", until {instant(over.since, monitor.timezone)} (window.end), which is over"
     many, of = sum(small), f"{count(len(small), 'window')} of the reference"
     if reference and not many:
         line += f"; the {of} {'are all' if len(small) > 1 else 'is'} large enough"

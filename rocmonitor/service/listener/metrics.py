@@ -17,7 +17,9 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from rocmonitor import __version__
+from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError, printable
+from rocmonitor.policy.stops import as_shown
 from rocmonitor.service.health import STORE_SECONDS, Seen, Service, look, service_health
 from rocmonitor.store import Store, glance
 
@@ -77,7 +79,7 @@ class _Collector(Collector):
             )
         monitors = list(runtime.config.monitors)
         yield from _ticks(monitors, read.seen)
-        yield from _windows(monitors, read)
+        yield from _windows(runtime.config.monitors, read, now)
         yield from _alarms(monitors, read.alarms)
         yield from _outbox(read.seen, now)
         healthy = service_health(service, read.seen).healthy
@@ -137,7 +139,7 @@ def _ticks(monitors: Iterable[str], seen: Seen) -> Iterator[Metric]:
     yield from (last, due, took, failed, ticks, seconds, failures, judged)
 
 
-def _windows(monitors: Iterable[str], read: _Read) -> Iterator[Metric]:
+def _windows(monitors: Mapping[str, Monitor], read: _Read, now: datetime) -> Iterator[Metric]:
     labels = ["monitor", "segment"]
     status = _gauge(
         "rocmonitor_status", "1 for the present status; the others are absent.", *labels, "status"
@@ -152,12 +154,13 @@ def _windows(monitors: Iterable[str], read: _Read) -> Iterator[Metric]:
         "labelled_share": _gauge("rocmonitor_labelled_ratio", "Labelled rows of the newest window.", *labels),
     }
     left_out = _gauge("rocmonitor_segments_left_out", f"Segments beyond the first {MOST_SEGMENTS}.")
-    for name in monitors:
+    for name, monitor in monitors.items():
         segments = ["", *read.states.segments.get(name, ())]
         left_out.add_metric([name], max(0, len(segments) - MOST_SEGMENTS))
         for segment in segments[:MOST_SEGMENTS]:
             of, newest = [name, label(segment)], read.states.seen.get((name, segment))
-            status.add_metric([*of, read.states.status(name, segment)], 1)
+            seen = monitor.lapse(None if newest is None else newest.window, now)
+            status.add_metric([*of, as_shown(read.states.status(name, segment), seen)], 1)
             if newest is None:
                 continue
             end.add_metric(of, newest.window.end.timestamp())

@@ -49,6 +49,9 @@ NOW = timedelta(hours=1)
 _COUNTED_AT_ONCE = 100
 """Windows whose rows are counted together."""
 
+_KNOWING = (Status.OK, Status.IMPROVED, Status.DEGRADED, Status.AT_RISK)
+"""Statuses that rest on judged windows."""
+
 CHANGED = (Status.DEGRADED, Status.IMPROVED, Status.AT_RISK)
 """Outcomes of windows that columns may explain."""
 
@@ -179,7 +182,19 @@ class _Work:
         if state.runtime.stop.is_set():
             return
         if not (state.dry_run or state.backfill or state.now < state.runtime.clock() - NOW):
-            self._arrivals.conclude(state.lease)
+            self._conclude()
+
+    def _conclude(self) -> None:
+        """Tell what has stopped: rows, labels, or that windows are judged at all."""
+        state, name = self._state, self._state.monitor.name
+        new = (each.window for each in self._tick.evaluations)
+        last = max([*new, *filter(None, [state.last_judged])], default=None)
+        seen = state.monitor.lapse(last, state.now)
+        before = store.ticks(state.runtime.store).get(name) if seen is not None else None
+        # What was over before anybody watched is no news, nor what the status says already.
+        watched = before is not None and state.monitor.lapse(last, before.ended_at) is None
+        news = seen is not None and watched and state.statuses().get("") in _KNOWING
+        self._arrivals.conclude(state.lease, seen, news=news)
 
     def _each(self, windows: Sequence[Window]) -> None:
         monitor = self._state.monitor

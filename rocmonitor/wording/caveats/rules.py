@@ -46,6 +46,9 @@ def _pooled(*, windows: int, min_per_class: int) -> str:
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "error": "{text}",
     "works-again": "the monitor works again",
+    "monitor-removed": (
+        "the monitor is no longer in the configuration, renamed or removed: its alarm ({status}) ends with it"
+    ),
     "no-rows": "no rows: nothing was scored in this window, or the query does not find it",
     "too-few-rows": _too_few_rows,
     "too-few-scores": "{rows:,} rows have a score, and an outlook needs {min_rows:,}: twice min_per_class",
