@@ -1,7 +1,7 @@
 """Intervals of a proportion, and the binomial law that resampling a class gives it.
 
 A rate of the ROC curve at a fixed threshold is a proportion within one class, and its count in a stratified
-resample is binomial. [DG09] is Dugas and Gadoury (2009), see `proportion_intervals`.
+resample is binomial. [DG09] is Dugas and Gadoury (2009), see `proportion_ends`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
@@ -63,44 +63,28 @@ class Intervals:
     clipped: NDArray[np.bool_]
 
 
-def proportion_intervals(
-    count: ArrayLike,
-    n: int,
-    *,
-    method: ProportionMethod = "agresti-coull",
-    confidence_level: float = 0.95,
-    m: int | None = None,
-) -> Intervals:
-    """Two-sided intervals of a proportion of which `count` out of `n` were seen.
+def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: float) -> tuple[Floats, Floats]:
+    """Return ends of two-sided intervals of a proportion, not clipped; each leaves `tail` on its side.
 
     Parameters
     ----------
-    count : array_like, shape (h,)
+    count : array, shape (h,)
         Whole numbers in [0, n].
     n : int
         Trials, at least 1.
+    m : int
+        Size of a resample. ``agresti-coull``, ``wald`` and ``exact`` describe the rate in a resample of that
+        size ([DG09] alg. 1); the others do not support another size than `n`.
     method : str
         ``agresti-coull``: normal, after adding 2 successes and 2 failures ([DG09] eq. 1); ``wald``: normal,
         nothing added; ``wilson``: inverted score test; ``clopper-pearson``: inverted binomial test;
         ``jeffreys``: equal tails of the posterior under Beta(1/2, 1/2), with end 0 when nothing was seen and
         1 when everything was [BCD01]; ``exact``: quantiles of the exact bootstrap law Bin(m, count/n) / m.
-    confidence_level : float within (0, 1)
-    m : int, optional
-        Size of a resample, `n` by default. ``agresti-coull``, ``wald`` and ``exact`` describe the rate in a
-        resample of that size ([DG09] alg. 1); the others do not support another size.
-
-    Returns
-    -------
-    Intervals
-        ``wald`` and ``exact`` have zero length where nothing or everything was seen; the others never do.
-
-    Raises
-    ------
-    InputError
-        Counts outside [0, n], an unknown method or level, `m` for a method without resamples.
+    tail : float within (0, 1/2)
 
     Notes
     -----
+    ``wald`` and ``exact`` have zero length where nothing or everything was seen; the others never do.
     Cost: O(h), and O(h log m) for ``exact``. At levels below about 0.84 the interval of ``agresti-coull``
     need not contain an observed rate of 0 or 1.
 
@@ -109,21 +93,7 @@ def proportion_intervals(
     .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
     .. [BCD01] L. D. Brown, T. T. Cai and A. DasGupta (2001). Statistical Science 16, 101-133.
     .. [AC98] A. Agresti and B. A. Coull (1998). The American Statistician 52, 119-126.
-
-    Examples
-    --------
-    >>> intervals = proportion_intervals([0, 50], 100, method="wilson")
-    >>> intervals.low.round(4).tolist(), intervals.high.round(4).tolist()
-    ([0.0, 0.4038], [0.037, 0.5962])
     """
-    seen, size = _valid_counts(count, n), resample_size(m, n, "m")
-    require_method(method, get_args(ProportionMethod))
-    tail = (1 - require_level(confidence_level)) / 2
-    return clipped_intervals(*proportion_ends(seen, n, size, method, tail))
-
-
-def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: float) -> tuple[Floats, Floats]:
-    """Return ends of the intervals of `proportion_intervals`, not clipped; each leaves `tail` on its side."""
     if method == "exact":
         return _exact(count, n, m, tail)
     if method in ("agresti-coull", "wald"):
@@ -252,16 +222,6 @@ def require_method(method: str, offered: tuple[str, ...], name: str = "method") 
     """Refuse a method that is not offered."""
     if method not in offered:
         raise InputError(f"{name} must be one of {', '.join(offered)}; it is {method!r}")
-
-
-def _valid_counts(count: ArrayLike, n: int) -> Floats:
-    seen = np.atleast_1d(np.asarray(count, dtype=np.float64))
-    if n < 1:
-        raise InputError(f"n must be at least 1, not {n}: a proportion needs trials")
-    wrong = len(seen) - np.count_nonzero((seen >= 0) & (seen <= n) & (seen == np.floor(seen)))
-    if wrong:
-        raise InputError(f"count must hold whole numbers within [0, {n}]: {wrong} of {len(seen)} are not")
-    return seen
 
 
 def _exact(count: NDArray[Any], n: int, m: int, tail: float) -> tuple[Floats, Floats]:

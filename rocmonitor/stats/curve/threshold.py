@@ -171,7 +171,7 @@ def threshold_intervals(
         At least one; any order. ``inf`` flags nothing, ``-inf`` everything.
     method : str
         ``agresti-coull``, ``wald``, ``wilson``, ``clopper-pearson``, ``jeffreys`` or ``exact``: see
-        `rocmonitor.stats.proportion.proportion_intervals`; ``empirical``: percentiles over drawn resamples.
+        `rocmonitor.stats.proportion.proportion_ends`; ``empirical``: percentiles over drawn resamples.
     confidence_level : float within (0, 1)
     joint : bool
         True: the rectangle of the two intervals has the level, each side 1 - alpha' with

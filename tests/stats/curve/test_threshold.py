@@ -19,7 +19,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.curve.difference import threshold_dominance
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
-from rocmonitor.stats.proportion import proportion_intervals
+from rocmonitor.stats.proportion import clipped_intervals, proportion_ends
 from rocmonitor.stats.sample import PairedSample, Sample
 
 FIVE = ("first", "second", "both_higher", "both_lower", "tie")
@@ -181,7 +181,8 @@ def test_rates_and_intervals_by_definition(counts, method, joint):
     np.testing.assert_allclose(ours.fpr, fp / np.sum(y == 0), rtol=1e-15)
     level = sqrt(0.9) if joint else 0.9
     for count, low, high, label in ((tp, "tpr_low", "tpr_high", 1), (fp, "fpr_low", "fpr_high", 0)):
-        single = proportion_intervals(count, int(np.sum(y == label)), method=method, confidence_level=level)
+        rows = int(np.sum(y == label))
+        single = clipped_intervals(*proportion_ends(count, rows, rows, method, (1 - level) / 2))
         np.testing.assert_array_equal(getattr(ours, low), single.low)
         np.testing.assert_array_equal(getattr(ours, high), single.high)
     if method not in ("wald", "exact"):
@@ -209,8 +210,8 @@ def test_increasing_maps_and_row_order_do_not_matter(drawn, increasing):
 def test_resample_sizes_reach_each_class():
     y, s, _ = TIED
     ours = threshold_intervals(y, s, [2.0], m_pos=50, m_neg=7, joint=False)
-    assert ours.tpr_low[0] == proportion_intervals([4], 5, m=50).low[0]
-    assert ours.fpr_high[0] == proportion_intervals([2], 4, m=7).high[0]
+    assert ours.tpr_low[0] == proportion_ends(np.array([4]), 5, 50, "agresti-coull", 0.025)[0][0]
+    assert ours.fpr_high[0] == proportion_ends(np.array([2]), 4, 7, "agresti-coull", 0.025)[1][0]
 
 
 def test_caveats_say_what_happened_and_how_often():
@@ -325,7 +326,7 @@ def test_clopper_pearson_says_where_it_is_conservative():
     assert not {"conservative"} & {c.code for c in threshold_intervals(sample, at).caveats}
     for rate, conservative in ((0.5, False), (5e-4, True)):
         law = reference.binom.pmf(np.arange(10_001), 10_000, rate)
-        ends = proportion_intervals(np.arange(10_001), 10_000, method="clopper-pearson")
-        coverage = law @ ((ends.low <= rate) & (rate <= ends.high))
+        low, high = proportion_ends(np.arange(10_001), 10_000, 10_000, "clopper-pearson", 0.025)
+        coverage = law @ ((low <= rate) & (rate <= high))
         assert (coverage > 0.96) == conservative
         assert coverage >= 0.95
