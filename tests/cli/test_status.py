@@ -98,15 +98,15 @@ def test_last_shows_the_newest_windows_and_what_changed_in_them(here, rocmonitor
 
 
 def test_a_tick_that_does_not_come_is_a_problem(here, rocmonitor):
-    here.configure(window=until("2026-05-25"))
-    rocmonitor("run")
-    assert rocmonitor("status").stderr == ""
+    here.configure(window=until("2099-01-01"))
+    rocmonitor("run", code=4)  # there are no rows
+    assert rocmonitor("status", code=4).stderr == ""
     with sqlite3.connect(here.folder / "rocmonitor.db") as store:
         store.execute("UPDATE rocmonitor_tick SET next_due = '2026-05-26 06:00:00.000000'")
     store.close()
     done = rocmonitor("status", code=5)
     assert "PROBLEM: credit: its check was due at 2026-05-26T06:00:00Z and has not ended" in done.stderr
-    assert re.match(r"The model has not been judged yet\. Checked just now\.", done.stdout)
+    assert re.match(r"The model cannot be judged\. Checked just now\.", done.stdout)
     health = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]
     assert [problem["code"] for problem in health["problems"]] == ["tick-overdue"]
     assert health["monitors"]["credit"]["last_tick"]["outcome"] == "ok"
