@@ -57,7 +57,7 @@ def standings(
     *,
     beyond: dict[int, str] | None = None,
     champions: str = "",
-    alarm: Alarm = Alarm(),
+    alarm: Alarm | None = None,
     metrics: dict[str, float] | None = None,
 ) -> str:
     """The status after each window whose AUROC is this much off the reference's, with an error of 0.01.
@@ -72,9 +72,9 @@ def standings(
         known = dict(zip(CHANGE, (change, 0.01, 0.002), strict=True)) if metrics is None else metrics
         margins = {f"{rule}/margin": -0.01} if rule else {}
         tracks[window(number)] = Track.of({**known, **margins}, (champions or "1" * 99)[number])
-    state = SegmentState("credit", "", alarm, outcomes=outcomes, tracks=lambda: tracks)
+    state = SegmentState("credit", "", alarm or Alarm(), outcomes=outcomes, tracks=lambda: tracks)
     found = [names[state.after(window(number))] for number in range(len(changes))]
-    grown, added = SegmentState("credit", "", alarm), []
+    grown, added = SegmentState("credit", "", alarm or Alarm()), []
     for each, outcome in outcomes:
         grown.add(each, outcome, tracks[each])
         added.append(names[grown.after()])
