@@ -201,8 +201,7 @@ def assemble(title: str, kind: Kind, lines: Lines) -> Message:
 
 def _why(transition: Transition) -> list[str]:
     """Return what the first line does not say: an error, k-of-n, a rule that knows no normal range."""
-    given = [each for each in transition.reasons if not words.is_recovery(each)]
-    return reasons(each for each in given if isinstance(each, Caveat) or _is_why(each))
+    return reasons(each for each in transition.reasons if isinstance(each, Caveat) or _is_why(each))
 
 
 def _is_why(found: Verdict) -> bool:

@@ -102,15 +102,6 @@ def _print_problems(health: Health) -> None:
             echo(f"PROBLEM: {problem}", err=True)
 
 
-def _uncertain(opened: Store, monitor: str, segment: str, status: str) -> str:
-    """Return what the newest window of an open alarm shows of its end; empty where it shows nothing."""
-    from rocmonitor import store
-    from rocmonitor.wording.status import uncertain
-
-    newest = store.series(opened, monitor, segment, newest=1) if status == "degraded" else []
-    return uncertain(newest[-1].metrics) if newest else ""
-
-
 def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     """Return each monitor, followed by its segments."""
     from rocmonitor.policy.stops import as_shown, with_lapse
@@ -139,15 +130,7 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
                     zone=zone,
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
-                    attention="; ".join(
-                        filter(
-                            None,
-                            [
-                                _uncertain(opened, name, segment, status),
-                                "" if segment else attention(said, with_lapse(stops, lapse), now, zone),
-                            ],
-                        )
-                    ),
+                    attention="" if segment else attention(said, with_lapse(stops, lapse), now, zone),
                     lapse=lapse,
                     unjudged="" if segment else _unjudged(opened, monitor, last, state.ahead),
                     **newest,

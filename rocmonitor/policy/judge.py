@@ -18,7 +18,6 @@ from rocmonitor.policy.measure import Pair, data_metrics, measure, unmeasurable
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
-from rocmonitor.policy.status import CHANGE
 from rocmonitor.rules import Rule, highest_floor
 from rocmonitor.rules.evidence import AllLabels, Evidence
 from rocmonitor.rules.lasting import lasting_metrics
@@ -154,7 +153,7 @@ def judge(
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=metrics | rule_metrics(verdicts, reference, forecasts) | _change(ranges, now, day),
+        metrics=metrics | rule_metrics(verdicts, reference, forecasts),
         tables=measured.tables,
         caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *doubts])),
     )
@@ -258,14 +257,6 @@ def verdict_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
     """Return the part of `rule_metrics` that a window has only if its verdicts were reached."""
     margins = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
     return margins | lasting_metrics(verdicts)
-
-
-def _change(ranges: NormalRanges, now: WindowAuc, day: float | None) -> dict[str, float]:
-    """Return the metrics that show later whether a drop is over."""
-    if ranges.level is None:
-        return {}
-    change = ranges.level.change(now._replace(day=day))
-    return dict(zip(CHANGE, change, strict=True))
 
 
 def _chart_caveats(rules: Mapping[str, Rule], ranges: NormalRanges) -> list[Caveat]:

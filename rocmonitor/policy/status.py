@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from itertools import groupby, islice, takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from rocmonitor.policy.evaluation import Reason, Status, Transition, known
+from rocmonitor.policy.evaluation import Reason, Status, Transition
 from rocmonitor.policy.revised import Revised
 from rocmonitor.policy.windows import Window
-
-if TYPE_CHECKING:
-    from rocmonitor.stats.recovery import Recovery
 
 _QUIET = frozenset({Status.OK, Status.IMPROVED})
 
@@ -29,8 +25,7 @@ class Alarm:
     after, of : int
         Degraded (or improved) when at least `after` of the last `of` sufficient windows were.
     recover_after : int
-        Ok again after this many sufficient windows in a row that were not. An alarm about the AUROC ends when
-        the windows show it, however many they are; without a reference that shows it, by this count too.
+        Ok again after this many sufficient windows in a row that were not.
     cool_down : timedelta
         Time after an alarm in which no recovery is sent; one that still holds is sent with the next window.
     """
@@ -41,80 +36,22 @@ class Alarm:
     cool_down: timedelta = timedelta()
 
 
-class Track(NamedTuple):
-    """The part of a window's evaluation that shows whether a drop is over.
-
-    Attributes
-    ----------
-    change : tuple of float or None
-        The metrics `CHANGE`; None where the reference or the labels do not show them.
-    champion : str
-    beyond : frozenset of str
-        Kinds of rules whose limit the window passes.
-    """
-
-    change: tuple[float, ...] | None
-    champion: str
-    beyond: frozenset[str]
-
-    @classmethod
-    def of(cls, metrics: Mapping[str, float], champion: str) -> Track:
-        """Return what the metrics of a window show."""
-        passed = (name for name, value in metrics.items() if name.endswith("/margin") and value < 0)
-        kinds = frozenset(name.removesuffix("/margin").rstrip("_0123456789") for name in passed)
-        return cls(known(metrics, *CHANGE), champion, kinds)
-
-    @property
-    def is_drop(self) -> bool:
-        """True if a rule of the AUROC finds it lower than in the reference."""
-        return self.change is not None and self.change[0] < 0 and bool(self.beyond & _OF_AUC)
-
-
-CHANGE = ("recovery/change", "recovery/error", "recovery/reference_error")
-"""Metrics of a window: its AUROC less that of the reference, with the errors of both."""
-
-STILL = ("recovery/still", "recovery/still_low", "recovery/still_high")
-"""Metrics of a window inside its limits while a drop may go on: the change since its probable end."""
-
-_OF_AUC = frozenset({"forecast", "drop", "floor", "lasting"})
-_UNKNOWN = Track(None, "", frozenset())
-_YEAR = timedelta(days=365)
-
-
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The status that the sufficient windows so far amount to, and the last of their outcomes.
-
-    Attributes
-    ----------
-    status : Status
-    recent : tuple of Status
-    dropped : Window or None
-        With which a rule of the AUROC raised the open alarm; None where no such rule did.
-    back : Window or None
-        The first window after the last drop that is over.
-    chart_over : bool
-        The chart of a rule `lasting` still shows that drop: it says nothing until it has come down.
-    since : tuple of Recovery and int, or None
-        The most probable end of the drop, and how many windows there are since.
-    """
+    """The status that the sufficient windows so far amount to, and the last of their outcomes."""
 
     status: Status = Status.OK
     recent: tuple[Status, ...] = ()
-    dropped: Window | None = None
-    back: Window | None = None
-    chart_over: bool = False
-    since: tuple[Recovery, int] | None = None
 
     def after(self, outcome: Status, alarm: Alarm) -> Health:
-        """Return the health after one more sufficient window, by counting."""
+        """Return the health after one more sufficient window."""
         recent = (*self.recent, outcome)[-max(alarm.of, alarm.recover_after) :]
         counted, calm = recent[-alarm.of :], recent[-alarm.recover_after :]
         for reached in (Status.DEGRADED, Status.IMPROVED):
             if counted.count(reached) >= alarm.after:
-                return replace(self, status=reached, recent=recent)
+                return Health(reached, recent)
         recovered = len(calm) == alarm.recover_after and self.status not in calm
-        return replace(self, status=Status.OK if recovered else self.status, recent=recent)
+        return Health(Status.OK if recovered else self.status, recent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +95,6 @@ class SegmentState:
     patience : int or None
         So many insufficient windows in a row are no news: see `usual_run`. None: however many they are,
         although the status shows them.
-    tracks : callable
-        Returns what the judged windows show of a drop; called once an alarm is open.
     """
 
     def __init__(
@@ -173,11 +108,9 @@ class SegmentState:
         said: Said | None = None,
         muted: bool = False,
         patience: int | None = 0,
-        tracks: Callable[[], Mapping[Window, Track]] = dict,
     ) -> None:
         self._monitor, self._segment, self._alarm, self._muted = monitor, segment, alarm, muted
         self._patience = patience
-        self._read_tracks, self._added = tracks, dict[Window, Track]()
         self._windows = [window for window, _ in outcomes]
         self._outcomes = [outcome for _, outcome in outcomes]
         self._healths: list[Health] = []  # of the first windows; the rest when it is asked for
@@ -193,21 +126,14 @@ class SegmentState:
         """The status after the last change that was said."""
         return self._said.status
 
-    @cached_property
-    def _tracks(self) -> dict[Window, Track]:
-        return {**self._read_tracks(), **self._added}
-
-    def add(self, window: Window, outcome: Status, track: Track = _UNKNOWN) -> None:
+    def add(self, window: Window, outcome: Status) -> None:
         """Count a window that was judged, or judged anew; a warning of it ends."""
         self._warnings.pop(window, None)
-        changed = self._added.get(window) != track
-        self._added[window] = track
-        self.__dict__.get("_tracks", {})[window] = track
         at = bisect_left(self._windows, window)
         if window not in self:
             self._windows.insert(at, window)
             self._outcomes.insert(at, outcome)
-        elif self._outcomes[at] is outcome and not changed:
+        elif self._outcomes[at] is outcome:
             return
         self._outcomes[at] = outcome
         del self._healths[at:]
@@ -302,62 +228,12 @@ class SegmentState:
             return Status.OK
         for outcome in self._outcomes[len(self._healths) : count]:
             last = self._healths[-1] if self._healths else Health()
-            place = len(self._healths)
-            after = last if outcome is Status.INSUFFICIENT else self._next(last, outcome, place)
+            after = last if outcome is Status.INSUFFICIENT else last.after(outcome, self._alarm)
             self._healths.append(last if after == last else after)  # one object for many windows
         status = self._healths[count - 1].status
         run = self._insufficient(count)
         lasts = run == count or self._patience is None or run > self._patience
         return Status.INSUFFICIENT if run and lasts and status is not Status.DEGRADED else status
-
-    def _next(self, last: Health, outcome: Status, place: int) -> Health:
-        """Return the health after a sufficient window: a drop of the AUROC ends on evidence only."""
-        window = self._windows[place]
-        if last.status is not Status.DEGRADED and outcome is not Status.DEGRADED and not last.chart_over:
-            return replace(last.after(outcome, self._alarm), since=None)
-        track = self._tracks.get(window, _UNKNOWN)
-        by_chart = track.beyond == {"lasting"}
-        chart_over = last.chart_over and "lasting" in track.beyond
-        after = last.after(Status.OK if chart_over and by_chart else outcome, self._alarm)
-        before = self._tracks.get(last.dropped, _UNKNOWN) if last.dropped else _UNKNOWN
-        dropped = last.dropped if before.champion == track.champion else None
-        if after.status is Status.DEGRADED and dropped is None and track.is_drop:
-            dropped = window
-        since = None if dropped is None else self._recovery(dropped, last.back, place)
-        if since is not None and last.status is Status.DEGRADED:
-            if since[0].shown and (by_chart or outcome is not Status.DEGRADED):
-                status = Status.IMPROVED if after.status is Status.IMPROVED else Status.OK
-                back = self._windows[place + 1 - since[1]]
-                return Health(status, (), back=back, chart_over="lasting" in track.beyond, since=since)
-            after = replace(after, status=Status.DEGRADED)
-        if dropped is not None and after.status is not Status.DEGRADED:
-            dropped = None
-        return replace(after, dropped=dropped, chart_over=chart_over, since=since)
-
-    def _recovery(self, dropped: Window, back: Window | None, place: int) -> tuple[Recovery, int] | None:
-        """Return the most probable end of a drop, and the number of windows since; None in its first."""
-        from rocmonitor.stats.recovery import Change, recovery
-
-        window = self._windows[place]
-        first = 0 if back is None else bisect_left(self._windows, back)
-        champion = self._tracks[dropped].champion
-        used, changes = list[int](), list[Change]()
-        for at in range(first, place + 1):
-            track = self._tracks.get(self._windows[at], _UNKNOWN)
-            if track.champion == champion and track.change is not None:
-                used.append(at)
-                changes.append(Change(*track.change))
-        alarm = used.index(bisect_left(self._windows, dropped))
-        found = recovery(changes, alarm, per_year=_YEAR / (window.end - window.start))
-        return None if found is None else (found, place + 1 - used[found.since])
-
-    def evidence(self, window: Window) -> tuple[Recovery, int] | None:
-        """Return the most probable end of the drop after a window, and how many windows there are since.
-
-        None without an open alarm that a rule of the AUROC raised, unless it ends with this window.
-        """
-        self._counted(window)
-        return self._healths[bisect_left(self._windows, window)].since
 
     def _insufficient(self, count: int) -> int:
         """Return how many of the first windows, counted from the last of them, are insufficient in a row."""

@@ -19,7 +19,6 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import count, forecast_span, instant, one_line, percent
 from rocmonitor.wording.marks import WORST_FIRST, marked
 from rocmonitor.wording.outlook import moved as moved_scores
-from rocmonitor.wording.status import uncertain
 from rocmonitor.wording.verdicts import reasons, verdicts, without_basis
 from rocmonitor.wording.window import pooled, why
 
@@ -57,7 +56,6 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
         "outcome": [
             marked(evaluation.outcome)
             + (f", still {evaluation.status}" if evaluation.status is not evaluation.outcome else "")
-            + (f"; {unsure}" if (unsure := uncertain(evaluation.metrics)) else "")
             for evaluation in evaluations
         ],
     }

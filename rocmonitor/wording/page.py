@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor.policy.evaluation import Chart, known
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import are, count, instant, listed
-from rocmonitor.wording.status import WORDS, uncertain
+from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
 ALL_ROWS = "all rows"
@@ -132,8 +132,6 @@ def monitor_sentence(
     state += f" since {since}" if since else ""
     if (share := _foreseen_share(metrics)) is not None and status == "degraded":
         state += f"; {_share(share)} of the fall showed in the scores"
-    if unsure := uncertain(metrics):
-        state += f"; {unsure}"
     return f"{found}. {state}."
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Counts, Evaluation, Reason, Status, Transition, Verdict, known
-from rocmonitor.policy.status import STILL, Attention
+from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
+from rocmonitor.policy.status import Attention
 from rocmonitor.policy.stops import Stop
-from rocmonitor.wording.format import apart, area, beside_normal, instant, one_line
+from rocmonitor.wording.format import apart, area, back_inside, beside_normal, instant, one_line
 from rocmonitor.wording.stops import standing
 from rocmonitor.wording.verdicts import reasons
 
@@ -92,37 +92,12 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
         if change.before is Status.AT_RISK and not degraded:  # only the scores said so
             return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
         if change.before is Status.INSUFFICIENT:
-            return f"Judged again: {_back(evaluation)}"
-        if (back := next(filter(is_recovery, change.reasons), None)) is not None:
-            return f"Back: {back}"
+            return f"Judged again: {_back(evaluation, left=False)}"
         return f"{'' if degraded else 'Recovered: '}{_back(evaluation)}"
     found = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:
         return f"Cannot be judged: {_undecided(evaluation, decided)}; {found}"
     return found
-
-
-def is_recovery(reason: Reason) -> bool:
-    """Return True for the numbers that show that a drop is over, which the headline says."""
-    return isinstance(reason, Caveat) and reason.code == "recovered"
-
-
-def uncertain(metrics: Mapping[str, float]) -> str:
-    """Return how much lower a window still may be whose alarm has not ended; empty where that is not known.
-
-    Examples
-    --------
-    >>> uncertain({"recovery/still": -0.015, "recovery/still_low": -0.034, "recovery/still_high": 0.004})
-    'no longer certain: still 0.015 lower (−0.004 to 0.034)'
-    >>> uncertain({"recovery/still": 0.045, "recovery/still_low": -0.027, "recovery/still_high": 0.118})
-    'no longer certain: 0.045 higher (−0.027 to 0.118)'
-    """
-    ends = known(metrics, *STILL)
-    if ends is None:
-        return ""
-    sign, word = (-1, "lower") if ends[0] < 0 else (1, "higher")
-    size, *limits = (f"{sign * each:.3f}".replace("-", "−") for each in (ends[0], *ends[1:][::sign]))
-    return f"no longer certain: {'still ' if sign < 0 else ''}{size} {word} ({limits[0]} to {limits[1]})"
 
 
 def title(change: Transition, evaluation: Evaluation | None) -> str:
@@ -235,8 +210,8 @@ def _known_lack(decided: Verdict | None) -> tuple[str, str]:
     return next((CHECK_LACK[each.code] for each in lacks if each.code in CHECK_LACK), ("", ""))
 
 
-def _back(evaluation: Evaluation) -> str:
-    """Return the AUROC beside its normal range."""
+def _back(evaluation: Evaluation, *, left: bool = True) -> str:
+    """Return the AUROC beside its normal range, which it had left, or may not have."""
     value = evaluation.metrics.get("champion/auc")
     if value is None:
         return "all rules pass"
@@ -245,7 +220,7 @@ def _back(evaluation: Evaluation) -> str:
     judged = [each for each in evaluation.verdicts if each.kind == "forecast"]
     limits = forecast_limits(evaluation, judged[0] if judged else None)
     if judged and limits and all(each.outcome is Status.OK for each in judged):
-        return beside_normal(value, *limits)
+        return back_inside(value, *limits) if left else beside_normal(value, *limits)
     return f"AUROC {area(value)}, all rules pass"
 
 

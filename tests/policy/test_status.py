@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rocmonitor.config.sections import AlarmPolicy
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.status import CHANGE, Alarm, SegmentState, Track, is_alarm, should_notify, usual_run
+from rocmonitor.policy.status import Alarm, SegmentState, is_alarm, should_notify, usual_run
 from rocmonitor.policy.windows import Window
 
 LETTERS = {"o": Status.OK, "d": Status.DEGRADED, "i": Status.IMPROVED, "?": Status.INSUFFICIENT}
@@ -50,72 +50,6 @@ def window(number: int) -> Window:
 )
 def test_path(alarm: Alarm, outcomes: str, statuses: str):
     assert path(outcomes, alarm) == statuses
-
-
-def standings(
-    changes: list[float],
-    *,
-    beyond: dict[int, str] | None = None,
-    champions: str = "",
-    alarm: Alarm | None = None,
-    metrics: dict[str, float] | None = None,
-) -> str:
-    """The status after each window whose AUROC is this much off the reference's, with an error of 0.01.
-
-    `beyond` names the rule that passes its limit with a window.
-    """
-    names = {status: letter for letter, status in LETTERS.items()}
-    tracks, outcomes = {}, []
-    for number, change in enumerate(changes):
-        rule = (beyond or {}).get(number)
-        outcomes.append((window(number), Status.DEGRADED if rule else Status.OK))
-        known = dict(zip(CHANGE, (change, 0.01, 0.002), strict=True)) if metrics is None else metrics
-        margins = {f"{rule}/margin": -0.01} if rule else {}
-        tracks[window(number)] = Track.of({**known, **margins}, (champions or "1" * 99)[number])
-    state = SegmentState("credit", "", alarm or Alarm(), outcomes=outcomes, tracks=lambda: tracks)
-    found = [names[state.after(window(number))] for number in range(len(changes))]
-    grown, added = SegmentState("credit", "", alarm or Alarm()), []
-    for each, outcome in outcomes:
-        grown.add(each, outcome, tracks[each])
-        added.append(names[grown.after()])
-    assert added == found
-    return "".join(found)
-
-
-class TestEvidence:
-    DROP = (-0.05, -0.06, -0.05, -0.04)
-    BACK = (0.002, -0.003, 0.004)
-
-    def test_a_drop_that_stays_is_not_over_with_windows_inside_their_range(self) -> None:
-        changes = [-0.025, *[-0.015, -0.012, -0.018] * 10]
-        assert standings(changes, beyond={0: "forecast"}) == "d" * 31
-
-    def test_a_drop_that_ends_is_over_and_ends_once(self) -> None:
-        alarms = dict.fromkeys(range(4), "drop_2")
-        assert standings([*self.DROP, *self.BACK], beyond=alarms) == "ddddooo"
-
-    def test_a_chart_that_remembers_neither_keeps_the_alarm_nor_raises_it_again(self) -> None:
-        alarms = dict.fromkeys(range(8), "lasting")
-        assert standings([*self.DROP, *self.BACK, 0.001, 0.0], beyond=alarms) == "ddddooooo"
-        again = standings([*self.DROP, *self.BACK, 0.0, -0.02], beyond={**alarms, 7: "", 8: "lasting"})
-        assert again == "ddddooood"
-
-    def test_a_chart_that_ends_early_does_not_end_the_alarm(self) -> None:
-        assert standings([-0.02] * 4 + [-0.015] * 4, beyond={3: "lasting"}) == "oooddddd"
-
-    def test_a_window_that_another_rule_finds_degraded_ends_nothing(self) -> None:
-        alarms = {**dict.fromkeys(range(4), "drop"), 4: "cost", 5: "cost"}
-        assert standings([*self.DROP, *self.BACK], beyond=alarms) == "ddddddo"
-
-    @pytest.mark.parametrize("rule", ["cost", "calibration", "challenger"])
-    def test_other_rules_are_counted(self, rule: str) -> None:
-        assert standings([-0.02] * 4, beyond={0: rule}, alarm=Alarm(recover_after=2)) == "ddoo"
-
-    def test_a_reference_that_shows_no_scatter_leaves_counting(self) -> None:
-        assert standings([-0.02] * 3, beyond={0: "drop"}, metrics={}) == "doo"
-
-    def test_a_new_champion_starts_anew(self) -> None:
-        assert standings([-0.05] * 4, beyond={0: "drop", 1: "drop"}, champions="1122") == "ddoo"
 
 
 @given(st.text("odi", max_size=12), st.integers(1, 3), st.integers(0, 2), st.integers(1, 3))

@@ -12,7 +12,6 @@ from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.revised import Revised, as_reason
-from rocmonitor.policy.status import CHANGE, STILL, Track
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.pieces import pooled
 from rocmonitor.service.tick.plan import Job
@@ -115,11 +114,7 @@ def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Eva
     finding, of = seen.finding, state.of(segment)
     assert finding is not None  # it has its labels
     champion, challenger, doubts = state.versions(before)
-    metrics, version = finding.metrics, champion or "unknown"
-    of.add(window, finding.outcome, Track.of(metrics, version))
-    status, since = of.after(window), of.evidence(window)
-    if since is not None and status is Status.DEGRADED and finding.outcome is not Status.DEGRADED:
-        metrics = metrics | dict(zip(STILL, since[0][2:], strict=True))
+    of.add(window, finding.outcome)
     foreseen = state.foreseen_of(segment, window, judged=before is not None)
     return Evaluation(
         monitor=monitor.name,
@@ -127,15 +122,15 @@ def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Eva
         segment=segment,
         window=window,
         revision=0 if before is None else before.revision + 1,
-        champion_version=version,
+        champion_version=champion or "unknown",
         challenger_version=challenger,
         at=min(state.now, monitor.labels.due_at(window)) if before is None else state.now,
         evaluated_at=state.runtime.clock(),
         outcome=finding.outcome,
-        status=status,
+        status=of.after(window),
         verdicts=finding.verdicts,
         counts=seen.counts,
-        metrics=metrics | repeated(foreseen),
+        metrics=finding.metrics | repeated(foreseen),
         tables=finding.tables,
         reference=state.summary(segment)[0],
         provenance=_provenance(monitor, judged, seen, job.as_of),
@@ -160,11 +155,6 @@ def _change(
     status = of.after()
     assert seen.finding is not None  # it has its labels
     reasons = reasons_for(seen.finding, status, seen.caveats, before=of.status, warned=warned)
-    back = of.evidence(evaluation.window)
-    if back is not None and status is Status.OK and of.status is Status.DEGRADED:
-        reference = evaluation.metrics["champion/auc"] - evaluation.metrics[CHANGE[0]]
-        ends = {name: reference + getattr(back[0], name) for name in ("change", "low", "high")}
-        reasons = (Caveat("recovered", **ends, windows=back[1], reference=reference), *reasons)
     return of.change(
         status,
         at=evaluation.at,

@@ -15,7 +15,7 @@ from rocmonitor.config.values import written
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.status import Said, SegmentState, Track, usual_run
+from rocmonitor.policy.status import Said, SegmentState, usual_run
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.runtime import Runtime, renew_lease
 from rocmonitor.service.tick.courses import Courses
@@ -135,10 +135,6 @@ class TickState:
                 said=self._said.get(segment),
                 muted=self._muted,
                 patience=self._patience(segment, outcomes[-1][0] if outcomes else None),
-                tracks=lambda: {
-                    point.window: Track.of(point.metrics, point.champion_version)
-                    for point in store.series(kept, name, segment)
-                },
             )
         return self._states[segment]
 

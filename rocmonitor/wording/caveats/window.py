@@ -157,10 +157,6 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     # Outlooks, from rocmonitor.policy.outlook and judge
     "judged-again": judged_again,
     "rows-since-outlook": "{now:,} rows are scored now; the outlook was made from {then:,}",
-    "recovered": lambda *, change, low, high, windows, reference: (
-        f"AUROC {change:.3f} ({low:.3f} to {high:.3f}) over {counted(windows, 'window')}, "
-        f"{reference:.3f} in the reference"
-    ),
     "warning-waits": "the scores of another window warn, and that one waits for its labels",
     "warning-ended": lambda *, confirmed: (
         "the warning from the scores is confirmed"
