@@ -447,7 +447,7 @@ def test_check_tells_how_a_review_decides(here):
     )
     told = checked(here)
     assert "AUROC beyond 0.01, 95 % at all checks together; windows since 2026-06-01 00:00" in told
-    assert "and by `serve` at 0 7 * * mon" in told
+    assert "and by `serve` at 0 7 * * 1" in told
 
 
 def test_check_warns_of_a_source_whose_account_may_write(here, postgres_url, monkeypatch):
