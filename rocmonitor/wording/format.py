@@ -139,18 +139,6 @@ def beside_normal(value: float, low: float, high: float) -> str:
     return f"AUROC {value:.{digits}f}, normal range {_range(low, high, digits)}"
 
 
-def back_inside(value: float, low: float, high: float) -> str:
-    """Return an AUROC that is inside its normal range again, with as many decimals as show it.
-
-    Examples
-    --------
-    >>> back_inside(0.671, 0.658, 0.846)
-    'AUROC 0.67 is back inside its normal range, 0.66 to 0.85'
-    """
-    digits = _decimals(value, low, high)
-    return f"AUROC {value:.{digits}f} is back inside its normal range, {_range(low, high, digits)}"
-
-
 def _range(low: float, high: float, digits: int) -> str:
     return f"{low:.{digits}f} or more" if low < 1 <= high else f"{low:.{digits}f} to {high:.{digits}f}"
 

@@ -12,7 +12,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.status import Attention
 from rocmonitor.policy.stops import Stop
-from rocmonitor.wording.format import apart, area, back_inside, beside_normal, instant, one_line
+from rocmonitor.wording.format import apart, area, beside_normal, instant, one_line
 from rocmonitor.wording.stops import standing
 from rocmonitor.wording.verdicts import reasons
 
@@ -92,8 +92,8 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
         if change.before is Status.AT_RISK and not degraded:  # only the scores said so
             return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
         if change.before is Status.INSUFFICIENT:
-            return f"Judged again: {_back(evaluation, left=False)}"
-        return f"{'' if degraded else 'Recovered: '}{_back(evaluation)}"
+            return f"Judged again: {_back(evaluation)}"
+        return f"{'' if degraded else 'No rule finds a loss any more: '}{_back(evaluation)}"
     found = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:
         return f"Cannot be judged: {_undecided(evaluation, decided)}; {found}"
@@ -210,8 +210,8 @@ def _known_lack(decided: Verdict | None) -> tuple[str, str]:
     return next((CHECK_LACK[each.code] for each in lacks if each.code in CHECK_LACK), ("", ""))
 
 
-def _back(evaluation: Evaluation, *, left: bool = True) -> str:
-    """Return the AUROC beside its normal range, which it had left, or may not have."""
+def _back(evaluation: Evaluation) -> str:
+    """Return the AUROC beside its normal range, which it may never have left: a smaller loss may stay."""
     value = evaluation.metrics.get("champion/auc")
     if value is None:
         return "all rules pass"
@@ -220,7 +220,7 @@ def _back(evaluation: Evaluation, *, left: bool = True) -> str:
     judged = [each for each in evaluation.verdicts if each.kind == "forecast"]
     limits = forecast_limits(evaluation, judged[0] if judged else None)
     if judged and limits and all(each.outcome is Status.OK for each in judged):
-        return back_inside(value, *limits) if left else beside_normal(value, *limits)
+        return beside_normal(value, *limits)
     return f"AUROC {area(value)}, all rules pass"
 
 

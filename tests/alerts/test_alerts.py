@@ -152,12 +152,14 @@ def test_recovery_says_what_recovered() -> None:
     found = evaluation(outcome=Status.OK, verdicts=(FLOOR_HOLDS,))
     message = compose(transition(Status.OK, Status.DEGRADED, reasons=(FLOOR_HOLDS,)), found, CONTEXT)
     assert message.kind == "recovery"
-    assert message.body.startswith("Recovered: AUROC 0.7120, all rules pass.\nOk since 2026-05-04 ")
+    assert message.body.startswith(
+        "No rule finds a loss any more: AUROC 0.7120, all rules pass.\nOk since 2026-05-04 "
+    )
     inside = replace(BELOW, outcome=Status.OK)
     metrics = evaluation().metrics | {"champion/auc": 0.761}
     back = evaluation(outcome=Status.OK, verdicts=(inside,), metrics=metrics)
     message = compose(transition(Status.OK, Status.DEGRADED, reasons=(inside,)), back, CONTEXT)
-    assert message.body.startswith("Recovered: AUROC 0.76 is back inside its normal range, 0.74 to 0.80.")
+    assert message.body.startswith("No rule finds a loss any more: AUROC 0.76, normal range 0.74 to 0.80.")
     assert message.title == "OK credit-default: AUROC 0.76, normal range 0.74 to 0.80"
     message = compose(transition(Status.OK, Status.INSUFFICIENT, reasons=(inside,)), back, CONTEXT)
     assert message.body.startswith(
