@@ -59,14 +59,14 @@ def test_rows_that_stop_are_sent_before_any_label_is_due_and_once(here, rocmonit
     assert here.alarms.count("STOPPED credit: no rows arrived") == 1
     assert "Rows stopped arriving: window 2026-06-01 to 2026-06-08 has no rows" in here.alarms
     assert "Too few since 2026-06-01 (UTC)." in here.alarms
-    assert "rows stopped arriving: too few since 2026-06-01" in rocmonitor("status").stdout
+    assert "rows stopped arriving: too few since 2026-06-01" in rocmonitor("status", code=4).stdout
     here.score(21)
     for hours in (40, 47):
         tick(here, week(22) + timedelta(hours=hours))
     assert sent(here)[1:] == ["OK credit: rows arrive again"]
     with here.runtime(week(23), **RULES) as runtime:
         drain(runtime)
-    assert "stopped" not in rocmonitor("status").stdout
+    assert "stopped" not in rocmonitor("status", code=4).stdout
 
 
 def test_since_is_when_rows_stopped_and_not_the_oldest_window_that_was_counted(two_weeks: World):
