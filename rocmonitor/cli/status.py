@@ -69,10 +69,9 @@ def status(path: Path, as_json: bool) -> int:
         )
     else:
         counted = Counter(standing.status for standing in standings if not standing.segment)
-        ended = [standing.watched_until for standing in standings if not standing.segment]
-        zone = next(iter(config.monitors.values())).timezone
+        ended = as_of([(each.watched_until, each.zone) for each in standings if not each.segment])
         checked = None if ticked is None else now - ticked
-        echo(" ".join(headline(counted, checked, as_of(ended, zone))) + "\n", style="bold")
+        echo(" ".join(headline(counted, checked, ended)) + "\n", style="bold")
         echo_table(text.overview(standings, width_of(sys.stdout)))
         for budget in budgets:
             echo_folded(budget["text"], hang=0)
@@ -104,7 +103,7 @@ def _print_problems(health: Health) -> None:
 
 def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     """Return each monitor, followed by its segments."""
-    from rocmonitor.policy.stops import as_shown, with_lapse
+    from rocmonitor.policy.stops import as_shown
     from rocmonitor.report.text import Standing
     from rocmonitor.store.glance import all_states
     from rocmonitor.wording.status import attention
@@ -119,19 +118,20 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
             newest = {} if last is None else last.briefs[-1]._asdict()
             newest.pop("outcome", None)
             lapse = monitor.lapse(None if last is None else last.window, now)
-            status = state.status(name, segment)
-            shown = as_shown(status, lapse)
+            since = change.since if change else None
+            shown = as_shown(state.status(name, segment), since, stops, lapse)
             found.append(
                 Standing(
                     monitor=name,
                     segment=segment,
-                    status=shown,
-                    since=lapse.since if lapse and shown != status else change.since if change else None,
+                    status=shown.status,
+                    since=shown.since,
                     zone=zone,
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
-                    attention="" if segment else attention(said, with_lapse(stops, lapse), now, zone),
-                    lapse=lapse,
+                    attention="" if segment else attention(said, shown.stops, now, zone),
+                    not_judged_since=lapse.since if lapse and lapse.kind == "judged" else None,
+                    watched_until=lapse.since if lapse and lapse.kind == "watch" else None,
                     unjudged="" if segment else _unjudged(opened, monitor, last, state.ahead),
                     **newest,
                 )

@@ -354,13 +354,13 @@ class Monitor(Section):
         """
         if last is None:
             return None
+        if self.window.end is not None and self.is_over(now):
+            return lapse(self.name, "watch", last, self._instant(self.window.end), now)
         joined = self.window.length * (self.window.pool or 1)
         usual = last.end + 2 * max(joined, last.end - last.start) + self.window.label_delay
-        expected_by = next_fire(self.schedule, self.timezone, usual) + DAY
-        end = None if self.window.end is None else self._instant(self.window.end)
-        return lapse(
-            self.name, last, expected_by=expected_by, end=end if self.is_over(now) else None, now=now
-        )
+        if now <= usual + DAY or now <= next_fire(self.schedule, self.timezone, usual) + DAY:
+            return None
+        return lapse(self.name, "judged", last, last.end, now)
 
     def is_over(self, now: datetime) -> bool:
         """Return True if the watch has ended, and its last window is due."""

@@ -301,25 +301,9 @@ class Arrival:
 
 
 def lapse(
-    monitor: str, last: Window, *, expected_by: datetime, end: datetime | None, now: datetime
-) -> Stop | None:
-    """Return that nothing has been judged for too long, or that the watch is over; None while neither is so.
-
-    Parameters
-    ----------
-    monitor : str
-    last : Window
-        The newest that was evaluated.
-    expected_by : datetime
-        When the next one should have been, at the latest.
-    end : datetime or None
-        When the watch ended; None while it goes on.
-    now : datetime
-    """
-    if end is None and now <= expected_by:
-        return None
-    kind: Kind = "judged" if end is None else "watch"
-    since = last.end if end is None else end
+    monitor: str, kind: Literal["judged", "watch"], last: Window, since: datetime, now: datetime
+) -> Stop:
+    """Return that nothing has been judged since the newest window, or that the watch is over."""
     return Stop(
         monitor=monitor,
         kind=kind,
@@ -333,17 +317,43 @@ def lapse(
     )
 
 
-def with_lapse(stops: Sequence[Stop], seen: Stop | None) -> list[Stop]:
-    """Return what has stopped as it stands now; rows that stopped explain that nothing is judged."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A status as people see it.
+
+    Attributes
+    ----------
+    status : str
+    since : datetime or None
+        From when it holds; None where it never changed.
+    stops : list of Stop
+        What stopped arriving, and the lapse where nothing else explains it.
+    """
+
+    status: str
+    since: datetime | None
+    stops: list[Stop]
+
+
+def as_shown(status: str, since: datetime | None, stops: Sequence[Stop], seen: Stop | None) -> Shown:
+    """Return a status as people see it: ok expires when nothing has been judged for too long.
+
+    Parameters
+    ----------
+    status, since : str, datetime or None
+        As the last window left it.
+    stops : sequence of Stop
+        What has stopped arriving, as it was told.
+    seen : Stop or None
+        The lapse as it is now; None while there is none.
+    """
     others = [each for each in stops if each.kind not in ("judged", "watch")]
-    said = seen is None or (seen.kind == "judged" and any(each.kind == "rows" for each in others))
-    return others if said or seen is None else [*others, seen]
-
-
-def as_shown(status: str, seen: Stop | None) -> str:
-    """Return the status that people see: ok expires when nothing has been judged for too long."""
-    lapsed = seen is not None and seen.kind == "judged"
-    return "insufficient" if lapsed and status in ("ok", "improved") else status
+    if seen is None:
+        return Shown(status=status, since=since, stops=others)
+    if seen.kind == "judged" and status in ("ok", "improved"):
+        status, since = "insufficient", seen.since
+    explained = seen.kind == "judged" and any(each.kind == "rows" for each in others)
+    return Shown(status=status, since=since, stops=others if explained else [*others, seen])
 
 
 def stop(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -14,7 +14,6 @@ from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.record import plain
-from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import count, forecast_span, instant, one_line, percent
 from rocmonitor.wording.marks import WORST_FIRST, marked
@@ -161,8 +160,8 @@ class Standing:
         Of the newest window, as `rocmonitor.policy.evaluation.Brief` has them; None where not known.
     attention : str
         Who takes care of it and until when it is muted, in words.
-    lapse : Stop or None
-        That nothing has been judged for too long, or that the watch is over.
+    not_judged_since, watched_until : datetime or None
+        Since when nothing has been judged, where that is too long; when the watch ended.
     unjudged : str
         Rows since the last window that are none yet, in words; empty where each window of the calendar is
         judged.
@@ -183,24 +182,13 @@ class Standing:
     labelled_share: float | None = None
     attention: str = ""
     unjudged: str = ""
-    lapse: Stop | None = None
-
-    @property
-    def watched_until(self) -> datetime | None:
-        """When the watch ended; None while it goes on."""
-        return self.lapse.since if self.lapse is not None and self.lapse.kind == "watch" else None
+    not_judged_since: datetime | None = None
+    watched_until: datetime | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""
-        found: dict[str, Any] = plain(replace(self, lapse=None))
-        del found["lapse"]
-        ended = self.watched_until
-        silent = None if self.lapse is None or ended is not None else self.lapse.since
-        return found | {
-            "zone": str(self.zone),
-            "not_judged_since": plain(silent),
-            "watched_until": plain(ended),
-        }
+        found: dict[str, Any] = plain(self)
+        return found | {"zone": str(self.zone)}
 
 
 def overview(standings: Sequence[Standing], width: int | None = None) -> str:

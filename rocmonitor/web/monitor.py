@@ -15,7 +15,7 @@ from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.stops import Stop, as_shown, with_lapse
+from rocmonitor.policy.stops import Stop, as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import window_slug
 from rocmonitor.rules import highest_floor
@@ -213,10 +213,9 @@ def _standing(
 ) -> dict[str, Any]:
     """Return the part of the view that the chosen period does not change; the status is that of `at`."""
     zone = monitor.timezone
-    status, since = _status(windows, changes, zone)
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
-    if (shown := as_shown(status, seen)) != status and seen is not None:
-        status, since = shown, instant(seen.since, zone)
+    shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen)
+    status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
     return {
         "name": monitor.name,
@@ -224,7 +223,7 @@ def _standing(
         "model": monitor.model.name,
         "version": windows[-1][-1].version if windows else None,
         "owner": monitor.owner,
-        "attention": attention(said, with_lapse(_stops(kept, monitor.name), seen), now, zone),
+        "attention": attention(said, shown.stops, now, zone),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
@@ -305,10 +304,10 @@ def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> dict[str, 
 
 
 def _status(
-    windows: Sequence[list[Kept]], changes: Sequence[store.SavedTransition], zone: ZoneInfo
-) -> tuple[str, str | None]:
+    windows: Sequence[list[Kept]], changes: Sequence[store.SavedTransition]
+) -> tuple[str, datetime | None]:
     if changes:
-        return str(changes[-1].after), instant(changes[-1].since, zone)
+        return str(changes[-1].after), changes[-1].since
     return (str(Status.OK) if windows else "waiting"), None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
 from rocmonitor.policy.record import plain
-from rocmonitor.policy.stops import Stop, as_shown, with_lapse
+from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import window_slug
 from rocmonitor.service.budgets import alarm_year
@@ -63,9 +63,11 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
                 for segment in state.segments.get(row["name"], ())
             ]
             row["opened"].sort(key=_badness)
-    lapses = [_lapse(each, state, now) for each in config.monitors.values()]
-    ended = [each.since if each is not None and each.kind == "watch" else None for each in lapses]
-    over = wording.as_of(ended, next(iter(config.monitors.values())).timezone)
+    ended = [row["watched_until"] for row in rows]
+    zones = [each.timezone for each in config.monitors.values()]
+    over = wording.as_of(
+        [(end and datetime.fromisoformat(end), zone) for end, zone in zip(ended, zones, strict=True)]
+    )
     counted = Counter(row["status"] for row in rows)
     counts = {status: counted[status] for status in WORST_FIRST if counted[status]}
     ticks = store.ticks(kept)
@@ -143,25 +145,21 @@ def _monitor(monitor: Monitor, state: AllStates, now: datetime) -> Row:
     return row | {"model": monitor.model.name, "segments": worst}
 
 
-def _lapse(monitor: Monitor, state: AllStates, now: datetime, segment: str = "") -> Stop | None:
-    glance = state.seen.get((monitor.name, segment))
-    return monitor.lapse(None if glance is None else glance.window, now)
-
-
 def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) -> Row:
     key, zone = (monitor.name, segment), monitor.timezone
-    seen, (said, stops) = _lapse(monitor, state, now, segment), state.said(monitor.name)
+    said, stops = state.said(monitor.name)
     glance, change = state.seen.get(key), state.changed.get(key)
-    status, since = state.status(*key), None if change is None else change.since
-    if (shown := as_shown(status, seen)) != status and seen is not None:
-        since = seen.since
+    seen = monitor.lapse(None if glance is None else glance.window, now)
+    shown = as_shown(state.status(*key), None if change is None else change.since, stops, seen)
     row: Row = {
         "name": monitor.name,
         "segment": segment,
         "owner": None if segment else monitor.owner,
-        "attention": "" if segment else attention(said, with_lapse(stops, seen), now, zone),
-        "status": shown,
-        "since": None if since is None else instant(since, zone),
+        "attention": "" if segment else attention(said, shown.stops, now, zone),
+        "status": shown.status,
+        "since": None if shown.since is None else instant(shown.since, zone),
+        "not_judged_since": plain(seen.since if seen and seen.kind == "judged" else None),
+        "watched_until": plain(seen.since if seen and seen.kind == "watch" else None),
         "version": None,
         "window": None,
         "auc": None,

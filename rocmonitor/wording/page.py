@@ -64,10 +64,10 @@ _ATTENTION = ("degraded", "error")
 _DAY = timedelta(days=1)
 
 
-def as_of(ended: Sequence[datetime | None], zone: ZoneInfo) -> str:
+def as_of(ended: Sequence[tuple[datetime | None, ZoneInfo]]) -> str:
     """Return the day on which the last monitor's watch ended; empty while one is watched."""
-    over = [each for each in ended if each is not None]
-    return instant(max(over), zone) if over and len(over) == len(ended) else ""
+    over = [(end, zone) for end, zone in ended if end is not None]
+    return instant(*max(over, key=lambda each: each[0])) if over and len(over) == len(ended) else ""
 
 
 def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str = "") -> list[str]:

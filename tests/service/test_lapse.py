@@ -38,12 +38,12 @@ def test_windows_labels_and_schedule_explain_a_gap(here: World, after: str) -> N
     lapse = monitor.lapse(last, explained + DAY)
     assert lapse is not None
     assert (lapse.kind, lapse.since) == ("judged", last.end)
-    assert [as_shown(status, lapse) for status in ("ok", "improved", "degraded")] == [
+    assert [as_shown(status, None, (), lapse).status for status in ("ok", "improved", "degraded")] == [
         "insufficient",
         "insufficient",
         "degraded",
     ]
-    assert as_shown("ok", None) == "ok"
+    assert as_shown("ok", None, (), None).status == "ok"
     assert monitor.lapse(None, week(99)) is None
 
 

@@ -160,7 +160,8 @@ def _windows(monitors: Mapping[str, Monitor], read: _Read, now: datetime) -> Ite
         for segment in segments[:MOST_SEGMENTS]:
             of, newest = [name, label(segment)], read.states.seen.get((name, segment))
             seen = monitor.lapse(None if newest is None else newest.window, now)
-            status.add_metric([*of, as_shown(read.states.status(name, segment), seen)], 1)
+            shown = as_shown(read.states.status(name, segment), None, (), seen)
+            status.add_metric([*of, shown.status], 1)
             if newest is None:
                 continue
             end.add_metric(of, newest.window.end.timestamp())

@@ -281,8 +281,9 @@ def compare_auc(
     >>> from rocmonitor.stats.area.auc import auc
     >>> january = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
     >>> february = auc([0, 0, 1, 0, 1, 1], [0.2, 0.6, 0.3, 0.4, 0.7, 0.5])
-    >>> print(compare_auc(january, february))
-    AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.3333, delong; two-sided p = 0.8243)
+    >>> print(compare_auc(january, february))  # doctest: +NORMALIZE_WHITESPACE
+    AUC 0.8333 - 0.6667 = +0.1667, 95 % interval -0.7111 to +0.9207
+    (standard error 0.3333, delong; two-sided p = 0.8243)
     """
     for name, result in (("result_1", result_1), ("result_2", result_2)):
         if not isinstance(result, AucResult):
@@ -365,8 +366,9 @@ def compare_auc_paired(
     Examples
     --------
     >>> y = [0, 0, 1, 0, 1, 1]
-    >>> print(compare_auc_paired(y, [0.1, 0.3, 0.3, 0.5, 0.7, 0.9], [2, 6, 3, 4, 7, 5]))
-    AUC 0.8333 - 0.6667 = +0.1667 (standard error 0.1925, delong; two-sided p = 0.6459)
+    >>> print(compare_auc_paired(y, [1, 3, 3, 5, 7, 9], [2, 6, 3, 4, 7, 5]))  # doctest: +NORMALIZE_WHITESPACE
+    AUC 0.8333 - 0.6667 = +0.1667, 95 % interval -0.3478 to +0.6592
+    (standard error 0.1925, delong; two-sided p = 0.6459)
     """
     del cluster  # it has become part of the sample
     require_method(method, _METHODS)

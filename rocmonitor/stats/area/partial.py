@@ -170,8 +170,10 @@ def partial_auc(
 
     Examples
     --------
-    >>> print(partial_auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9], max_fpr=0.5))
-    partial AUC 0.3472 over fpr 0 to 0.5 (standard error 0.1608; 3 positives, 3 negatives)
+    >>> y_true, y_score = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9]
+    >>> print(partial_auc(y_true, y_score, max_fpr=0.5))  # doctest: +NORMALIZE_WHITESPACE
+    partial AUC 0.3472 over fpr 0 to 0.5, 95 % interval 0.0321 to 0.5000
+    (standard error 0.1608; 3 positives, 3 negatives)
     """
     over, low, high = _range(max_fpr, min_tpr, fpr, tpr)
     sample.require_both_classes(at_least=2)
