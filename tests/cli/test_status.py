@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 from scenario import until
@@ -110,3 +112,19 @@ def test_a_tick_that_does_not_come_is_a_problem(here, rocmonitor):
     health = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]
     assert [problem["code"] for problem in health["problems"]] == ["tick-overdue"]
     assert health["monitors"]["credit"]["last_tick"]["outcome"] == "ok"
+
+
+@pytest.mark.slow
+def test_looking_needs_no_statistics(here, rocmonitor):
+    here.configure(window=until("2026-06-01"))
+    rocmonitor("run")
+    code = (
+        "import sys; from rocmonitor.cli import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules.keys() & {'numpy', 'scipy', 'pandas', 'mlflow'}, file=sys.stderr)"
+    )
+    for command in (["status"], ["history", "credit"]):
+        program = [sys.executable, "-c", code, *command]
+        done = subprocess.run(program, cwd=here.folder, capture_output=True, text=True, check=False)
+        assert "credit" in done.stdout
+        assert done.stderr.strip() == ""

@@ -1,7 +1,4 @@
-"""One tick of one monitor: plan what is due, judge it window by window, commit each before the next.
-
-The statistics are imported with the first window that is due: most ticks find none.
-"""
+"""One tick of one monitor: plan what is due, judge it window by window, commit each before the next."""
 
 from __future__ import annotations
 
@@ -19,10 +16,13 @@ from rocmonitor.config import Monitor, Spark
 from rocmonitor.errors import RocmonitorError, StoreError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Window
+from rocmonitor.service import explaining, references
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.counted import stored
+from rocmonitor.service.judging import WindowRequest
 from rocmonitor.service.outages import note_tick
 from rocmonitor.service.progress import Progress, Step
+from rocmonitor.service.references import complete_at, digest
 from rocmonitor.service.runtime import Runtime, hold_lease
 from rocmonitor.service.tick import commit
 from rocmonitor.service.tick.outcome import Tick
@@ -35,7 +35,7 @@ from rocmonitor.sources import LabelCounts, SqlSource, open_source
 
 if TYPE_CHECKING:
     from rocmonitor.policy.lasting import Course
-    from rocmonitor.service.judging import Judged, WindowRequest
+    from rocmonitor.service.judging import Judged
     from rocmonitor.stats.forecast.learning import JudgedOutlook
     from rocmonitor.stats.group_reference import GroupReference
 
@@ -264,8 +264,6 @@ class _Work:
         finding = None if seen is None else seen.finding or seen.foreseen
         if not monitor.columns.explain or finding is None or finding.outcome not in CHANGED:
             return judged
-        from rocmonitor.service import explaining
-
         kept, now, expected = state.runtime.store, state.now, seen is not None and seen.finding is None
         try:
             ask = explaining.request(
@@ -345,16 +343,12 @@ class _Work:
 
     def _freeze_reference(self) -> None:
         """Have the reference before a window has enough rows: it shows whether rows have stopped."""
-        from rocmonitor.service.references import complete_at, digest
-
         state, monitor = self._state, self._state.monitor
         known = partial(store.has_reference, state.runtime.store, monitor.name)
         if state.now >= complete_at(monitor) and not known(digest(monitor)):
             self._load_references()
 
     def _load_references(self) -> None:
-        from rocmonitor.service import references
-
         state = self._state
         if state.ranges is None:
             found = references.load_or_build(
@@ -391,8 +385,6 @@ class _Work:
 
 def _request(state: TickState, job: Job) -> WindowRequest:
     """Return what is asked of whoever reads and judges a window."""
-    from rocmonitor.service.judging import WindowRequest
-
     monitor, before, window = state.monitor, job.before, job.window
     same = before is not None and not (state.again and before.settings_digest != state.settings_digest)
     foresees = before is None and monitor.outlook_at(window) is not None

@@ -10,6 +10,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.judge import reasons_for
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.revised import Revised, as_reason
 from rocmonitor.policy.windows import Window
@@ -149,8 +150,6 @@ def _change(
     state: TickState, evaluation: Evaluation, seen: Seen, warned: bool, revised: Revised | None
 ) -> tuple[Transition | None, bool]:
     """Return the change of status that follows from a window, and whether somebody is notified."""
-    from rocmonitor.policy.judge import reasons_for
-
     of = state.of(evaluation.segment)
     status = of.after()
     assert seen.finding is not None  # it has its labels

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation, Point
+from rocmonitor.policy.lasting import LONGEST, course
+from rocmonitor.policy.lessons import LESSONS, judged_outlook
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import by_name
 
@@ -51,8 +53,6 @@ class Courses:
         """Return what came before a window under its champion; None when no rule asks."""
         if not self._rules:
             return None
-        from rocmonitor.policy.lasting import LONGEST, course
-
         return course(
             self._before(segment, LONGEST, lambda windows: bisect_left(windows, window)),
             window,
@@ -67,8 +67,6 @@ class Courses:
         Oldest first. A window counts if its labels had to be in by then, and if the same champion scored
         it: so an outlook that is made late is the one that would have been made in time.
         """
-        from rocmonitor.policy.lessons import LESSONS, judged_outlook
-
         monitor, at = self._monitor, self._monitor.outlook_at(window)
         if at is None:
             return []
@@ -107,8 +105,6 @@ class Courses:
     def _of(self, segment: str) -> dict[Window, Point]:
         if segment in self._points:
             return self._points[segment]
-        from rocmonitor.policy.lasting import LONGEST
-
         # Those that late labels revise, and those before each of them.
         return self._read(segment, None if self._dry_run else 2 * LONGEST)
 
@@ -135,8 +131,6 @@ class Courses:
 
     def _forget_oldest(self, segment: str) -> None:
         """Forget old windows: a tick that catches up with years must not keep them all."""
-        from rocmonitor.policy.lasting import LONGEST
-
         points, windows = self._points[segment], self._windows[segment]
         if segment in self._whole or len(windows) <= 3 * LONGEST:
             return

@@ -15,15 +15,17 @@ from rocmonitor.config.values import written
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.status import Said, SegmentState, usual_run
 from rocmonitor.policy.windows import Window
+from rocmonitor.service import budgets, references
 from rocmonitor.service.runtime import Runtime, renew_lease
 from rocmonitor.service.tick.courses import Courses
 from rocmonitor.service.versions import Role, version
 
 if TYPE_CHECKING:
-    from rocmonitor.policy.normal_ranges import NormalRanges
-    from rocmonitor.policy.reference import Reference
+    pass
 
 Judged = Mapping[tuple[str, Window], store.Evaluated]
 """The newest evaluation of each segment and window."""
@@ -198,16 +200,11 @@ class TickState:
     @cached_property
     def settings_digest(self) -> str:
         """The name of the settings by which this tick judges."""
-        from rocmonitor.service import references
-
         return references.settings_digest(self.monitor)
 
     @cached_property
     def absent(self) -> NormalRanges:
         """The ranges of a segment without a reference: none."""
-        from rocmonitor.policy.normal_ranges import NormalRanges
-        from rocmonitor.policy.reference import Reference
-
         if self.monitor.reference_windows:
             return NormalRanges.of(Reference(auc=None))
         period = self.monitor.reference_period.in_zone(self.monitor.timezone)
@@ -216,9 +213,6 @@ class TickState:
 
     def set_references(self, found: dict[str, Reference]) -> None:
         """Hold the references at the levels that a budget asks for, for all windows of the tick."""
-        from rocmonitor.policy.normal_ranges import NormalRanges
-        from rocmonitor.service import budgets
-
         own: dict[str, float] = {}
         if self.monitor.joining is not None and "" in found:  # it may not be frozen yet
             yearly = budgets.windows_per_year(self.monitor, found[""].windows)
@@ -229,8 +223,6 @@ class TickState:
     def summary(self, segment: str) -> tuple[dict[str, Any], str]:
         """Return the reference of a segment as its evaluations keep it, and its digest: one for all."""
         if segment not in self._summaries:
-            from rocmonitor.service import references
-
             ranges = (self.ranges or {}).get(segment) or self.absent
             found = references.summary(self.monitor, ranges.reference)
             self._summaries[segment] = found, store.reference_digest(found)
