@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from rocmonitor.policy.budget import Load, allot
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import foresee
 from rocmonitor.policy.normal_ranges import NormalRanges
@@ -38,11 +39,11 @@ def weeks(number: int) -> list[Window]:
     return [Window(start + week * WEEK, start + (week + 1) * WEEK) for week in range(number)]
 
 
-def told(reference: Reference, rule: Rule, rows: int = ROWS) -> Early:
+def told(reference: Reference, rule: Rule, rows: int = ROWS, **derived: Rule) -> Early:
     assert reference.auc is not None
     scenario = Scenario(
         rules={rule.kind: rule},
-        ranges=NormalRanges.of(reference),
+        ranges=NormalRanges.of(reference, derived),
         spread=AucSpread.normal(reference.auc.auc),
         n_pos=0.3 * rows,
         n_neg=0.7 * rows,
@@ -50,7 +51,7 @@ def told(reference: Reference, rule: Rule, rows: int = ROWS) -> Early:
     return early(scenario, rule.kind, WEEK)
 
 
-def warned(reference: Reference, rule: Rule, *, windows: int, lost: float = 0.0) -> float:
+def warned(reference: Reference, rule: Rule, *, windows: int, lost: float = 0.0, **derived: Rule) -> float:
     """Share of simulated windows on which a rule warns."""
     rng = np.random.default_rng(7)
     count = 0
@@ -58,7 +59,7 @@ def warned(reference: Reference, rule: Rule, *, windows: int, lost: float = 0.0)
         sample = scores(rng, lost=lost, prevalence=float(rng.uniform(0.28, 0.32)))
         found = foresee(
             ScoreCounts(sample.score, sample.pos + sample.neg),
-            ranges=NormalRanges.of(reference),
+            ranges=NormalRanges.of(reference, derived),
             rules={rule.kind: rule},
             min_rows=100,
         )
@@ -66,12 +67,20 @@ def warned(reference: Reference, rule: Rule, *, windows: int, lost: float = 0.0)
     return count / windows
 
 
+@pytest.mark.parametrize("budget", [None, 1.0, 4.0])
 @pytest.mark.parametrize("rule", [Scores(), Outlook(), Scores(confidence_level=0.8)])
 @pytest.mark.slow
-def test_warnings_in_vain_are_as_rare_as_is_said(reference: Reference, rule: Rule) -> None:
-    said = told(reference, rule)
+def test_warnings_in_vain_are_as_rare_as_is_said(
+    reference: Reference, rule: Rule, budget: float | None
+) -> None:
+    derived: dict[str, Rule] = {}
+    if budget is not None:
+        load = Load(monitor="a", windows_per_year=52, segmented=False, rules={rule.kind: rule})
+        derived = dict(allot(budget, [load]).levels["a"].derived)
+        rule = derived[rule.kind]
+    said = told(reference, rule, **derived)
     assert said.warnings_a_year < said.unlucky_warnings_a_year
-    a_year = 365.25 / 7 * warned(reference, rule, windows=150)
+    a_year = 365.25 / 7 * warned(reference, rule, windows=150, **derived)
     assert said.warnings_a_year == pytest.approx(a_year, rel=0.6, abs=1.5)
     assert a_year < said.unlucky_warnings_a_year * 1.6 + 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -14,15 +15,16 @@ from rocmonitor.policy import measure
 from rocmonitor.policy.budget import Load, allot
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import judge
+from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
-from rocmonitor.policy.scenario import Scenario, simulation, uncounted
+from rocmonitor.policy.scenario import CODES, Scenario, simulation, uncounted
 from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import Drop, Floor, Forecast, Needs, Rule
+from rocmonitor.rules import Drop, Floor, Forecast, Lasting, Needs, Rule
 from rocmonitor.rules.evidence import Evidence
 from rocmonitor.rules.evidence import Reference as RuleReference
-from rocmonitor.stats import AucSpread, Sample
+from rocmonitor.stats import AucSpread, Sample, WindowAuc
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 
 WEEK, START = timedelta(days=7), datetime(2026, 1, 5, tzinfo=UTC)
@@ -76,6 +78,34 @@ def test_check_says_of_resampled_windows_what_the_judge_says(rule, budget, monke
     if budget is not None and name != "floor":
         assert yearly.low < budget
         assert yearly.expected < 4 * budget + 0.5
+
+
+@pytest.mark.parametrize("budget", [None, 0.5, 3.0])
+@pytest.mark.parametrize("alternative", ["less", "two-sided"])
+def test_check_says_of_a_series_of_windows_what_lasting_says(alternative, budget):
+    """Series that go on as the reference, and with a change that stays, judged window by window."""
+    samples, rule = reference_weeks(np.random.default_rng(3)), Lasting(alternative=alternative)
+    derived: dict[str, Rule] = {}
+    if budget is not None:
+        load = Load(monitor="a", windows_per_year=52, segmented=False, rules={"lasting": rule})
+        derived = dict(allot(budget, [load]).levels["a"].derived)
+    scenario = scenario_of(samples, {"lasting": rule}, **derived)
+    drawn = simulation(scenario, WEEK).rules["lasting"]
+    weeks = [Window(START + at * WEEK, START + (at + 1) * WEEK) for at in range(40, 70)]
+    shift = np.repeat([0.0, -0.6, 0.6], 3)
+    told = drawn.chart.alarms(drawn.coming.seen[: len(weeks), : len(shift)] + shift)
+    found = np.zeros_like(told)
+    for series, by in enumerate(shift):
+        aucs = [unscaled(float(x)) for x in drawn.coming.seen[: len(weeks), series] + by]
+        numbers = [WindowAuc(auc, N_POS, N_NEG) for auc in aucs]
+        for at, auc in enumerate(aucs):
+            past = Course(windows=tuple(weeks[: at + 1]), numbers=tuple(numbers[:at]), zone=ZoneInfo("UTC"))
+            evidence = replace(scenario.evidence("lasting", auc), past=past)
+            outcome = scenario.rules["lasting"].judge("lasting", evidence, scenario.reference).outcome
+            found[at, series] = CODES.get(outcome, 0)
+    assert np.mean(found == told) > 0.99, "lasting"  # each window's noise depends on its own AUROC
+    assert np.mean(found[:, 3:6] < 0) > 0.5, "lasting"
+    assert np.any(found[:, 6:] > 0) == (alternative == "two-sided"), "lasting"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
