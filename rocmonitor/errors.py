@@ -17,6 +17,7 @@ A message names the argument or key, the rule, the value and the way out, and ne
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 _LONGEST = 80
 _USER = re.compile(r"(?<=://)[^\s'\"]*@")
@@ -118,9 +119,12 @@ class ExternalError(RocmonitorError):
     ----------
     unconfirmed : bool
         Whether it may have done what was asked all the same: it did not answer in time.
+    retry_after : timedelta or None
+        The pause that it asks for, 0 where it names none; None where it does not ask to be tried later.
     """
 
     unconfirmed = False
+    retry_after: timedelta | None = None
 
     def __init__(self, message: str, *, transient: bool = True) -> None:
         super().__init__(message)

@@ -28,11 +28,12 @@ class Request:
 
 @dataclass
 class HttpSink:
-    """Records every POST; answers with `status`, or not at all after `hang`."""
+    """Records every POST; answers with `status` (and `retry_after`), or not at all after `hang`."""
 
     port: int
     requests: list[Request] = field(default_factory=list)
     status: int = 200
+    retry_after: str | None = None
     _answering: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -66,6 +67,8 @@ def http_sink() -> Iterator[HttpSink]:
             sink._answering.wait()
             self.send_response(sink.status)
             self.send_header("Content-Length", "0")
+            if sink.retry_after is not None:
+                self.send_header("Retry-After", sink.retry_after)
             self.end_headers()
 
         def handle(self) -> None:

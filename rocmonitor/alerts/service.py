@@ -7,12 +7,16 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
 
+import requests
 from apprise import Apprise, AppriseAsset, NotifyBase, NotifyFormat, NotifyType
 
 from rocmonitor.alerts.mail import PICTURE, with_chart, without_chart
@@ -86,6 +90,7 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
         return
     services = _one_service(url)
     service = services[0]
+    _answer.asks = None
     with _apprise_log() as log, _attached(service, picture) as attached:
         body, body_format = _body(service, message, attached=attached is not None)
         taken = services.notify(
@@ -98,11 +103,53 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
     if not taken:
         shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
         text = _without_url(_told(str(log)), url, keep=shown[1] if shown else "")
+        asks = f"; it asks for a pause of {_answer.asks}" if _answer.asks else ""
         error = AlertError(
-            f"{service.service_name} did not take the message: {text or 'no reason was given'}"
+            f"{service.service_name} did not take the message: {text or 'no reason was given'}{asks}"
         )
         error.unconfirmed = bool(_NO_ANSWER.search(str(log)))
+        error.retry_after = _answer.asks
         raise error
+
+
+class _Answer(threading.local):
+    """What the last answer to this thread asks for: Apprise tells its status, and keeps its headers."""
+
+    asks: timedelta | None = None
+
+
+_answer = _Answer()
+_send = requests.Session.send
+
+
+@wraps(_send)
+def _heard(self: requests.Session, *args: Any, **options: Any) -> requests.Response:
+    response = _send(self, *args, **options)
+    _answer.asks = retry_after(response.status_code, response.headers.get("Retry-After"), datetime.now(UTC))
+    return response
+
+
+requests.Session.send = _heard  # type: ignore[method-assign]
+
+
+def retry_after(status: int, header: str | None, now: datetime) -> timedelta | None:
+    """Return the pause that an HTTP answer asks for: 0 of a 429 that names none, None where nothing is asked.
+
+    Examples
+    --------
+    >>> now = datetime(2026, 6, 1, tzinfo=UTC)
+    >>> print(retry_after(429, "90", now), retry_after(503, "Mon, 01 Jun 2026 00:01:00 GMT", now))
+    0:01:30 0:01:00
+    >>> print(retry_after(429, "soon", now), retry_after(500, None, now))
+    0:00:00 None
+    """
+    if status not in (429, 503) or (status == 503 and header is None):
+        return None
+    with suppress(ValueError, OverflowError):
+        return timedelta(seconds=max(0.0, float(header or "")))
+    with suppress(ValueError, TypeError):
+        return max(timedelta(), parsedate_to_datetime(header or "") - now)
+    return timedelta()
 
 
 def check_url(url: str, *, folder: Path) -> None:

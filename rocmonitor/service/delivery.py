@@ -328,6 +328,9 @@ class Worker(threading.Thread):
         refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
         (self.done.refused if refused else self.done.failed)[row.destination] = str(error)
         pause = LONGEST_PAUSE if refused else min(FIRST_RETRY * 2.0 ** min(row.attempts, 20), LONGEST_RETRY)
+        asked = error.retry_after if isinstance(error, ExternalError) else None
+        if asked is not None:
+            pause = min(max(pause, asked), LONGEST_PAUSE)
         now = self._runtime.clock()
         unconfirmed = isinstance(error, ExternalError) and error.unconfirmed
         store.mark_failed(
@@ -339,7 +342,8 @@ class Worker(threading.Thread):
             refused=refused,
             payload=messages.with_unconfirmed(row.payload) if unconfirmed else None,
         )
-        note_delivery(self._runtime, row.destination, error)
+        if asked is None or row.attempts:  # who asks to be tried later has not failed until it was
+            note_delivery(self._runtime, row.destination, error)
 
 
 class _Send(threading.Thread):

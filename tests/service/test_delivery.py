@@ -277,6 +277,32 @@ def runs_wait(runtime: Runtime) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("status", "asks", "pause"),
+    [(429, "90", 90), (503, "7200", 3600), (429, None, 10), (429, "2", 10), (429, "soon", 10)],
+)
+def test_a_channel_that_asks_to_be_tried_later_is_and_has_not_failed_until_then(
+    here, http_sink, status, asks, pause
+):
+    http_sink.status, http_sink.retry_after = status, asks
+    clock = Clock(NOW)
+    with here.runtime(clock, **outside(sink=http_sink)) as runtime:
+        judge(runtime)
+        assert str(status) in drain(runtime, tolerance=timedelta()).failed["channel:hook"]
+        assert store.open_outages(runtime.store) == []
+        clock.now += timedelta(seconds=pause - 1)
+        assert store.destinations_due(runtime.store, clock.now) == []
+        clock.now += timedelta(seconds=1)
+        drain(runtime, tolerance=timedelta())  # asks once more: now it is said
+        [outage] = store.open_outages(runtime.store)
+        assert outage.place == "channel:hook"
+        http_sink.status = 200
+        clock.now += timedelta(hours=1)
+        assert drain(runtime).failed == {}
+        assert store.open_outages(runtime.store) == []
+
+
+@pytest.mark.slow
 def test_a_failing_channel_is_tried_again_with_growing_pauses(here, http_sink):
     http_sink.status = 500
     clock = Clock(NOW)
