@@ -130,6 +130,9 @@ class Allotment:
     written, expected : float
         False alarms a year of the rules with a level of their own, and of all rules: upper bounds, reached
         when verdicts are independent, reference windows are as later ones, and one window makes an alarm.
+    uncounted : tuple of str
+        Rules that alarm and state no chance of a false alarm, as ``RULE of MONITOR``: the budget leaves them
+        as they are, and ``check`` counts what they say of simulated windows.
     """
 
     group: str
@@ -139,6 +142,7 @@ class Allotment:
     verdicts: float
     written: float
     expected: float
+    uncounted: tuple[str, ...] = ()
 
 
 def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
@@ -179,6 +183,12 @@ def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
         verdicts=sum(load.families for load, *_ in raising),
         written=written,
         expected=written + sum(families * min(tail, most) for families, most in free),
+        uncounted=tuple(
+            f"{name} of {load.monitor}"
+            for load in loads
+            for name, rule in load.rules.items()
+            if rule.alarms and not rule.tail
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocmonitor.policy.budget import Allotment
-from rocmonitor.wording.format import count
+from rocmonitor.wording.format import count, listed
 
 
 def nothing(monitor: str, period: str) -> str:
@@ -44,7 +44,9 @@ def yearly(each: Allotment, *, sent: int, acknowledged: int, not_sent: int) -> s
         came += f" ({acknowledged} acknowledged)"
     if not_sent:
         came += f", {not_sent} not sent (muted or repeated)"
-    return f"Alarm budget{_of(each.group)}: {_allowed(each)}, at most {each.expected:.2g} expected; {came}."
+    others = f", besides {listed(each.uncounted)} (`rocmonitor check` counts them)" if each.uncounted else ""
+    expected = f"at most {each.expected:.2g} expected{others}"
+    return f"Alarm budget{_of(each.group)}: {_allowed(each)}, {expected}; {came}."
 
 
 def _allowed(each: Allotment) -> str:

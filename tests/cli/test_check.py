@@ -189,6 +189,10 @@ def test_alarms_more_than_once_a_month_are_a_warning(here, rocmonitor):
     )
     told = " ".join(rocmonitor("check", code=4).stdout.split())
     assert "WARNING: more than one false alarm a month: set alarm_budget" in told
+    path = here.folder / "rocmonitor.yaml"
+    path.write_text(f"alarm_budget: {{false_alarms_per_year: 40}}\n{path.read_text()}")
+    told = " ".join(rocmonitor("check", code=4).stdout.split())
+    assert "more than one false alarm a month: lower false_alarms_per_year of alarm_budget" in told
 
 
 @pytest.mark.slow

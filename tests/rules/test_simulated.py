@@ -26,6 +26,7 @@ from rocmonitor.rules.evidence import Evidence
 from rocmonitor.rules.evidence import Reference as RuleReference
 from rocmonitor.stats import AucSpread, Sample, WindowAuc
 from rocmonitor.stats.lasting.windows import scaled, unscaled
+from rocmonitor.wording.report import yearly
 
 WEEK, START = timedelta(days=7), datetime(2026, 1, 5, tzinfo=UTC)
 AUC, SCATTER, N_POS, N_NEG = 0.76, 0.035, 400, 1200
@@ -143,6 +144,14 @@ def test_a_rule_that_always_alarms_is_counted_as_an_alarm_a_window():
     rate, yearly = told(Toy(), samples)
     assert rate == 1
     assert yearly == pytest.approx(365.25 / 7)
+
+
+def test_a_budget_names_the_rules_whose_false_alarms_only_check_can_count():
+    rules = {"toy": Toy(), "forecast": Forecast()}
+    shared = allot(1.0, [Load(monitor="credit", windows_per_year=52, segmented=False, rules=rules)])
+    assert shared.uncounted == ("toy of credit",)
+    said = yearly(shared, sent=0, acknowledged=0, not_sent=0)
+    assert "at most 1 expected, besides toy of credit (`rocmonitor check` counts them)" in said
 
 
 def test_a_rule_on_the_auroc_is_counted_by_its_limit():

@@ -169,7 +169,7 @@ def check(
         printed.section("rules", partial(_rules, monitor, levels, seen, explain))
         if monitor.columns.challenger is not None:
             printed.section("review", partial(_review, monitor))
-        answers = _answers(monitor, now, seen)
+        answers = _answers(monitor, levels, now, seen)
         doubts = printed.end(monitor.name, answers)
         watched.append(
             Watched(
@@ -255,7 +255,7 @@ class _Seen:
     judged: Judged | None = None
 
 
-def _answers(monitor: Monitor, now: datetime, seen: _Seen) -> Answers:
+def _answers(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> Answers:
     """Return the answers to the three questions, as far as they are known."""
     found = Answers()
     sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
@@ -264,7 +264,7 @@ def _answers(monitor: Monitor, now: datetime, seen: _Seen) -> Answers:
         found.add("normal", normal(monitor, seen.scenario, drawn, sizes))
     found.add("judged", judged(monitor, sizes, seen.last_counts, now))
     if seen.drawn is not None:
-        found.add("alarms", alarms(monitor, drawn, seen.early.values()))
+        found.add("alarms", alarms(monitor, drawn, seen.early.values(), budgeted=levels.budgeted))
     return found
 
 

@@ -183,7 +183,9 @@ def _pooled(reference: Sequence[tuple[int, int]], pieces: int) -> Iterator[tuple
         yield sum(pos for pos, _ in part), sum(neg for _, neg in part)
 
 
-def alarms(monitor: Monitor, drawn: Simulation | None, early: Iterable[Early]) -> tuple[str, list[Doubt]]:
+def alarms(
+    monitor: Monitor, drawn: Simulation | None, early: Iterable[Early], *, budgeted: bool
+) -> tuple[str, list[Doubt]]:
     """Return how many alarms will be false; `drawn` is None without a rule whose rate is known."""
     warnings = [each.warnings_a_year for each in early]
     if drawn is None:
@@ -204,9 +206,10 @@ def alarms(monitor: Monitor, drawn: Simulation | None, early: Iterable[Early]) -
         line += f"; each value of {listed(monitor.segments)} adds as many"
     if yearly.expected <= _MOST_FALSE:
         return line, []
+    way_out = "lower false_alarms_per_year of alarm_budget" if budgeted else "set alarm_budget"
     return line, [
         Doubt(
-            "more than one false alarm a month: set alarm_budget, a higher confidence_level, or "
+            f"more than one false alarm a month: {way_out}, a higher confidence_level, or "
             "alarm: {after: 2, of: 3}"
         )
     ]
