@@ -58,6 +58,8 @@ def test_check_prints_the_next_times_of_the_schedule(here, rocmonitor):
     path.write_text(path.read_text() + "    timezone: Europe/Berlin\n    schedule: '30 6 * * 1'\n")
     told = " ".join(rocmonitor("check", "--explain", code=4).stdout.split())  # weeks of another zone
     [times] = re.findall(r"checks at 30 6 \* \* 1, Europe/Berlin: next (.*?CES?T, .*?CES?T, .*? CES?T)", told)
+    path.write_text(path.read_text().replace(", end: 2026-06-15", ""))
+    assert f"checked next {times}" in " ".join(rocmonitor("check", code=4).stdout.split())
     first, second, third = (datetime.fromisoformat(time[4:20]) for time in times.split(", "))
     assert times.startswith("Mon ")
     assert (first.weekday(), first.hour, first.minute) == (0, 6, 30)

@@ -611,10 +611,10 @@ def test_false_alarms_in_words(here, low, expected, high, says):
     rate = Rate(expected=expected, low=low, high=high)
     drawn = SimpleNamespace(false_alarms=lambda _: rate)
     early = [SimpleNamespace(warnings_a_year=0.001)]
-    said, doubts = answers.alarms(monitor, drawn, early)
+    said, doubts = answers.alarms(monitor, drawn, early, budgeted=False)
     assert said == f"{says}, and hardly any false warnings (under 0.05 a year) before the labels"
     assert doubts == []
-    said, _ = answers.alarms(monitor, None, [SimpleNamespace(warnings_a_year=0.6)])
+    said, _ = answers.alarms(monitor, None, [SimpleNamespace(warnings_a_year=0.6)], budgeted=False)
     assert said == "about 0.6 false warnings a year, before the labels"
 
 

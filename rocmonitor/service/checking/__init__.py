@@ -263,6 +263,8 @@ def _answers(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> An
     if drawn is not None and seen.scenario is not None:
         found.add("normal", normal(monitor, seen.scenario, drawn, sizes))
     found.add("judged", judged(monitor, sizes, seen.last_counts, now))
+    if not monitor.is_over(now):
+        found.add("checked", (f"next {_next_times(monitor, monitor.schedule, now)}", []))
     if seen.drawn is not None:
         found.add("alarms", alarms(monitor, drawn, seen.early.values(), budgeted=levels.budgeted))
     return found
@@ -284,14 +286,20 @@ def _channel(config: Config, name: str) -> list[str]:
 
 def _schedules(monitor: Monitor, now: datetime) -> list[str]:
     """Return the next three times at which `serve` looks for windows, and reviews."""
-    review, said = monitor.review.schedule if monitor.review else None, []
-    for topic, line in (("checks", monitor.schedule), ("reviews", review)):
-        times, after = list[str](), now
-        while line is not None and len(times) < 3:
-            after = next_fire(line, monitor.timezone, after)
-            times.append(f"{after.astimezone(monitor.timezone):%a %Y-%m-%d %H:%M %Z}")
-        said += [f"{topic} at {line}, {monitor.timezone}: next {', '.join(times)}"] if times else []
-    return said
+    review = monitor.review.schedule if monitor.review else None
+    return [
+        f"{topic} at {line}, {monitor.timezone}: next {_next_times(monitor, line, now)}"
+        for topic, line in (("checks", monitor.schedule), ("reviews", review))
+        if line is not None
+    ]
+
+
+def _next_times(monitor: Monitor, line: str, now: datetime) -> str:
+    times, after = list[str](), now
+    while len(times) < 3:
+        after = next_fire(line, monitor.timezone, after)
+        times.append(f"{after.astimezone(monitor.timezone):%a %Y-%m-%d %H:%M %Z}")
+    return ", ".join(times)
 
 
 def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
