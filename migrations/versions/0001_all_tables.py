@@ -60,6 +60,16 @@ def upgrade() -> None:
     )
     op.create_index("ix_rocmonitor_counts_read_at", "rocmonitor_counts", ["read_at"])
     op.create_table(
+        "rocmonitor_episode",
+        sa.Column("monitor", sa.String(), nullable=False),
+        sa.Column("segment", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("alarm_start", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("ended", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("content", sa.JSON(), nullable=False),
+        sa.PrimaryKeyConstraint("monitor", "segment", "kind", "alarm_start", name="pk_rocmonitor_episode"),
+    )
+    op.create_table(
         "rocmonitor_evaluation",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("monitor", sa.String(), nullable=False),

@@ -12,8 +12,10 @@ from zoneinfo import ZoneInfo
 from rocmonitor.alerts.mail import Line, Lines, as_html, as_text
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import printable
+from rocmonitor.policy.episode import OF_EPISODE, Episode
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.review.document import Review
+from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import status as words
 from rocmonitor.wording.certainty import how_sure
@@ -86,6 +88,7 @@ def compose(
     evaluation: Evaluation | None,
     context: Context,
     also: Sequence[Transition] = (),
+    episode: Episode | None = None,
 ) -> Message:
     """Return the message about a change of status.
 
@@ -98,6 +101,8 @@ def compose(
     context : Context
     also : sequence of Transition
         The other changes.
+    episode : Episode or None
+        The loss that it begins, changes or ends.
 
     Returns
     -------
@@ -118,20 +123,27 @@ def compose(
     'ERROR credit-default: warehouse: no such table: scored'
     """
     kind: Kind = words.WORDS[transition.after].kind
+    moved, rival = moved_briefly(evaluation) if evaluation else "", ""
+    if episode is not None and episode.is_open:
+        pooled = episodes.groups(episode) if episode.windows > 1 else ""
+        moved = pooled or moved
+        rival = episodes.challenger(episode)
     lines = [
-        Line("", f"{words.headline(transition, evaluation)}."),
-        since_line(transition, context.zone),
+        Line("", f"{words.headline(transition, evaluation, context.zone, episode)}."),
+        since_line(transition, context.zone, episode),
         *labelled("Also", words.also(also)),
-        *labelled("How sure", how_sure(transition, evaluation) if evaluation else ""),
-        *labelled("Why", "; ".join(_why(transition))),
-        *labelled("What moved", moved_briefly(evaluation) if evaluation else ""),
+        *labelled("How sure", how_sure(transition, evaluation, episode) if evaluation else ""),
+        *labelled("Why", "" if words.lasts(transition, episode) else "; ".join(_why(transition))),
+        *labelled("What moved", moved),
+        *labelled("Challenger", rival),
         *labelled("Check", words.advice(transition, evaluation)),
         *where_to_look(context),
         next_step(
             kind, transition.monitor, context, *event_of(transition, evaluation.key if evaluation else "")
         ),
     ]
-    title = titled(transition.after.upper(), words.subject(transition), words.title(transition, evaluation))
+    head = ("STILL " if transition.before is transition.after else "") + transition.after.upper()
+    title = titled(head, words.subject(transition), words.title(transition, evaluation, episode))
     return assemble(title, kind, lines)
 
 
@@ -201,7 +213,11 @@ def assemble(title: str, kind: Kind, lines: Lines) -> Message:
 
 def _why(transition: Transition) -> list[str]:
     """Return what the first line does not say: an error, k-of-n, a rule that knows no normal range."""
-    return reasons(each for each in transition.reasons if isinstance(each, Caveat) or _is_why(each))
+    return reasons(
+        each
+        for each in transition.reasons
+        if (each.code not in OF_EPISODE if isinstance(each, Caveat) else _is_why(each))
+    )
 
 
 def _is_why(found: Verdict) -> bool:
@@ -216,10 +232,10 @@ def where_to_look(context: Context) -> list[Line]:
     ]
 
 
-def since_line(transition: Transition, zone: ZoneInfo) -> Line:
+def since_line(transition: Transition, zone: ZoneInfo, episode: Episode | None = None) -> Line:
     """Since when, and in which segment."""
     where = f"; {transition.segment}" if transition.segment else ""
-    return Line("", f"{words.since(transition, zone)}{where}.")
+    return Line("", f"{words.since(transition, zone, episode)}{where}.")
 
 
 def next_step(kind: Kind, monitor: str, context: Context, *parts: str) -> Line:

@@ -24,6 +24,8 @@ from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
+    from rocmonitor.policy.evaluation import Evaluation
+    from rocmonitor.policy.explanation import Explanation
     from rocmonitor.policy.windows import Window
     from rocmonitor.store import Store
 
@@ -31,25 +33,31 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("monitor", shell_complete=monitor_names)
 @click.option(
-    "--window", "start", metavar="START", help="Start of the window. [default: the newest judged one]"
+    "--window", "start", metavar="START", help="Start of one window. [default: the open or last loss]"
 )
+@click.option("--from", "first", metavar="TIME", help="Start of a period, with --to.")
+@click.option("--to", "last", metavar="TIME", help="End of a period. [default: of the newest judged window]")
 @click.option("--column", "columns", multiple=True, help="A column of the query. [default: columns.explain]")
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 @click.pass_obj
-def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...], as_json: bool) -> int:
-    """Name the groups of cases that changed a window's AUROC, by their share of rows or by their ranking.
+def explain(
+    path: Path,
+    monitor: str,
+    start: str | None,
+    first: str | None,
+    last: str | None,
+    columns: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Name the groups of cases that changed the AUROC, by their share of rows or by their ranking.
 
-    Reads the rows of the window again, and those of the reference if they are not counted yet; saves nothing.
-    Before the labels are in, it explains the outlook.
+    Explains all rows since the open loss began, or those of the last one; without any, or with --window, one
+    window. Reads the rows again, and those of the reference if they are not counted yet; saves nothing.
+    Before the labels of a window are in, it explains the outlook.
     """
     from rocmonitor import store
-    from rocmonitor.policy.evaluation import Status
-    from rocmonitor.report import text
     from rocmonitor.service.explaining import request
     from rocmonitor.sources import open_source
-    from rocmonitor.wording.explanation import judged_with, sentence
-    from rocmonitor.wording.verdicts import verdicts
-    from rocmonitor.wording.window import curve_moved
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -59,14 +67,16 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
             f"monitors.{monitor}.columns.explain is empty: name columns of the query that may explain a "
             "change, such as columns: {explain: [region, channel]}, or give --column"
         )
+    if start and (first or last):
+        raise ConfigError("--window is one window, --from and --to a period: give one of them")
     with (
         store.open_store(config.store_url, make=False) as opened,
         open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
         shown_progress() as progress,
     ):
-        window, judged = _window(opened, chosen, start)
+        window, judged = _window(opened, chosen, start) if start else _period(opened, chosen, first, last)
         kept = store.evaluations(opened, monitor, segment="", start=window.start, end=window.end)
-        whole = kept[-1] if judged else None
+        whole = next((each for each in reversed(kept) if judged and each.window == window), None)
         ask = request(
             chosen,
             window,
@@ -74,7 +84,7 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
             opened,
             now=datetime.now(UTC),
             columns=asked,
-            grouped=whole is not None and bool(whole.provenance.get("grouped")),
+            grouped=any(each.provenance.get("grouped") for each in kept),
             expected=not judged,
         )
         found = ask.run(source, progress).explanation.as_judged({} if whole is None else whole.metrics)
@@ -83,6 +93,17 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         print_json({"monitor": monitor, "window": str(window), **found.to_dict(), "curve": curve})
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
+    _print(found, whole)
+    return OK
+
+
+def _print(found: Explanation, whole: Evaluation | None) -> None:
+    from rocmonitor.policy.evaluation import Status
+    from rocmonitor.report import text
+    from rocmonitor.wording.explanation import judged_with, sentence
+    from rocmonitor.wording.verdicts import verdicts
+    from rocmonitor.wording.window import curve_moved
+
     echo_folded(sentence(found), hang=0)
     if whole is not None:
         if whole.outcome is Status.INSUFFICIENT:
@@ -95,7 +116,28 @@ def explain(path: Path, monitor: str, start: str | None, columns: tuple[str, ...
         echo_table(text.groups(found, width_of(sys.stdout)))
     for column, why in found.refused.items():
         echo_folded(f"{column} explains nothing: {why}", hang=2)
-    return OK
+
+
+def _period(opened: Store, monitor: Monitor, first: str | None, last: str | None) -> tuple[Window, bool]:
+    """Return the period that is asked for: by default that of the open or last loss, else a window."""
+    from rocmonitor import store
+    from rocmonitor.policy.windows import Window
+
+    newest, judged = _window(opened, monitor, None)
+    episode = next(reversed(store.episodes(opened, monitor.name, "")), None)
+    if first is None and last is None:
+        if episode is None:
+            return newest, judged
+        return Window(episode.start, episode.end or newest.end), True
+    if first is None:
+        raise ConfigError("--to needs --from: the period from then on")
+    start = wall_time(first, monitor, "--from")
+    end = newest.end if last is None else wall_time(last, monitor, "--to")
+    if end <= start:
+        raise ConfigError(
+            f"--to is not after --from: {end.astimezone(monitor.timezone):%Y-%m-%d %H:%M} is the end"
+        )
+    return Window(start, end), True
 
 
 def _window(opened: Store, monitor: Monitor, start: str | None) -> tuple[Window, bool]:

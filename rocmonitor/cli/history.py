@@ -38,6 +38,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
     """Show a monitor's windows and changes of status."""
     from rocmonitor import store
     from rocmonitor.report import text
+    from rocmonitor.wording import episode
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -52,12 +53,16 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
         changes = [
             change for change in store.transitions(opened, monitor) if start is None or change.since >= start
         ]
+        episodes, said = store.episodes(opened, monitor), store.attention(opened, monitor)
         waiting = store.outbox_summary(opened)
     if as_json:
+        found = [episode.as_json(each, said, chosen.notify) for each in episodes]
         print_json(
             {
                 "evaluations": [evaluation_json(evaluation, tables=tables) for evaluation in evaluations],
                 "outlooks": [outlook.to_dict() for outlook in outlooks],
+                "episode": found[-1] if found else None,
+                "episodes": found,
                 "transitions": [change.to_dict() for change in changes],
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
             }
@@ -70,6 +75,12 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
             echo_table(text.windows(evaluations, chosen.timezone, width_of(sys.stdout)))
         if outlooks:
             print_outlooks(text.outlooks(outlooks, chosen.timezone), "\nBefore the labels")
+        if episodes:
+            echo(f"\nLosses ({chosen.timezone}):", style="bold")
+            lines = [
+                episode.of_segment(each.segment, episode.line(each, chosen.timezone)) for each in episodes
+            ]
+            echo_folded("\n".join(lines), hang=2)
         echo(f"\nChanges of status ({chosen.timezone}):", style="bold")
         echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)

@@ -106,6 +106,7 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     from rocmonitor.policy.stops import as_shown
     from rocmonitor.report.text import Standing
     from rocmonitor.store.glance import all_states
+    from rocmonitor.wording.episode import as_json
     from rocmonitor.wording.status import attention
 
     state = all_states(opened, windows=1)
@@ -119,7 +120,8 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
             newest.pop("outcome", None)
             lapse = monitor.lapse(None if last is None else last.window, now)
             since = change.since if change else None
-            shown = as_shown(state.status(name, segment), since, stops, lapse)
+            episode = state.episodes.get((name, segment))
+            shown = as_shown(state.status(name, segment), since, stops, lapse, episode)
             found.append(
                 Standing(
                     monitor=name,
@@ -129,7 +131,8 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
                     zone=zone,
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
-                    attention="" if segment else attention(said, shown.stops, now, zone),
+                    attention="" if segment else attention(said, shown.stops, now, zone, episode),
+                    episode=as_json(episode, said, monitor.notify),
                     not_judged_since=lapse.since if lapse and lapse.kind == "judged" else None,
                     watched_until=lapse.since if lapse and lapse.kind == "watch" else None,
                     unjudged="" if segment else _unjudged(opened, monitor, last, state.ahead),

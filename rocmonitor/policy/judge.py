@@ -11,6 +11,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking
 from rocmonitor.policy.curve_change import curve_change
+from rocmonitor.policy.episode import CHANGE
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.lessons import learned, withdrawn
@@ -153,7 +154,7 @@ def judge(
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=metrics | rule_metrics(verdicts, reference, forecasts),
+        metrics=metrics | rule_metrics(verdicts, reference, forecasts) | _change(ranges, now, day),
         tables=measured.tables,
         caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *doubts])),
     )
@@ -257,6 +258,14 @@ def verdict_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
     """Return the part of `rule_metrics` that a window has only if its verdicts were reached."""
     margins = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
     return margins | lasting_metrics(verdicts)
+
+
+def _change(ranges: NormalRanges, now: WindowAuc, day: float | None) -> dict[str, float]:
+    """Return the metrics that show later whether a drop is over."""
+    if ranges.level is None:
+        return {}
+    change = ranges.level.change(now._replace(day=day))
+    return dict(zip(CHANGE, change, strict=True))
 
 
 def _chart_caveats(rules: Mapping[str, Rule], ranges: NormalRanges) -> list[Caveat]:

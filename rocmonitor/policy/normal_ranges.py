@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
+from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.reference import Reference
+from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
-from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart
+from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, WindowAuc, lasting_chart
+from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.bounds import Bounds, FollowedBounds
 from rocmonitor.stats.lasting.strict import at_probability
 from rocmonitor.stats.season import YEAR_DAYS
@@ -32,18 +37,24 @@ class NormalRanges:
         By the name of the rule `lasting`.
     bounds : callable or None
         Those of the reference's rows: what the sizes of windows have in common is computed once.
+    level : LastingChart or None
+        With which a window is compared to tell the end of a drop; None where the reference windows are too
+        few, or show no scatter.
     """
 
     reference: Reference
     derived: Mapping[str, Rule]
     charts: Mapping[str, LastingChart]
     bounds: Bounds | None
+    level: LastingChart | None = None
 
     @classmethod
     def of(cls, reference: Reference, derived: Mapping[str, Rule] = MappingProxyType({})) -> NormalRanges:
         """Return the ranges of a reference that was frozen for the same rules, at any levels."""
         bounds = None if reference.cells is None else FollowedBounds(reference.cells)
-        found = cls(reference=reference, derived={}, charts=reference.charts, bounds=bounds)
+        found = cls(
+            reference=reference, derived={}, charts=reference.charts, bounds=bounds, level=_level(reference)
+        )
         return found.at(derived)
 
     def at(self, derived: Mapping[str, Rule]) -> NormalRanges:
@@ -105,3 +116,25 @@ class NormalRanges:
             return None
         found = [fit.auc_at(self.bounds, fit.seasonal_root(month * YEAR_DAYS / 12)) for month in range(12)]
         return min(found), max(found)
+
+
+def _level(reference: Reference) -> LastingChart | None:
+    """Return a chart of the reference windows, that of a rule `lasting` if there is one."""
+    if reference.charts or reference.cells is None:
+        return next(iter(reference.charts.values()), None)
+    windows = [
+        WindowAuc(each["auc"], each["n_pos"], each["n_neg"], None, _day(each)) if "auc" in each else None
+        for each in reference.windows
+    ]
+    whole = moments(reference.cells)
+    try:
+        return lasting_chart(windows, (whole.auc, whole.zeta10, whole.zeta01, whole.kernel), horizon=1)
+    except DegenerateDataError:
+        return None
+
+
+def _day(window: Mapping[str, Any]) -> float | None:
+    """Return the day on which a reference window starts; None where it is counted only."""
+    if "start" not in window:
+        return None
+    return day_of(Window(*(datetime.fromisoformat(window[end]) for end in ("start", "end"))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby, islice, takewhile
@@ -92,6 +92,8 @@ class SegmentState:
     said : Said
     muted : bool
         Nobody is notified of a change.
+    ends : collection of Window
+        The windows with which an episode ended: the count of outcomes begins anew after each.
     patience : int or None
         So many insufficient windows in a row are no news: see `usual_run`. None: however many they are,
         although the status shows them.
@@ -108,9 +110,10 @@ class SegmentState:
         said: Said | None = None,
         muted: bool = False,
         patience: int | None = 0,
+        ends: Collection[Window] = (),
     ) -> None:
         self._monitor, self._segment, self._alarm, self._muted = monitor, segment, alarm, muted
-        self._patience = patience
+        self._patience, self._ends = patience, set(ends)
         self._windows = [window for window, _ in outcomes]
         self._outcomes = [outcome for _, outcome in outcomes]
         self._healths: list[Health] = []  # of the first windows; the rest when it is asked for
@@ -120,6 +123,11 @@ class SegmentState:
     def __contains__(self, window: Window) -> bool:
         at = bisect_left(self._windows, window)
         return at < len(self._windows) and self._windows[at] == window
+
+    @property
+    def newest(self) -> Window | None:
+        """The newest judged window."""
+        return self._windows[-1] if self._windows else None
 
     @property
     def status(self) -> Status:
@@ -137,6 +145,11 @@ class SegmentState:
             return
         self._outcomes[at] = outcome
         del self._healths[at:]
+
+    def end(self, window: Window) -> None:
+        """Begin the count anew after a window: it showed that an episode is over."""
+        self._ends.add(window)
+        del self._healths[bisect_left(self._windows, window) :]
 
     def warn(self, window: Window, rules: frozenset[str]) -> bool:
         """Count an outlook that warns of a window; True if one of its rules warned of no window before."""
@@ -168,14 +181,16 @@ class SegmentState:
         since: datetime,
         reasons: tuple[Reason, ...],
         news: bool = False,
+        hold: bool = False,
     ) -> tuple[Transition | None, bool]:
         """Return the change of status that follows, if any, and whether somebody is notified of it.
 
-        With `news` an alarm is notified although its status is known.
+        With `news` an alarm is notified although its status is known; with `hold` a recovery is not.
         """
         before = self._said
         due = should_notify(status, before.notified, before.alarmed_at, at, self._alarm.cool_down)
-        notify = not (self._muted or self._is_usual(status)) and (due or (news and is_alarm(status)))
+        held = self._muted or self._is_usual(status) or (hold and not is_alarm(status))
+        notify = not held and (due or (news and is_alarm(status)))
         if status is before.status and not notify:
             return None, False
         self._said = Said(
@@ -226,9 +241,11 @@ class SegmentState:
         count += until is not None and until in self
         if not count:
             return Status.OK
-        for outcome in self._outcomes[len(self._healths) : count]:
-            last = self._healths[-1] if self._healths else Health()
+        for at in range(len(self._healths), count):
+            last, outcome = self._healths[-1] if self._healths else Health(), self._outcomes[at]
             after = last if outcome is Status.INSUFFICIENT else last.after(outcome, self._alarm)
+            if self._windows[at] in self._ends:
+                after = Health()
             self._healths.append(last if after == last else after)  # one object for many windows
         status = self._healths[count - 1].status
         run = self._insufficient(count)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import DAY, Window
@@ -335,8 +336,15 @@ class Shown:
     stops: list[Stop]
 
 
-def as_shown(status: str, since: datetime | None, stops: Sequence[Stop], seen: Stop | None) -> Shown:
-    """Return a status as people see it: ok expires when nothing has been judged for too long.
+def as_shown(
+    status: str,
+    since: datetime | None,
+    stops: Sequence[Stop],
+    seen: Stop | None,
+    episode: Episode | None = None,
+) -> Shown:
+    """Return a status as people see it: ok expires when nothing has been judged for too long, and is at risk
+    while a loss may go on that no rule finds any more.
 
     Parameters
     ----------
@@ -346,11 +354,15 @@ def as_shown(status: str, since: datetime | None, stops: Sequence[Stop], seen: S
         What has stopped arriving, as it was told.
     seen : Stop or None
         The lapse as it is now; None while there is none.
+    episode : Episode or None
+        The newest one.
     """
+    if status in ("ok", "improved") and episode is not None and episode.is_uncertain:
+        status, since = "at-risk", episode.start
     others = [each for each in stops if each.kind not in ("judged", "watch")]
     if seen is None:
         return Shown(status=status, since=since, stops=others)
-    if seen.kind == "judged" and status in ("ok", "improved"):
+    if seen.kind == "judged" and status in ("ok", "improved", "at-risk"):
         status, since = "insufficient", seen.since
     explained = seen.kind == "judged" and any(each.kind == "rows" for each in others)
     return Shown(status=status, since=since, stops=others if explained else [*others, seen])

@@ -162,6 +162,8 @@ class Standing:
         Who takes care of it and until when it is muted, in words.
     not_judged_since, watched_until : datetime or None
         Since when nothing has been judged, where that is too long; when the watch ended.
+    episode : dict or None
+        The newest one, as programs read it.
     unjudged : str
         Rows since the last window that are none yet, in words; empty where each window of the calendar is
         judged.
@@ -184,6 +186,7 @@ class Standing:
     unjudged: str = ""
     not_judged_since: datetime | None = None
     watched_until: datetime | None = None
+    episode: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""

@@ -23,6 +23,7 @@ from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.discoveries import allow_for_segments
 from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.explanation import Explanation
 from rocmonitor.policy.judge import Finding, foresee, judge, no_outlook
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.measure import guaranteed
@@ -182,6 +183,8 @@ class Judged:
         What the store is to have of the rows.
     made_with : dict of str to str
         Versions of the packages that the results depend on, where it was judged.
+    explained : Explanation or None
+        The groups that made the change of all rows since an episode began, where that was looked for.
     """
 
     data_digest: str
@@ -193,6 +196,7 @@ class Judged:
     segments: dict[str, Seen] = field(default_factory=dict)
     kept: list[KeptCounts] = field(default_factory=list)
     made_with: dict[str, str]
+    explained: Explanation | None = None
 
     def finding_that(self, finding: Finding) -> Judged:
         """Return the same with another finding on all rows, or what their scores say before the labels."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rocmonitor import store
 from rocmonitor.config import Config
 from rocmonitor.errors import AlertError
+from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.outlook import Outlook
@@ -163,7 +164,9 @@ def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], found: Found) -> M
         return alerts.compose_stop(Stop.from_dict(stop), context, changes)
     if isinstance(found, Outlook):
         return alerts.compose_outlook(changes[0], found, context, changes[1:])
-    return alerts.compose(changes[0], found, context, changes[1:])
+    episode = row.payload.get("episode")
+    known = None if episode is None else Episode.from_dict(episode)
+    return alerts.compose(changes[0], found, context, changes[1:], known)
 
 
 def _changes(rows: Sequence[store.Delivery]) -> list[Transition]:

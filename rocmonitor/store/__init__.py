@@ -7,6 +7,7 @@
 from rocmonitor.store.attention import acknowledge, attention, attentions, mute
 from rocmonitor.store.connection import Store, clock_seen, database_time, save_clock_seen
 from rocmonitor.store.counts import KeptCounts, counts, rows_counted, windows_counted
+from rocmonitor.store.episodes import episodes, last_episodes
 from rocmonitor.store.keep import (
     Publication,
     delete_arrivals,
@@ -118,11 +119,13 @@ __all__ = [
     "delete_tables",
     "destinations_due",
     "end_failure",
+    "episodes",
     "evaluated",
     "evaluation",
     "evaluations",
     "has_reference",
     "instance_id",
+    "last_episodes",
     "last_number",
     "last_reviewed",
     "last_said",

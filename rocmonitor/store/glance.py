@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
+from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.evaluation import Brief, Chart, Status
 from rocmonitor.policy.status import Attention, is_alarm
 from rocmonitor.policy.stops import Stop
@@ -32,6 +33,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
 from rocmonitor.store.attention import attentions
 from rocmonitor.store.connection import Store
+from rocmonitor.store.episodes import last_episodes
 from rocmonitor.store.migrate import NEWEST, OPTIONS
 from rocmonitor.store.outages import SavedStop, open_stops
 
@@ -212,6 +214,8 @@ class AllStates:
     attention : dict of str to Attention
     stops : dict of str to list of SavedStop
         By monitor, what has stopped arriving.
+    episodes : dict of pairs of str to Episode
+        The newest one.
     """
 
     seen: Mapping[tuple[str, str], Glance]
@@ -219,6 +223,7 @@ class AllStates:
     ahead: Mapping[tuple[str, str], tuple[Ahead, ...]] = field(default_factory=dict)
     attention: Mapping[str, Attention] = field(default_factory=dict)
     stops: Mapping[str, Sequence[SavedStop]] = field(default_factory=dict)
+    episodes: Mapping[tuple[str, str], Episode] = field(default_factory=dict)
 
     def said(self, monitor: str) -> tuple[Attention, list[Stop]]:
         """Return what people said about a monitor, and what has stopped arriving."""
@@ -255,6 +260,7 @@ def all_states(store: Store, windows: int = 26) -> AllStates:
         ahead=ahead(store),
         attention=attentions(store),
         stops=open_stops(store),
+        episodes=last_episodes(store),
     )
 
 

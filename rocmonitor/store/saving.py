@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Executable, Table, bindparam, func, select
 
+from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.windows import Window
@@ -18,6 +19,7 @@ from rocmonitor.store import tables
 from rocmonitor.store.attention import end_acknowledgement
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.counts import KeptCounts, put_counts
+from rocmonitor.store.episodes import put_episodes
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, Row, put, put_all, rows_of
 
@@ -61,6 +63,8 @@ class WindowRecord:
         The outlook of a window that had none before it was judged.
     counts : sequence of KeptCounts
         The rows of all segments, with the evaluation of all rows.
+    episodes : sequence of Episode
+        Those that the window began, changed or ended.
     """
 
     evaluation: Evaluation
@@ -73,6 +77,7 @@ class WindowRecord:
     outbox: Sequence[Outgoing] = ()
     outlook: OutlookRecord | None = None
     counts: Sequence[KeptCounts] = ()
+    episodes: Sequence[Episode] = ()
 
 
 def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None:
@@ -170,6 +175,7 @@ def _put_results(connection: Connection, results: Sequence[WindowRecord]) -> lis
             row = {"evaluation_id": evaluation_id, "saved_at": evaluation.evaluated_at, "content": found}
             kept.append(row)
         put_counts(connection, result.counts)
+        put_episodes(connection, result.episodes)
         if result.outlook is not None:
             outgoing += _put_outlook(connection, result.outlook)
         if result.transition is not None:

@@ -229,6 +229,17 @@ transition = Table(
     Index(None, "monitor", "segment", "id"),
 )
 
+episode = Table(
+    PREFIX + "episode",
+    metadata,
+    Column("monitor", String, primary_key=True),
+    Column("segment", String, primary_key=True),
+    Column("kind", String, primary_key=True),
+    Column("alarm_start", Instant, primary_key=True),  # of the window that raised the alarm
+    Column("ended", Instant),  # NULL: it is open
+    Column("content", Plain, nullable=False),  # all of Episode.to_dict()
+)
+
 review = Table(
     PREFIX + "review",
     metadata,

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError
+from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
@@ -27,6 +28,7 @@ from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
 from rocmonitor.web.window import chosen_window
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.episode import as_json, began, challenger, groups, headline, uncertain
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.status import attention
 from rocmonitor.wording.stops import by_age
@@ -214,7 +216,8 @@ def _standing(
     """Return the part of the view that the chosen period does not change; the status is that of `at`."""
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
-    shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen)
+    episode = next(reversed(store.episodes(kept, monitor.name, segment)), None)
+    shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
     return {
@@ -223,7 +226,7 @@ def _standing(
         "model": monitor.model.name,
         "version": windows[-1][-1].version if windows else None,
         "owner": monitor.owner,
-        "attention": attention(said, shown.stops, now, zone),
+        "attention": attention(said, shown.stops, now, zone, episode),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
@@ -232,7 +235,9 @@ def _standing(
         "status": status,
         "since": since,
         "sentence": _sentence(windows, monitor, status, since, now),
-        "why": [] if status == "ok" or not changes else _why(changes[-1], windows, outlooks, zone),
+        "episode": as_json(episode, said, monitor.notify),
+        "why": _lines(episode, zone)
+        or ([] if status == "ok" or not changes else _why(changes[-1], windows, outlooks, zone)),
         "advice": wording.advice(status),
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
@@ -326,6 +331,17 @@ def _sentence(
         joined = monitor.joining is not None
         return wording.not_judged(monitor.name, first_due(monitor, now), joined=joined)
     return wording.monitor_sentence(newest.metrics, newest.window, monitor.timezone, status, since)
+
+
+def _lines(episode: Episode | None, zone: ZoneInfo) -> list[str]:
+    """Return an open episode of several windows: its size, its start, its groups and the challenger in it."""
+    if episode is None or not episode.is_open or (episode.windows < 2 and not episode.is_uncertain):
+        return []
+    unsure = uncertain(episode)
+    rival = challenger(episode)
+    rival = rival and f"Challenger: {rival}"
+    parts = [headline(episode, zone), began(episode, zone), groups(episode), rival, unsure]
+    return [each for each in parts if each]
 
 
 def _why(

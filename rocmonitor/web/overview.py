@@ -20,6 +20,7 @@ from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, first_due
 from rocmonitor.web.site import Site
+from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.marks import WORST_FIRST
@@ -150,13 +151,15 @@ def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) ->
     said, stops = state.said(monitor.name)
     glance, change = state.seen.get(key), state.changed.get(key)
     seen = monitor.lapse(None if glance is None else glance.window, now)
-    shown = as_shown(state.status(*key), None if change is None else change.since, stops, seen)
+    episode = state.episodes.get(key)
+    shown = as_shown(state.status(*key), None if change is None else change.since, stops, seen, episode)
     row: Row = {
         "name": monitor.name,
         "segment": segment,
         "owner": None if segment else monitor.owner,
-        "attention": "" if segment else attention(said, shown.stops, now, zone),
+        "attention": "" if segment else attention(said, shown.stops, now, zone, episode),
         "status": shown.status,
+        "episode": episodes.as_json(episode, said, monitor.notify),
         "since": None if shown.since is None else instant(shown.since, zone),
         "not_judged_since": plain(seen.since if seen and seen.kind == "judged" else None),
         "watched_until": plain(seen.since if seen and seen.kind == "watch" else None),

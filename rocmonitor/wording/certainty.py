@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
+from rocmonitor.policy.episode import CHANGE, Episode
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition, known
 from rocmonitor.policy.measure import LEVEL
+from rocmonitor.wording.episode import chance
 from rocmonitor.wording.format import count, percent, span
-from rocmonitor.wording.status import deciding, forecast_limits
+from rocmonitor.wording.status import deciding, lasts
+
+_LEAST = 1e-9
 
 
-def how_sure(change: Transition, evaluation: Evaluation) -> str:
+def how_sure(change: Transition, evaluation: Evaluation, episode: Episode | None = None) -> str:
     """Return how far chance can explain what was found; empty where there is no AUROC."""
     metrics, counts = evaluation.metrics, evaluation.counts
-    rows = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
     found = known(metrics, "champion/auc", "champion/auc_low", "champion/auc_high")
     if found is None:
         return ""
-    auc, low, high = found
-    ends = f"{percent(LEVEL)} interval {span(low, high)}"
+    often = _often(change, evaluation)
+    if lasts(change, episode):
+        assert episode is not None
+        decided = deciding(change, evaluation)
+        often = often if decided is not None and decided.kind == "lasting" else ""
+        return f"{count(episode.windows, 'window')} together{often and f'; {often}'}."
+    rows = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
+    return f"{percent(LEVEL)} interval {span(*found[1:])}, from {rows}{often and f'; {often}'}."
+
+
+def _often(change: Transition, evaluation: Evaluation) -> str:
+    """Return how often chance alone would make such an alarm; empty where that is not known.
+
+    Of a rule ``lasting`` by what it promises; of one window by the normal law of its change, with the scatter
+    of the reference windows.
+    """
+    if change.after not in (Status.DEGRADED, Status.IMPROVED):
+        return ""
+    days = (evaluation.window.end - evaluation.window.start).total_seconds() / 86400
     decided = deciding(change, evaluation)
-    limits = forecast_limits(evaluation, decided)
-    if limits is None or change.after is Status.OK:
-        return f"{ends}, from {rows}."
-    place = "it reaches into the normal range"
-    if high < limits[0]:
-        place = "all of it below the normal range"
-    elif low > limits[1]:
-        place = "all of it above the normal range"
-    elif limits[0] <= auc <= limits[1]:
-        place = "it overlaps the normal range"
-    return f"{ends}, from {rows}: {place}."
+    if decided is not None and decided.kind == "lasting":
+        within = decided.details.get("false_alarm_probability")
+        return chance(days * decided.details["horizon"] / within) if within else ""
+    found = known(evaluation.metrics, *CHANGE)
+    if found is None:
+        return ""
+    value, error, shared = found
+    tail = NormalDist().cdf(-abs(value) / (error**2 + shared**2) ** 0.5)
+    return chance(days / max(tail, _LEAST))

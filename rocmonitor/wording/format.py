@@ -156,6 +156,46 @@ def _decimals(value: float, low: float, high: float) -> int:
     return next((digits for digits in range(2, 7) if agree(digits)), 6)
 
 
+def lower(size: float, low: float, high: float) -> str:
+    """Return by how much an AUROC is lower, or higher.
+
+    Examples
+    --------
+    >>> lower(-0.022, -0.029, -0.015), lower(-0.015, -0.034, 0.004)
+    ('0.022 lower (0.015 to 0.029)', '0.015 lower (−0.004 to 0.034)')
+    """
+    digits = decimals(low, high)
+    if size > 0:
+        return f"{size:.{digits}f} higher ({number(low, digits)} to {number(high, digits)})"
+    return f"{-size:.{digits}f} lower ({number(-high, digits)} to {number(-low, digits)})"
+
+
+def still(change: float | None, low: float | None, high: float | None) -> str:
+    """Return the same of these numbers.
+
+    Examples
+    --------
+    >>> still(-0.015, -0.034, 0.004)
+    'no longer certain: still 0.015 lower (−0.004 to 0.034)'
+    >>> still(0.045, -0.027, 0.118)
+    'no longer certain: 0.04 higher (−0.03 to 0.12)'
+    """
+    if change is None or low is None or high is None:
+        return "no longer certain"
+    return f"no longer certain: {'still ' if change < 0 else ''}{lower(change, low, high)}"
+
+
+def decimals(low: float, high: float) -> int:
+    """Return the decimals that half an interval allows, from two to four: it is three units of the last."""
+    half = abs(high - low) / 2
+    return next((digits for digits in (2, 3) if half * 10**digits >= 3), 4)
+
+
+def number(value: float, digits: int) -> str:
+    """Return a number with a real minus."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
 SET_ASIDE = {
     "unlabelled": "without a label",
     "bad_score": "without a usable score",

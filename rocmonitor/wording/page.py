@@ -86,7 +86,7 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str
     Examples
     --------
     >>> headline({"degraded": 2, "at-risk": 1, "ok": 28}, timedelta(minutes=3))
-    ['2 of 31 models need attention.', '1 is at risk before its labels.', 'Checked 3 minutes ago.']
+    ['2 of 31 models need attention.', '1 is at risk.', 'Checked 3 minutes ago.']
     >>> headline({"ok": 2}, None)
     ['Both models are ok.', 'Not checked yet.']
     >>> headline({"ok": 1}, timedelta(minutes=3), "2013-12-30")
@@ -457,7 +457,7 @@ def _of_one(status: str) -> str:
     if status in _ATTENTION:
         return "The model needs attention."
     return {
-        "at-risk": "The model is at risk before its labels.",
+        "at-risk": "The model is at risk.",
         "insufficient": "The model cannot be judged.",
         "waiting": "The model has not been judged yet.",
     }.get(status, "The model is ok.")
@@ -466,7 +466,7 @@ def _of_one(status: str) -> str:
 def _of_many(statuses: Mapping[str, int], total: int) -> list[str]:
     sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
     if risky := statuses.get("at-risk", 0):
-        sentences.append(f"{risky} {are(risky)} at risk before {_its(risky)} labels.")
+        sentences.append(f"{risky} {are(risky)} at risk.")
     if lacking := statuses.get("insufficient", 0):
         sentences.append(f"{lacking} cannot be judged.")
     if waiting := statuses.get("waiting", 0):

@@ -9,9 +9,11 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.status import Attention
 from rocmonitor.policy.stops import Stop
+from rocmonitor.wording import episode as episodes
 from rocmonitor.wording.format import apart, area, beside_normal, instant, one_line
 from rocmonitor.wording.stops import standing
 from rocmonitor.wording.verdicts import reasons
@@ -74,8 +76,13 @@ WORDS: dict[str, Words] = {
 """The words of each status, by its name; a new status needs one line here."""
 
 
-def headline(change: Transition, evaluation: Evaluation | None) -> str:
-    """Return what was found, beside what is normal, in one line; the status is said elsewhere."""
+def headline(
+    change: Transition, evaluation: Evaluation | None, zone: ZoneInfo, episode: Episode | None = None
+) -> str:
+    """Return what was found, beside what is normal, in one line; the status is said elsewhere.
+
+    Of a loss that lasts, and of one that is over, it is what the episode shows.
+    """
     if change.after is Status.ERROR:
         return "The evaluation failed"
     if any(isinstance(each, Caveat) and each.code == "monitor-removed" for each in change.reasons):
@@ -93,15 +100,37 @@ def headline(change: Transition, evaluation: Evaluation | None) -> str:
             return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
         if change.before is Status.INSUFFICIENT:
             return f"Judged again: {_back(evaluation)}"
-        return f"{'' if degraded else 'No rule finds a loss any more: '}{_back(evaluation)}"
+        if episode is not None and (over := episodes.back(episode, zone)):
+            return over
+        what = "gain" if change.before is Status.IMPROVED else "loss"
+        return f"{'' if degraded else f'No rule finds a {what} any more: '}{_back(evaluation)}"
+    if lasts(change, episode):
+        assert episode is not None
+        return episodes.headline(episode, zone)
     found = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:
         return f"Cannot be judged: {_undecided(evaluation, decided)}; {found}"
     return found
 
 
-def title(change: Transition, evaluation: Evaluation | None) -> str:
+def lasts(change: Transition, episode: Episode | None) -> bool:
+    """Return True of an alarm that several windows make together: one of them shows little."""
+    return (
+        change.after is Status.DEGRADED
+        and episode is not None
+        and episode.size is not None
+        and (episode.windows > 1 or change.before is Status.DEGRADED)
+    )
+
+
+def title(change: Transition, evaluation: Evaluation | None, episode: Episode | None = None) -> str:
     """Return what the title says after the monitor's name."""
+    if lasts(change, episode):
+        assert episode is not None
+        assert episode.auc is not None
+        assert episode.size is not None
+        shown, before = apart(episode.auc, episode.auc - episode.size)
+        return f"AUROC {shown}, {before} before"
     if evaluation is None:
         return "; ".join(reasons(change.reasons))
     decided = deciding(change, evaluation)
@@ -114,8 +143,11 @@ def title(change: Transition, evaluation: Evaluation | None) -> str:
     return _beside_normal(evaluation, None if change.after is Status.OK else decided)
 
 
-def since(change: Transition, zone: ZoneInfo) -> str:
+def since(change: Transition, zone: ZoneInfo, episode: Episode | None = None) -> str:
     """Since when the new status holds, and what it was before; ok, where nothing was known, says nothing."""
+    if lasts(change, episode):
+        assert episode is not None
+        return episodes.began(episode, zone)
     word = "Ok" if change.after is Status.OK else WORDS[change.after].headline
     was = "" if change.before is Status.OK else f", was {change.before}"
     return f"{word} since {instant(change.since, zone)} ({zone.key}){was}"
@@ -227,10 +259,13 @@ def _back(evaluation: Evaluation) -> str:
 _LONGEST_NOTE = 80
 
 
-def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo) -> str:
-    """Return what people said about a monitor and still holds, after what has stopped arriving; may be
-    empty.
+def attention(
+    said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo, episode: Episode | None = None
+) -> str:
+    """Return what people said about a monitor and still holds, after an open episode and what has stopped
+    arriving; may be empty.
     """
+    lost = episodes.brief(episode)
     stopped = [standing(each, zone) for each in stops]
     parts = []
     if said.acknowledged_by is not None:
@@ -241,4 +276,4 @@ def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneI
         parts.append(f"muted{by} until {instant(said.muted_until, zone)}")
     if parts and said.note:
         parts.append(one_line(said.note, _LONGEST_NOTE))
-    return "; ".join([*stopped, *parts])
+    return "; ".join(filter(None, [lost, *stopped, *parts]))

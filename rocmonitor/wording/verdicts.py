@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rocmonitor.policy.episode import OF_EPISODE
 from rocmonitor.policy.evaluation import Reason, Status, Verdict
 from rocmonitor.wording.format import area, days, forecast_span, listed, percent, signed, span
 
@@ -46,9 +47,13 @@ def verdicts(found: Sequence[Verdict]) -> list[str]:
 
 def reasons(given: Iterable[Reason]) -> list[str]:
     """Why a status changed, a sentence each."""
-    given = list(given)
-    others = [str(each) for each in given if not isinstance(each, Verdict)]
-    return [*verdicts([each for each in given if isinstance(each, Verdict)]), *others]
+    found, others, first = list[Verdict](), list[str](), list[str]()
+    for each in given:
+        if isinstance(each, Verdict):
+            found.append(each)
+        else:
+            (first if each.code in OF_EPISODE else others).append(str(each))
+    return [*first, *verdicts(found), *others]
 
 
 def without_basis(sentence: str) -> str:

@@ -44,6 +44,7 @@ from rocmonitor.alerts import (
 from rocmonitor.alerts.message import titled
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import AlertError
+from rocmonitor.policy.episode import CHANGE
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.wording.verdicts import verdict as said
 
@@ -111,22 +112,19 @@ def test_a_forecast_of_losses_only_has_no_upper_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("status", "errors", "said"),
     [
-        (0.69, 0.734, "all of it below the normal range"),
-        (0.69, 0.75, "it reaches into the normal range"),
-        (0.81, 0.85, "all of it above the normal range"),
+        (Status.DEGRADED, 2.0, "about once in 44 weeks"),  # 1 / 0.0228 windows
+        (Status.DEGRADED, 3.0, "about once in 14 years"),
+        (Status.IMPROVED, 1.0, "about once in 6 weeks"),
+        (Status.DEGRADED, 6.0, "less than once in 100 years"),
     ],
 )
-def test_how_sure_follows_from_the_interval(low: float, high: float, said: str) -> None:
-    metrics = evaluation().metrics | {
-        "champion/auc": (low + high) / 2,
-        "champion/auc_low": low,
-        "champion/auc_high": high,
-    }
-    told = lines(transition(Status.DEGRADED), evaluation(metrics=metrics))
+def test_how_sure_is_how_often_chance_alone_would_do_it(status: Status, errors: float, said: str) -> None:
+    change = dict(zip(CHANGE, (-0.05 * errors, 0.04, 0.03), strict=True))
+    told = lines(transition(status), evaluation(metrics=evaluation().metrics | change))
     (sure,) = (line for line in told if line.startswith("How sure: "))
-    assert sure.endswith(f"from 310 positives and 4,200 negatives: {said}.")
+    assert sure.endswith(f"from 310 positives and 4,200 negatives; chance alone would do this {said}.")
 
 
 def test_a_caveat_that_is_the_reason_is_told_once() -> None:
@@ -206,7 +204,8 @@ def test_titles_are_short_single_lines_that_start_with_the_status(status: Status
     }
     found = None if status is Status.ERROR else evaluation()
     title = compose(transition(status, Status.DEGRADED, **long), found, CONTEXT).title
-    assert title.startswith(f"{status.upper()} mmmmmmmm")
+    still = "STILL " if status is Status.DEGRADED else ""  # as before
+    assert title.startswith(f"{still}{status.upper()} mmmmmmmm")
     assert len(title) <= LONGEST_TITLE
     assert title.isprintable()
 

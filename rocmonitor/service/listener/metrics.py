@@ -160,7 +160,8 @@ def _windows(monitors: Mapping[str, Monitor], read: _Read, now: datetime) -> Ite
         for segment in segments[:MOST_SEGMENTS]:
             of, newest = [name, label(segment)], read.states.seen.get((name, segment))
             seen = monitor.lapse(None if newest is None else newest.window, now)
-            shown = as_shown(read.states.status(name, segment), None, (), seen)
+            episode = read.states.episodes.get((name, segment))
+            shown = as_shown(read.states.status(name, segment), None, (), seen, episode)
             status.add_metric([*of, shown.status], 1)
             if newest is None:
                 continue

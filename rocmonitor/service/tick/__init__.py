@@ -7,6 +7,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from rocmonitor import store
 from rocmonitor.config import Monitor, Spark
 from rocmonitor.errors import RocmonitorError, StoreError
+from rocmonitor.policy.episode import due_for_groups, pooled_window
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import explaining, references
@@ -34,6 +36,7 @@ from rocmonitor.service.workers.threads import HUNG_AFTER
 from rocmonitor.sources import LabelCounts, SqlSource, open_source
 
 if TYPE_CHECKING:
+    from rocmonitor.policy.explanation import Explanation
     from rocmonitor.policy.lasting import Course
     from rocmonitor.service.judging import Judged
     from rocmonitor.stats.forecast.learning import JudgedOutlook
@@ -264,28 +267,41 @@ class _Work:
         finding = None if seen is None else seen.finding or seen.foreseen
         if not monitor.columns.explain or finding is None or finding.outcome not in CHANGED:
             return judged
-        kept, now, expected = state.runtime.store, state.now, seen is not None and seen.finding is None
+        expected = seen is not None and seen.finding is None
+        pooled = pooled_window(finding.verdicts, job.window, monitor.timezone)
         try:
-            ask = explaining.request(
-                monitor,
-                job.window,
-                self._source,
-                kept,
-                now=now,
-                as_of=job.as_of,
-                grouped=judged.grouped,
-                expected=expected,
-                reference=self._groups,
-            )
-            found = self._run(ask)
-            self._groups = found.reference
+            found = self._explanation(job, judged, job.window, expected=expected)
+            since = found
+            if pooled != job.window and due_for_groups(state.episode(""), job.window):
+                since = self._explanation(job, judged, pooled)
         except (StoppedError, StoreError):
             raise
         except Exception as error:  # what was judged stands, and is told
             return judged.finding_that(explaining.unexplained(finding, _foreseen(error, monitor)))
+        told = None if expected or (since is found and pooled != job.window) else since
+        return replace(judged.finding_that(found.added_to(finding)), explained=told)
+
+    def _explanation(
+        self, job: Job, judged: Judged, window: Window, *, expected: bool = False
+    ) -> Explanation:
+        """Return which groups made the change of the rows of a window, or of several together."""
+        state, monitor = self._state, self._state.monitor
+        ask = explaining.request(
+            monitor,
+            window,
+            self._source,
+            state.runtime.store,
+            now=state.now,
+            as_of=job.as_of,
+            grouped=judged.grouped,
+            expected=expected,
+            reference=self._groups,
+        )
+        found = self._run(ask)
+        self._groups = found.reference
         if ask.reference is None and not state.dry_run:
-            explaining.keep(monitor, kept, now, found)
-        return judged.finding_that(found.explanation.added_to(finding))
+            explaining.keep(monitor, state.runtime.store, state.now, found)
+        return found.explanation
 
     def _foresee(self, job: Job, judged: Judged) -> None:
         """Make the outlook of every segment of a window that waits for its labels."""
@@ -414,7 +430,10 @@ def _courses(state: TickState, job: Job) -> dict[str, Course]:
     if not state.courses.wanted:
         return {}
     version = state.versions(job.before)[0] or "unknown"
-    found = {each: state.courses.leading_to(each, job.window, version) for each in state.ranges or {}}
+    found = {
+        each: state.courses.leading_to(each, job.window, version, state.episode_ends(each))
+        for each in state.ranges or {}
+    }
     return {segment: each for segment, each in found.items() if each is not None}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
+from rocmonitor.policy.episode import Episode, due_for_update, episodes_after
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.judge import reasons_for
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.revised import Revised, as_reason
+from rocmonitor.policy.status import is_alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.pieces import pooled
 from rocmonitor.service.tick.plan import Job
@@ -50,8 +53,9 @@ def _together(state: TickState, records: list[_Record]) -> list[_Record]:
     changes.sort(key=lambda each: (_GRAVEST.index(each[0].after), each[0].segment))
     (first, place), *others = changes
     outboxes = {at: [PUBLISH] for _, at in changes}
+    episodes = getattr(records[place], "episodes", ())
     outboxes[place] += state.messages(
-        transition=first.to_dict(), also=[change.to_dict() for change, _ in others]
+        transition=first.to_dict(), also=[change.to_dict() for change, _ in others], **_told(episodes)
     )
     return [replace(each, outbox=outboxes.get(at, each.outbox)) for at, each in enumerate(records)]
 
@@ -73,17 +77,26 @@ def failure(state: TickState, error: str | None) -> tuple[Transition | None, boo
     of = state.of("")
     why = Caveat("error", text=error) if error is not None else Caveat("works-again")
     status = of.after() if error is None else Status.ERROR
-    return of.change(status, at=state.now, since=state.now, reasons=(why,))
+    hold = state.episode("") is not None
+    return of.change(status, at=state.now, since=state.now, reasons=(why,), hold=hold)
 
 
-def change_messages(state: TickState, change: Transition | None, notify: bool) -> list[store.Outgoing]:
+def change_messages(
+    state: TickState, change: Transition | None, notify: bool, episodes: Sequence[Episode] = ()
+) -> list[store.Outgoing]:
     """Return the outbox rows of a change of status, if somebody is notified."""
-    return [] if change is None or not notify else state.messages(transition=change.to_dict())
+    if change is None or not notify:
+        return []
+    return state.messages(transition=change.to_dict(), **_told(episodes))
+
+
+def _told(episodes: Sequence[Episode]) -> dict[str, Any]:
+    """Return the newest episode, as a message tells it."""
+    return {"episode": episodes[-1].to_dict()} if episodes else {}
 
 
 def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.WindowRecord:
-    window, before, of = job.window, job.before, state.of(segment)
-    seen, labels = judged.segments[segment], judged.labels
+    window, before, of, labels = job.window, job.before, state.of(segment), judged.labels
     assert labels is not None  # it was asked to judge
     warned = before is None and bool(state.foreseen.get((segment, window), {}).get("outlook/warned"))
     outlook = _outlook(state, window, segment, judged) if before is None else None
@@ -91,9 +104,9 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
     evaluation = _evaluation(state, job, segment, judged)
     state.courses.add(evaluation)
     revised = None if before is None else _revised(state, evaluation, before, labels)
-    change, notify = _change(state, evaluation, seen, warned, revised)
+    change, notify, episodes = _change(state, evaluation, judged, warned, revised)
     state.foreseen.pop((segment, window), None)  # it is in the store, and in the evaluation
-    outbox = [PUBLISH, *change_messages(state, change, notify)]
+    outbox = [PUBLISH, *change_messages(state, change, notify, episodes)]
     if revised is not None and change is None and degraded != of.degraded() and of.tells(revised):
         outbox += state.messages(revised=revised.to_dict())
     return store.WindowRecord(
@@ -107,6 +120,7 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
         outbox=outbox,
         outlook=None if outlook is None else store.OutlookRecord(outlook=outlook, outbox=[PUBLISH]),
         counts=() if segment else judged.kept,
+        episodes=episodes,
     )
 
 
@@ -147,19 +161,53 @@ def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Eva
 
 
 def _change(
-    state: TickState, evaluation: Evaluation, seen: Seen, warned: bool, revised: Revised | None
-) -> tuple[Transition | None, bool]:
-    """Return the change of status that follows from a window, and whether somebody is notified."""
-    of = state.of(evaluation.segment)
+    state: TickState, evaluation: Evaluation, judged: Judged, warned: bool, revised: Revised | None
+) -> tuple[Transition | None, bool, list[Episode]]:
+    """Return the change of status that follows from a window, whether somebody is notified, and what it makes
+    of the segment's episodes.
+    """
+    of, seen = state.of(evaluation.segment), judged.segments[evaluation.segment]
+    open_ = state.episode(evaluation.segment)
+    episodes = _episodes(state, evaluation, judged)
+    last = episodes[-1] if episodes else open_
     status = of.after()
     assert seen.finding is not None  # it has its labels
     reasons = reasons_for(seen.finding, status, seen.caveats, before=of.status, warned=warned)
-    return of.change(
+    if last is not None and last.still is not None and not is_alarm(status):
+        reasons = (_still(last), *reasons)
+    holds = last is not None and last.is_open
+    again = of.status is not Status.DEGRADED
+    change, notify = of.change(
         status,
         at=evaluation.at,
-        since=of.since(status, evaluation.window),
+        since=last.end if last is not None and last.end else of.since(status, evaluation.window),
         reasons=reasons if revised is None else (*reasons, as_reason(revised)),
+        news=open_ is not None and holds and due_for_update(open_, evaluation.at, again=again),
+        hold=holds,
     )
+    if notify and episodes and episodes[-1].is_open and status is Status.DEGRADED:
+        episodes[-1] = episodes[-1].told(evaluation.at)
+    state.put_episodes(evaluation.segment, episodes)
+    return change, notify, episodes
+
+
+def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Episode]:
+    """Return the episodes that a window begins, changes or ends."""
+    segment = evaluation.segment
+    found = episodes_after(
+        state.episode(segment),
+        state.of(segment),
+        evaluation,
+        lambda: state.courses.up_to(evaluation, max(state.episode_ends(segment), default=None)),
+        state.monitor.timezone,
+    )
+    return [each.explained(None if segment else judged.explained) for each in found]
+
+
+def _still(episode: Episode) -> Caveat:
+    """Return how much lower the AUROC still is since the presumed end, or that the end is shown."""
+    ends = {"change": episode.still, "low": episode.still_low, "high": episode.still_high}
+    return Caveat("no-longer-certain" if episode.is_open else "recovered", **ends)
 
 
 def _revised(

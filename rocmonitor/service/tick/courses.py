@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
+from rocmonitor.policy.episode import CHALLENGER, CHANGE
 from rocmonitor.policy.evaluation import Evaluation, Point
 from rocmonitor.policy.lasting import LONGEST, course
 from rocmonitor.policy.lessons import LESSONS, judged_outlook
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
     from rocmonitor.policy.lasting import Course
     from rocmonitor.stats.forecast.learning import JudgedOutlook
 
-_NEEDED = ("champion/auc", "labelled/auc", "data/positives", "data/negatives")
+_NEEDED = {
+    *("champion/auc", "labelled/auc", "data/positives", "data/negatives"),
+    *CHANGE,
+    *CHALLENGER,
+}
 
 
 class Courses:
@@ -49,15 +55,21 @@ class Courses:
         """True if a rule reads them."""
         return bool(self._rules)
 
-    def leading_to(self, segment: str, window: Window, champion: str) -> Course | None:
-        """Return what came before a window under its champion; None when no rule asks."""
+    def leading_to(
+        self, segment: str, window: Window, champion: str, ends: Sequence[datetime] = ()
+    ) -> Course | None:
+        """Return what came before a window under its champion; None when no rule asks.
+
+        A chart begins anew at each of `ends`, when an episode ended: it would remember a loss that is over.
+        """
         if not self._rules:
             return None
+        before = [each for each in ends if each <= window.start]
         return course(
             self._before(segment, LONGEST, lambda windows: bisect_left(windows, window)),
             window,
             champion=champion,
-            after=self._monitor.reference_period.end,
+            after=max([self._monitor.reference_period.end, *before]),
             zone=self._monitor.timezone,
         )
 
@@ -81,17 +93,16 @@ class Courses:
     def add(self, evaluation: Evaluation) -> None:
         """Count a window that was judged, or judged anew."""
         if self._read_by_any:
-            self._put(
-                evaluation.segment,
-                Point(
-                    window=evaluation.window,
-                    revision=evaluation.revision,
-                    at=evaluation.at,
-                    metrics=evaluation.metrics,
-                    champion_version=evaluation.champion_version,
-                    outcome=evaluation.outcome,
-                ),
-            )
+            self._put(evaluation.segment, _point(evaluation))
+
+    def up_to(self, evaluation: Evaluation, after: datetime | None) -> list[Point]:
+        """Return the windows from an instant on, up to the one of an evaluation."""
+        self._of(evaluation.segment)
+        self._put(evaluation.segment, _point(evaluation))
+        before = self._before(
+            evaluation.segment, LONGEST, lambda windows: bisect_right(windows, evaluation.window)
+        )
+        return [each for each in before if after is None or each.window.start >= after]
 
     def _before(self, segment: str, most: int, place_in: Callable[[list[Window]], int]) -> list[Point]:
         """Return at most `most` windows before a place in their order, oldest first."""
@@ -141,3 +152,14 @@ class Courses:
 
     def _is_needed(self, name: str) -> bool:
         return name in _NEEDED or name.startswith("outlook/")
+
+
+def _point(evaluation: Evaluation) -> Point:
+    return Point(
+        window=evaluation.window,
+        revision=evaluation.revision,
+        at=evaluation.at,
+        metrics=evaluation.metrics,
+        champion_version=evaluation.champion_version,
+        outcome=evaluation.outcome,
+    )

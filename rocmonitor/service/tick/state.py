@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
@@ -14,6 +14,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.budget import Levels
+from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
@@ -23,9 +24,6 @@ from rocmonitor.service import budgets, references
 from rocmonitor.service.runtime import Runtime, renew_lease
 from rocmonitor.service.tick.courses import Courses
 from rocmonitor.service.versions import Role, version
-
-if TYPE_CHECKING:
-    pass
 
 Judged = Mapping[tuple[str, Window], store.Evaluated]
 """The newest evaluation of each segment and window."""
@@ -67,6 +65,30 @@ class TickState:
     _states: dict[str, SegmentState] = field(default_factory=dict)
     _versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = field(default_factory=dict)
     _summaries: dict[str, tuple[dict[str, Any], str]] = field(default_factory=dict)
+
+    @cached_property
+    def _episodes(self) -> dict[str, list[Episode]]:
+        found: dict[str, list[Episode]] = {}
+        for each in store.episodes(self.runtime.store, self.monitor.name):
+            found.setdefault(each.segment, []).append(each)
+        return found
+
+    def episode(self, segment: str) -> Episode | None:
+        """Return the open episode of a segment, if there is one."""
+        last = next(reversed(self._episodes.get(segment, ())), None)
+        return last if last is not None and last.is_open else None
+
+    def episode_ends(self, segment: str) -> list[datetime]:
+        """Return when episodes of a segment ended because the model ranks as before."""
+        known = self._episodes.get(segment, ())
+        return [each.end for each in known if each.ended_with is not None and each.end is not None]
+
+    def put_episodes(self, segment: str, episodes: Sequence[Episode]) -> None:
+        """Remember what a window made of the episodes of a segment."""
+        known = self._episodes.setdefault(segment, [])
+        for each in episodes:
+            known[:] = [other for other in known if other.alarm.start != each.alarm.start]
+            known.append(each)
 
     def beat(self) -> None:
         """Show that the work goes on: the lease is renewed."""
@@ -137,6 +159,7 @@ class TickState:
                 said=self._said.get(segment),
                 muted=self._muted,
                 patience=self._patience(segment, outcomes[-1][0] if outcomes else None),
+                ends=[each.ended_with for each in self._episodes.get(segment, ()) if each.ended_with],
             )
         return self._states[segment]
 
@@ -169,6 +192,7 @@ class TickState:
     def forget_changes(self) -> None:
         """Read the statuses once more: what the tick changed was not saved."""
         self._states.clear()
+        self.__dict__.pop("_episodes", None)
         self.__dict__.pop("_said", None)
 
     def messages(self, **payload: object) -> list[store.Outgoing]:

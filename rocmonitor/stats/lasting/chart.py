@@ -45,12 +45,14 @@ from rocmonitor.stats.lasting.windows import (
     places_of,
     require_scatter,
     scaled,
+    unscaled,
     valid_numbers,
     valid_variance,
     wave_step,
     with_expected,
 )
 from rocmonitor.stats.proportion import is_number, require_method
+from rocmonitor.stats.recovery import Change
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
@@ -139,6 +141,22 @@ class LastingChart(Result):
     def follow(self, later: Sequence[WindowAuc | None]) -> ChartCourse:
         """Return the chart over later windows without the change that it shows. Cost: O(k)."""
         return chart_course(self, self._course(later)[0])
+
+    def change(self, window: WindowAuc) -> Change:
+        """Return the AUROC of a later window less that of the reference windows, with what it is known by.
+
+        Serial correlation makes neighbouring windows count as fewer: variances grow by (1 + r) / (1 - r).
+        """
+        values, noise = self._numbers([window])
+        usual = unscaled(self.mean + scaled(window.auc) - float(values[0]))
+        per_auc = math.sqrt(max(usual * (1 - usual), 1e-12)) * math.sqrt(
+            (1 + self.serial) / (1 - self.serial)
+        )
+        return Change(
+            window.auc - usual,
+            per_auc * math.sqrt(self.between**2 + float(noise[0])),
+            per_auc * math.sqrt(self.mean_share * (self.between**2 + self.noise)),
+        )
 
     def alarms(self, values: Floats) -> NDArray[np.int8]:
         """Return the alarms of series of windows of the usual size: -1 a fall, 0 none, 1 a rise.

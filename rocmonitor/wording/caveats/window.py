@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from rocmonitor.wording.format import are, one_line
+from rocmonitor.wording.format import are, lower, one_line, still
 from rocmonitor.wording.format import count as counted
 from rocmonitor.wording.revised import judged_again
 
@@ -157,6 +157,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     # Outlooks, from rocmonitor.policy.outlook and judge
     "judged-again": judged_again,
     "rows-since-outlook": "{now:,} rows are scored now; the outlook was made from {then:,}",
+    "no-longer-certain": lambda *, change, low, high: still(change, low, high),
+    "recovered": lambda *, change, low, high: (
+        "no rule finds a loss any more" if change is None else f"back: {lower(change, low, high)} since then"
+    ),
     "warning-waits": "the scores of another window warn, and that one waits for its labels",
     "warning-ended": lambda *, confirmed: (
         "the warning from the scores is confirmed"

@@ -1,0 +1,411 @@
+"""An episode: the period in which a model ranks worse than in the reference, from its start to its end.
+
+It begins with an alarm, gathers the windows since its estimated start, and ends on evidence only. That no
+rule finds a loss in the newest window does not show that the loss is over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from rocmonitor.policy.evaluation import Evaluation, Point, Status, Verdict, known
+from rocmonitor.policy.explanation import Explanation
+from rocmonitor.policy.record import Row, plain
+from rocmonitor.policy.status import SegmentState
+from rocmonitor.policy.windows import Window
+
+if TYPE_CHECKING:
+    from rocmonitor.stats.recovery import Change
+
+CHANGE = ("change/auc", "change/error", "change/reference_error")
+"""Metrics of a window: its AUROC less that of the reference windows, and the errors of both."""
+
+CHALLENGER = ("challenger/auc", "difference/auc", "difference/auc_low", "difference/auc_high")
+"""Metrics of a window: the challenger's AUROC, and that less the champion's, with its interval."""
+
+UPDATE_EVERY = timedelta(days=7)
+"""No two messages about one episode are closer, but for its first and its last."""
+
+RECOVERED, VERSION, CLOSED, REMOVED = "recovered", "another version", "closed", "not watched any more"
+"""Why an episode ended."""
+
+LEVEL = 1.96
+"""Standard errors of a 95 % interval."""
+
+OF_EPISODE = ("no-longer-certain", "recovered")
+"""Codes of the caveats that say how an episode stands after a window."""
+
+_OF_AUC = frozenset({"forecast", "drop", "floor", "lasting"})
+_YEAR = timedelta(days=365)
+_MOST_GROUPS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One period of loss of one monitor and segment.
+
+    Attributes
+    ----------
+    monitor, segment, kind : str
+        The kind is ``performance``.
+    alarm : Window
+        The window that raised the alarm.
+    champion_version : str
+    rules : tuple of str
+        All that found the loss.
+    start, start_low, start_high : datetime
+        When it began, with the interval of that (95 %) where a rule ``lasting`` shows it; else the alarm's
+        window.
+    windows : int
+        Since the start, up to the presumed end.
+    auc, auc_low, auc_high : float or None
+        Weighted mean of these windows with its 95 % interval; None without a reference to compare with.
+    size, size_low, size_high : float or None
+        The same less the reference's mean; negative is a loss.
+    still, still_low, still_high : float or None
+        The change in the windows since the presumed end; None while the alarm holds.
+    challenger : dict or None
+        ``auc`` of the challenger in these windows, and ``difference``, ``low``, ``high`` of its AUROC less
+        the champion's.
+    groups : tuple of Row
+        The groups that made the change of the pooled rows, the clearest first; as of `GroupPart.to_row`.
+    first_message, last_message : datetime or None
+    told_size, told_groups : float or None, tuple of str
+        The size that was told last, and the groups.
+    end : datetime or None
+        Start of the first window after it.
+    end_why : str or None
+    ended_with : Window or None
+        The window that showed the end.
+    """
+
+    monitor: str
+    segment: str = ""
+    kind: str = "performance"
+    alarm: Window
+    champion_version: str
+    rules: tuple[str, ...] = ()
+    start: datetime
+    start_low: datetime
+    start_high: datetime
+    windows: int = 1
+    auc: float | None = None
+    auc_low: float | None = None
+    auc_high: float | None = None
+    size: float | None = None
+    size_low: float | None = None
+    size_high: float | None = None
+    still: float | None = None
+    still_low: float | None = None
+    still_high: float | None = None
+    challenger: Mapping[str, float] | None = None
+    groups: tuple[Row, ...] = ()
+    first_message: datetime | None = None
+    last_message: datetime | None = None
+    told_size: float | None = None
+    told_groups: tuple[str, ...] = ()
+    end: datetime | None = None
+    end_why: str | None = None
+    ended_with: Window | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True until the end is shown."""
+        return self.end is None
+
+    @property
+    def is_uncertain(self) -> bool:
+        """True while no rule finds the loss any more, and the windows do not show that it is over."""
+        return self.is_open and self.still is not None
+
+    @property
+    def period(self) -> tuple[datetime, datetime | None]:
+        """From the start to the end; None while it is open."""
+        return self.start, self.end
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; `from_dict` is the inverse."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Episode:
+        """Return the episode that `to_dict` gave."""
+        instants = ("start", "start_low", "start_high", "first_message", "last_message", "end")
+        parsed = {name: stored[name] and datetime.fromisoformat(stored[name]) for name in instants}
+        ended = stored["ended_with"]
+        return cls(
+            **{
+                **stored,
+                **parsed,
+                "alarm": Window.from_dict(stored["alarm"]),
+                "ended_with": None if ended is None else Window.from_dict(ended),
+                "rules": tuple(stored["rules"]),
+                "groups": tuple(stored["groups"]),
+                "told_groups": tuple(stored["told_groups"]),
+            }
+        )
+
+    def told(self, at: datetime) -> Episode:
+        """Return the episode after a message about it."""
+        first = self.first_message or at
+        return replace(
+            self, first_message=first, last_message=at, told_size=self.size, told_groups=self.group_names
+        )
+
+    def closed(self, at: datetime, why: str) -> Episode:
+        """Return the episode, ended by something else than windows."""
+        return replace(self, end=at, end_why=why)
+
+    def explained(self, found: Explanation | None) -> Episode:
+        """Return the episode with the groups that made the change of its rows; the same without any."""
+        if found is None:
+            return self
+        of = [each for each in found.parts if each.is_found and each.stands_out(found.change)]
+        of.sort(key=lambda each: (each is not found.leading, -abs(each.part)))
+        return replace(self, groups=tuple(each.to_row() for each in of[:_MOST_GROUPS]))
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The groups behind it, as ``COLUMN = GROUP``."""
+        return tuple(f"{each['column']} = {each['group']}" for each in self.groups)
+
+    def differs(self) -> bool:
+        """Return True if the size is clearly another than the one that was told, or other groups are behind
+        it.
+        """
+        if self.groups and self.group_names[0] not in self.told_groups:
+            return True
+        if self.size_low is None or self.size_high is None or self.told_size is None:
+            return False
+        return not self.size_low <= self.told_size <= self.size_high
+
+
+def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Episode:
+    """Return the episode that an alarm begins.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The window that raised the alarm.
+    since : datetime
+        Start of the first window that counts for it.
+    zone : ZoneInfo
+        In which rules write dates.
+    """
+    window = evaluation.window
+    new = Episode(
+        monitor=evaluation.monitor,
+        segment=evaluation.segment,
+        alarm=window,
+        champion_version=evaluation.champion_version,
+        start=since,
+        start_low=since,
+        start_high=window.end,
+    )
+    return _with_rules(new, evaluation.verdicts, zone)
+
+
+def followed(
+    episode: Episode, evaluation: Evaluation, points: Sequence[Point], status: Status, zone: ZoneInfo
+) -> Episode:
+    """Return an open episode after one more window, which may end it.
+
+    Parameters
+    ----------
+    episode : Episode
+    evaluation : Evaluation
+        The newest window.
+    points : sequence of Point
+        Windows since the last episode, up to the newest one, oldest first.
+    status : Status
+        What the windows amount to by counting.
+    zone : ZoneInfo
+
+    Notes
+    -----
+    An alarm of a rule of the AUROC ends when the windows show it (`rocmonitor.stats.recovery.recovery`), also
+    where the chart of a rule ``lasting`` alone remembers the loss. Alarms of other rules (cost, calibration,
+    challenger), and those whose reference shows no scatter, end by counting.
+    """
+    from rocmonitor.stats.recovery import recovery  # slow to import: status and history read episodes
+
+    window, version = evaluation.window, evaluation.champion_version
+    if version != episode.champion_version:
+        return episode.closed(window.start, VERSION)
+    if status is Status.INSUFFICIENT:
+        return episode
+    finding = _finding(evaluation.verdicts)
+    holds = status is Status.DEGRADED
+    if holds:
+        episode = _with_rules(episode, evaluation.verdicts, zone)
+    used, changes = _changes(points, version)
+    alarm = next((at for at, each in enumerate(used) if each.window == episode.alarm), None)
+    if alarm is None or not _OF_AUC & _kinds(episode.rules):
+        if not holds:
+            return replace(episode, end=window.start, end_why=RECOVERED, ended_with=window)
+        return replace(episode, windows=sum(each.window.start >= episode.start for each in points))
+    found = None
+    if not holds or finding <= {"lasting"}:
+        found = recovery(changes, alarm, per_year=_YEAR / (window.end - window.start))
+    over = found is not None and (found.shown or not holds)
+    end = used[found.since].window.start if over and found is not None else None
+    first = next((at for at, each in enumerate(used) if each.window.start >= episode.start), alarm)
+    last = len(used) if end is None or found is None else max(found.since, first + 1)
+    pooled = _pooled(episode, used[first:last], changes[first:last])
+    if not over or found is None:
+        return replace(pooled, still=None, still_low=None, still_high=None)
+    pooled = replace(pooled, still=found.change, still_low=found.low, still_high=found.high)
+    return replace(pooled, end=end, end_why=RECOVERED, ended_with=window) if found.shown else pooled
+
+
+def episodes_after(
+    before: Episode | None,
+    state: SegmentState,
+    evaluation: Evaluation,
+    points: Callable[[], Sequence[Point]],
+    zone: ZoneInfo,
+) -> list[Episode]:
+    """Return the episodes that a window begins, changes or ends, and begin the count anew where one ended.
+
+    Parameters
+    ----------
+    before : Episode or None
+        The open one.
+    state : SegmentState
+        With the window.
+    evaluation : Evaluation
+    points : callable
+        Returns the windows since the last episode, up to this one.
+    zone : ZoneInfo
+    """
+    status, found = state.after(), list[Episode]()
+    if before is not None and state.newest == evaluation.window:
+        found = [followed(before, evaluation, points(), status, zone)]
+        if found[0].ended_with is not None:
+            state.end(evaluation.window)
+    is_new = before is None or (bool(found) and found[0].end_why == VERSION)
+    if is_new and status is Status.DEGRADED:
+        new = begun(evaluation, state.since(status, evaluation.window), zone)
+        found.append(followed(new, evaluation, points(), status, zone))
+    return found
+
+
+def due_for_update(episode: Episode, at: datetime, *, again: bool) -> bool:
+    """Return True if people are told of an open episode once more.
+
+    A week after the last message at the earliest, if size or groups have clearly changed since then, or a
+    rule finds the loss `again` after none did.
+    """
+    last = episode.last_message
+    if last is None or at - last < UPDATE_EVERY:
+        return False
+    return again or episode.differs()
+
+
+def due_for_groups(episode: Episode | None, window: Window) -> bool:
+    """Return True if the rows since the start are explained with this window: the first one, then weekly."""
+    if episode is None:
+        return True
+    weeks = [(end - episode.alarm.end) // UPDATE_EVERY for end in (window.start, window.end)]
+    return weeks[0] != weeks[1]
+
+
+def pooled_window(verdicts: Sequence[Verdict], window: Window, zone: ZoneInfo) -> Window:
+    """Return the period whose rows explain an alarm: from the start that a rule ``lasting`` has estimated."""
+    start = _start(verdicts, zone)
+    return window if start is None else Window(min(start[0], window.start), window.end)
+
+
+def _with_rules(episode: Episode, verdicts: Sequence[Verdict], zone: ZoneInfo) -> Episode:
+    """Return the episode with the rules that find the loss, and the start that one of them estimates."""
+    names = [each.rule for each in verdicts if each.outcome is Status.DEGRADED]
+    rules = tuple(dict.fromkeys([*episode.rules, *names]))
+    start = _start(verdicts, zone)
+    if start is None:
+        return replace(episode, rules=rules)
+    # It began with its alarm at the latest, also where a chart sees a further fall.
+    first, low, high = (min(each, latest) for each, latest in zip(start, _latest(episode), strict=True))
+    return replace(episode, rules=rules, start=first, start_low=low, start_high=high)
+
+
+def _latest(episode: Episode) -> tuple[datetime, datetime, datetime]:
+    return episode.alarm.start, episode.alarm.start, episode.alarm.end
+
+
+def _start(verdicts: Sequence[Verdict], zone: ZoneInfo) -> tuple[datetime, datetime, datetime] | None:
+    for each in verdicts:
+        if each.kind == "lasting" and each.outcome is Status.DEGRADED and "since" in each.details:
+            first, low, high = (
+                datetime.fromisoformat(each.details[name]).replace(tzinfo=zone)
+                for name in ("since", "since_first", "since_last")
+            )
+            return first, low, high
+    return None
+
+
+def _finding(verdicts: Sequence[Verdict]) -> set[str]:
+    """Return the kinds of the rules that find a loss."""
+    return {each.kind for each in verdicts if each.outcome is Status.DEGRADED}
+
+
+def _kinds(rules: Sequence[str]) -> set[str]:
+    return {each.rstrip("_0123456789") for each in rules}
+
+
+def _changes(points: Sequence[Point], version: str) -> tuple[list[Point], list[Change]]:
+    """Return the windows of one champion that can be compared with the reference."""
+    from rocmonitor.stats.recovery import Change
+
+    used, changes = list[Point](), list[Change]()
+    for each in points:
+        found = known(each.metrics, *CHANGE)
+        if found is not None and each.champion_version == version:
+            used.append(each)
+            changes.append(Change(*found))
+    return used, changes
+
+
+def _pooled(episode: Episode, points: Sequence[Point], changes: Sequence[Change]) -> Episode:
+    """Return the episode with the means of its windows, weighted by how well each is known."""
+    weights = [1 / each.error**2 for each in changes]
+    total = sum(weights)
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(w * value for w, value in zip(weights, values, strict=True)) / total
+
+    auc = mean([each.metrics["champion/auc"] for each in points])
+    size = mean([each.value for each in changes])
+    sampling = LEVEL / math.sqrt(total)
+    reach = LEVEL * math.sqrt(1 / total + changes[-1].reference_error ** 2)
+    return replace(
+        episode,
+        windows=len(points),
+        auc=auc,
+        auc_low=max(auc - sampling, 0.0),
+        auc_high=min(auc + sampling, 1.0),
+        size=size,
+        size_low=size - reach,
+        size_high=size + reach,
+        challenger=_challenger(points),
+    )
+
+
+def _challenger(points: Sequence[Point]) -> dict[str, float] | None:
+    """Return the challenger in the same windows; None where it was not compared in any."""
+    found = [values for each in points if (values := known(each.metrics, *CHALLENGER)) is not None]
+    errors = [(high - low) / (2 * LEVEL) for _, _, low, high in found]
+    if not found or min(errors) <= 0:
+        return None
+    weights = [1 / each**2 for each in errors]
+    total = sum(weights)
+    auc, difference = (
+        sum(w * values[at] for w, values in zip(weights, found, strict=True)) / total for at in (0, 1)
+    )
+    reach = LEVEL / math.sqrt(total)
+    return {"auc": auc, "difference": difference, "low": difference - reach, "high": difference + reach}

@@ -1,0 +1,127 @@
+"""The end of a drop: the windows since then show that it is over, or they do not show it yet.
+
+For each window with which the drop may have ended, "lower until then, and back since" is compared with "lower
+from the start until now, by some size": by their likelihoods, at the size that speaks most for the second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rocmonitor.stats.rows import Floats
+
+LEVEL = 1.96
+"""Standard errors of a 95 % interval."""
+
+_EVIDENCE = 1.0  # log likelihood ratio beyond that of chance; chosen by simulation
+_FEWEST, _WEEKS = 8, 8  # windows, or weeks of windows, in which the smallest drop can be told from none
+_SHARED = (
+    1.5  # least variance of that drop, over that of the reference's mean: else no window could exclude it
+)
+_MOST_STARTS = 60  # latest windows among which the start of the drop is looked for
+
+
+class Change(NamedTuple):
+    """The AUROC of a window less that of the reference.
+
+    Attributes
+    ----------
+    value : float
+        Negative is lower.
+    error : float
+        Its standard deviation while nothing has changed: sampling, and the scatter of true values.
+    reference_error : float
+        Standard error of the reference's mean, which all windows share.
+    """
+
+    value: float
+    error: float
+    reference_error: float
+
+
+class Recovery(NamedTuple):
+    """The most probable end of a drop.
+
+    Attributes
+    ----------
+    shown : bool
+        The windows show that the drop is over.
+    since : int
+        Place of the first window after it.
+    change, low, high : float
+        Mean of the windows since then less the reference, with its 95 % interval.
+    """
+
+    shown: bool
+    since: int
+    change: float
+    low: float
+    high: float
+
+
+def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recovery | None:
+    """Return the most probable end of a drop, and whether the windows show it.
+
+    Parameters
+    ----------
+    changes : sequence of Change
+        Windows in order, up to the newest; the first is the earliest with which the drop may have begun.
+    alarm : int
+        Place of the window that raised the alarm.
+    per_year : float
+        Windows in a year: the more of them, the more often chance has its try.
+
+    Returns
+    -------
+    Recovery or None
+        None before the first window after the alarm.
+
+    Notes
+    -----
+    "Back" has a mean of its own until the end and none since; "lower" has one mean for all windows, as low as
+    the least drop that the windows until the end leave possible (95 %), and at least the smallest one that 8
+    weeks (8 windows at least) without a change exclude. The reference's error, which all windows share, may
+    explain a part of either. The log likelihood ratio must reach 2 log(windows a year) + 1, for chance has
+    its try with each pair of an end and a newest window, and the mean since the end must lie inside its 95 %
+    interval of no drop. Simulated in tests/stats/test_recovery.py. Cost: O(k).
+    """
+    if alarm + 1 >= len(changes):
+        return None
+    values, errors = np.array([each.value for each in changes]), np.array([each.error for each in changes])
+    shared = changes[-1].reference_error ** 2
+    weights = 1 / errors**2
+    start = _start(values[: alarm + 1], weights[: alarm + 1])
+    total = np.concatenate([[0.0], np.cumsum(weights)])
+    moment = np.concatenate([[0.0], np.cumsum(weights * values)])
+    ends = np.arange(alarm + 1, len(changes))
+    before, since = total[ends] - total[start], total[-1] - total[ends]
+    lower, mean = (moment[ends] - moment[start]) / before, (moment[-1] - moment[ends]) / since
+    needed = 2 * math.log(max(per_year, 1.0)) + _EVIDENCE
+    enough = max(_FEWEST, per_year * _WEEKS / 52)
+    smallest = math.sqrt(2 * needed * max(float(np.median(errors)) ** 2 / enough, _SHARED * shared))
+    least = np.maximum(smallest, -lower - LEVEL * np.sqrt(1 / before + shared))
+    both = before + since
+    level = (before * lower + since * mean) / both
+    if shared:
+        level = np.where(level > -least, (both * level - least / shared) / (both + 1 / shared), level)
+        beyond = np.maximum(level + least, 0.0) ** 2 / shared
+    else:
+        level, beyond = np.minimum(level, -least), 0.0
+    still = before * (lower - level) ** 2 + since * (mean - level) ** 2 + beyond
+    ratio = (still - mean**2 / (1 / since + shared)) / 2
+    reach = LEVEL * np.sqrt(1 / since + shared)
+    shown = (ratio >= needed) & (mean >= -reach)
+    best = int(np.argmax(np.where(shown, ratio, -np.inf) if shown.any() else ratio))
+    change, half = float(mean[best]), float(reach[best])
+    return Recovery(bool(shown.any()), int(ends[best]), change, change - half, change + half)
+
+
+def _start(values: Floats, weights: Floats) -> int:
+    """Return the most probable first window of a drop that lasts until the last of the values."""
+    sums, square = np.cumsum((weights * values)[::-1]), np.cumsum(weights[::-1])
+    gain = np.where(sums < 0, sums**2 / square, 0.0)[:_MOST_STARTS]
+    return len(values) - 1 - int(np.argmax(gain))
