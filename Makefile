@@ -9,7 +9,7 @@ LINTERS := .venv-linters
 WAREHOUSES := .warehouses
 ORCHESTRATORS := .orchestrators
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-EXTRAS := [postgres,mysql,dask,demo,docs,test]
+EXTRAS := [postgres,mysql,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean

@@ -207,10 +207,7 @@ def json_schema() -> dict[str, Any]:
         named["propertyNames"]["pattern"] = pattern  # names that do not match it are errors, too
         named["additionalProperties"] = section
     for name, rule in kinds.items():
-        if "const" in rule["properties"].get("kind", {}) and name not in (
-            "Database",
-            "Processes",
-        ):  # the usual kinds
+        if "const" in rule["properties"].get("kind", {}) and name != "Database":  # the usual kind
             rule["required"] = ["kind", *rule.get("required", [])]
     _describe(schema, kinds, "")
     # Draft 7: the newest that every editor reads without a warning.

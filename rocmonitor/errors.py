@@ -9,7 +9,7 @@
         ├── StoreError                   rocmonitor's own database
         ├── TrackingError                MLflow
         ├── AlertError                   a notification channel
-        └── ExecutorError                processes or a cluster that windows are judged by
+        └── ExecutorError                processes that windows are judged by
 
 A message names the argument or key, the rule, the value and the way out, and never holds a secret.
 """
@@ -148,4 +148,4 @@ class AlertError(ExternalError):
 
 
 class ExecutorError(ExternalError):
-    """Processes or a cluster that windows are judged by."""
+    """Processes that windows are judged by."""

@@ -287,5 +287,5 @@ def test_the_lowest_versions_are_those_that_the_project_declares():
 
 def test_the_tested_versions_cover_what_the_project_needs():
     tested = pinned("tested.txt")
-    for need in needed("postgres", "mysql", "dask", "demo", "docs", "test"):
+    for need in needed("postgres", "mysql", "demo", "docs", "test"):
         assert tested[canonicalize_name(need.name)] in need.specifier

@@ -66,8 +66,8 @@ def test_what_every_installation_runs_imports_no_extra() -> None:
     """A monitor of a SQL database, its page and its report: `pip install rocmonitor` is enough for them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = set.union(*(names_of(each) for each in project["optional-dependencies"].values()))
-    absent = {"duckdb", "deltalake", "pyspark", "distributed", "dask", "psycopg", "pymysql"}
-    assert absent - extras <= {"dask", "distributed"}  # one of these names the other
+    absent = {"duckdb", "deltalake", "pyspark", "psycopg", "pymysql"}
+    assert absent <= extras
     modules = [
         f"rocmonitor.{name}"
         for name in ("cli.run", "service.scheduler", "service.checking", "service.review", "web.alone")

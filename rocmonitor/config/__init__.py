@@ -1,6 +1,6 @@
 """The configuration: rocmonitor.yaml as frozen models, with every problem reported at once."""
 
-from rocmonitor.config.executor import Dask, Processes
+from rocmonitor.config.executor import Processes
 from rocmonitor.config.loading import load
 from rocmonitor.config.models import Config
 from rocmonitor.config.monitor import Monitor
@@ -31,7 +31,6 @@ __all__ = [
     "Channel",
     "Columns",
     "Config",
-    "Dask",
     "Database",
     "Files",
     "Heartbeat",

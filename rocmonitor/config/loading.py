@@ -276,8 +276,6 @@ def _path_of(loc: Sequence[Any]) -> list[str]:
         del where[at + 2]
     if where[0] == "sources" and where[2:3] and where[2] in ("database", "files", "spark"):
         del where[2]
-    if where[0] == "executor" and where[1:2] and where[1] in ("processes", "dask"):
-        del where[1]
     return where[:-1] if where[-1] == "[key]" else where
 
 

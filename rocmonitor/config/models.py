@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from rocmonitor.config.executor import Executor, Processes
+from rocmonitor.config.executor import Processes
 from rocmonitor.config.monitor import Monitor
 from rocmonitor.config.outside import AnySource, Channel, Errors, Heartbeat, Keep, Mlflow, Secret, Webhook
 from rocmonitor.config.values import Address, Name, Section, WebAddress
@@ -29,7 +29,7 @@ class Config(Section):
     heartbeat: Heartbeat | None = None
     alarm_budget: AlarmBudget | None = None
     page: WebAddress | None = None
-    executor: Executor = Processes()
+    executor: Processes = Processes()
     sources: dict[Name, AnySource] = Field(min_length=1)
     channels: dict[Name, Channel] = Field(default={})
     monitors: dict[Name, Monitor] = Field(min_length=1)

@@ -62,7 +62,7 @@ def add_pool(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor)
     """Return the name of the workers of a monitor's source; a source that hangs holds up no other."""
     name = f"{_SOURCE}{monitor.source}"
     if name not in scheduler._executors:
-        scheduler.add_executor(Pool(Workers(runtime.work, partial(_at_once, runtime)), runtime), name)
+        scheduler.add_executor(Pool(Workers(runtime.work, _at_once(runtime)), runtime), name)
     return name
 
 

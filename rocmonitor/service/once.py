@@ -51,7 +51,7 @@ def run_once(
         Of monitors that were not begun when the process was stopped there is no tick.
     """
     monitors = [runtime.config.monitors[name] for name in ticks]
-    pools = {monitor.source: Workers(runtime.work, partial(at_once, runtime)) for monitor in monitors}
+    pools = {monitor.source: Workers(runtime.work, at_once(runtime)) for monitor in monitors}
     done: dict[str, Tick] = {}
     tolerance = _tolerance(runtime, ticks) if deliver else None
     with _stopped_by_signals(runtime):

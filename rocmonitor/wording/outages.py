@@ -141,7 +141,7 @@ def advice(notice: Notice) -> str:
             "meanwhile; windows stay due."
         )
     if kind == EXECUTOR:
-        return f"are the workers running, with this version of rocmonitor, and can they be reached? {_KEPT}"
+        return f"has the machine memory left, and may rocmonitor start processes on it? {_KEPT}"
     if notice.lasting:
         return f"somebody must fix this; `rocmonitor check` shows whether it works. {_KEPT}"
     if kind == "source":

@@ -546,16 +546,12 @@ def test_a_file_of_windows_has_a_byte_order_mark(load, tmp_path):
     [
         ("heartbeat: {url_file: x}", lambda known, folder: known.heartbeat.read(folder)),
         ("webhook: {secret_file: x}", lambda known, folder: known.webhook.read(folder)),
-        (
-            "executor: {kind: dask, address_env: A, tls: {ca_file: x, cert_file: x, key_file: x}}",
-            lambda known, folder: known.executor.files(folder),
-        ),
     ],
 )
 def test_a_pipe_or_a_device_is_not_read(load, tmp_path, section, read):
     """Opening a pipe to which nobody writes would wait for ever."""
     known = load(f"{FULL}{section}\n")
-    key = r"(heartbeat\.url|webhook\.secret|executor\.tls\.ca)_file: cannot read the file named there"
+    key = r"(heartbeat\.url|webhook\.secret)_file: cannot read the file named there"
     os.mkfifo(tmp_path / "x")
     with pytest.raises(ConfigError, match=f"^{key}: it is a pipe or device; name a regular file"):
         read(known, tmp_path)

@@ -124,7 +124,6 @@ BY_VARIABLE = [
     "mlflow: {tracking_uri_env: SECRET}",
     "webhook: {secret_env: SECRET}",
     "heartbeat: {url_env: SECRET}",
-    "executor: {kind: dask, address_env: SECRET}",
 ]
 BY_FILE: list[tuple[str, Callable[[config.Config, Path], object]]] = [
     ("sources: {other: {url_file: SECRET}}", lambda known, folder: known.sources["other"].read(folder)),
@@ -133,10 +132,6 @@ BY_FILE: list[tuple[str, Callable[[config.Config, Path], object]]] = [
     ("mlflow: {tracking_uri_file: SECRET}", lambda known, _: known.tracking_uri),
     ("webhook: {secret_file: SECRET}", lambda known, folder: known.webhook.read(folder)),
     ("heartbeat: {url_file: SECRET}", lambda known, folder: known.heartbeat.read(folder)),
-    (
-        "executor: {kind: dask, address_env: A, tls: {ca_file: SECRET, cert_file: SECRET, key_file: SECRET}}",
-        lambda known, folder: known.executor.files(folder),
-    ),
 ]
 
 
@@ -201,16 +196,6 @@ def test_what_no_file_can_be_called_is_refused_when_the_configuration_is_read(
 @pytest.mark.parametrize("name", ["A", "WAREHOUSE_URL", "S3_KEY", "_X", "MISCLASSIFICATIONRATES_URL"])
 def test_names_of_variables(tmp_path: Path, name: str) -> None:
     assert load(tmp_path, f"store: {{url_env: {name}}}{TEXT}").store.url_env == name
-
-
-def test_an_address_of_dask_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DASK", "hunter2")
-    known = load(tmp_path, f"executor: {{kind: dask, address_env: DASK}}{TEXT}")
-    with pytest.raises(
-        ConfigError, match=r"executor\.address_env: DASK must hold an address such as"
-    ) as error:
-        known.executor.read()
-    assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize("key", ["page", "mlflow.page"])

@@ -484,7 +484,6 @@ def test_a_problem_is_named_once(here, monkeypatch):
         ("mlflow.tracking_uri_env", "mlflow: {tracking_uri_env: ABSENT}"),
         ("webhook.secret_env", "webhook: {secret_env: ABSENT}"),
         ("heartbeat.url_env", "heartbeat: {url_env: ABSENT}"),
-        ("executor.address_env", "executor: {kind: dask, address_env: ABSENT}"),
         ("channels.log.url_env", "channels: {log: {url_env: ABSENT}}"),
         ("store.url_env", "store: {url_env: ABSENT}"),
     ],
@@ -515,16 +514,12 @@ def test_check_says_of_the_store_what_a_run_will_do(here):
 
 
 @pytest.mark.slow
-def test_check_warns_of_a_store_that_everybody_may_read_and_of_dask_without_tls(here, monkeypatch):
-    monkeypatch.setenv("DASK", "tcp://scheduler:8786")
-    path = here.folder / "rocmonitor.yaml"
-    path.write_text(f"executor: {{kind: dask, address_env: DASK}}\n{here.configure() and path.read_text()}")
+def test_check_warns_of_a_store_that_everybody_may_read(here):
+    here.configure()
     with store.open_store(f"sqlite:///{here.folder}/rocmonitor.db"):
         assert "WARNING: every user" not in checked(here)
         (here.folder / "rocmonitor.db").chmod(0o644)
-        found = checked(here)
-    assert "WARNING: every user of this machine may read " in found
-    assert "WARNING: the connection to Dask is neither encrypted nor authenticated" in found
+        assert "WARNING: every user of this machine may read " in checked(here)
 
 
 @pytest.mark.slow

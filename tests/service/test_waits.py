@@ -63,7 +63,7 @@ def attend_until(workers: Workers, seen: Callable[[], bool]) -> None:
 
 def test_work_that_waits_holds_up_nobody(monkeypatch):
     monkeypatch.setattr(threads, "STUCK_AFTER", timedelta(seconds=0.05))
-    workers, done = Workers(AtWork(), lambda: 4), threading.Event()
+    workers, done = Workers(AtWork(), 4), threading.Event()
     with blocked() as go:
         for number in range(6):
             workers.submit(f"hung {number}", go.wait)
@@ -73,7 +73,7 @@ def test_work_that_waits_holds_up_nobody(monkeypatch):
 
 
 def test_at_most_so_many_are_at_work():
-    workers = Workers(AtWork(), lambda: 2)
+    workers = Workers(AtWork(), 2)
     with blocked() as go:
         for number in range(5):
             workers.submit(str(number), go.wait)

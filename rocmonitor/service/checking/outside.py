@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from rocmonitor import tracking
 from rocmonitor.caveat import Caveat
-from rocmonitor.config import Config, Dask, Monitor
+from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import RocmonitorError, printable
 from rocmonitor.sources import open_source
@@ -21,8 +21,6 @@ def outside(config: Config) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     if (heartbeat := config.heartbeat) is not None:
         every = written(heartbeat.every)
         yield "heartbeat", lambda: _read(heartbeat.read(config.folder), f"`serve` calls it every {every}")
-    if isinstance(dask := config.executor, Dask):
-        yield "executor", lambda: _dask(config, dask)
 
 
 def _mlflow(config: Config) -> str:
@@ -31,12 +29,6 @@ def _mlflow(config: Config) -> str:
 
 def _read(_secret: str, line: str) -> list[str]:
     return [line]
-
-
-def _dask(config: Config, dask: Dask) -> list[str]:
-    dask.files(config.folder)
-    line = f"Dask at {dask.read()}; the first task connects to it"
-    return [line] if dask.tls is not None else [line, str(Caveat("executor-without-tls"))]
 
 
 def account_lines(config: Config, name: str) -> list[str]:

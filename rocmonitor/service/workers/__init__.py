@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
-from rocmonitor.config import Config, Dask
+from rocmonitor.config import Config
 from rocmonitor.service.workers.task import Answer, Caller, Executor, InProcess, Request, StoppedError, Task
 from rocmonitor.service.workers.threads import AtWork, Work, Workers
 
@@ -26,28 +26,12 @@ __all__ = [
 
 @contextmanager
 def open_executor(config: Config) -> Iterator[Executor]:
-    """Yield the executor of a configuration; start and connect nothing before it is needed.
-
-    Raises
-    ------
-    ConfigError
-        A variable, a file or a package is missing.
-    """
-    executor = _made(config)
-    try:
-        yield executor
-    finally:
-        executor.close()
-
-
-def _made(config: Config) -> Executor:
-    spec = config.executor
-    if isinstance(spec, Dask):
-        from rocmonitor.service.workers.cluster import Cluster  # Dask is an extra
-
-        return Cluster(spec, config.folder)
-    if spec.most == 1:
-        return InProcess()
+    """Yield the executor of a configuration; start nothing before it is needed."""
+    most = config.executor.most
+    if most == 1:
+        yield InProcess()
+        return
     from rocmonitor.service.workers.processes import Processes  # loky takes 0.1 s to import
 
-    return Processes(spec.most)
+    with closing(Processes(most)) as executor:
+        yield executor

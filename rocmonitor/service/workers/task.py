@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import rocmonitor
 from rocmonitor.config import Database, Files, Spark
-from rocmonitor.errors import ConfigError, ExecutorError, RocmonitorError, SourceError, without_passwords
+from rocmonitor.errors import ExecutorError, RocmonitorError, without_passwords
 
 if TYPE_CHECKING:
     from rocmonitor.sources import SqlSource
@@ -92,9 +92,6 @@ class Executor(Protocol):
         StoppedError
         """
 
-    def close(self) -> None:
-        """Release what the executor holds."""
-
 
 class InProcess:
     """An executor that does each task in the thread that asks."""
@@ -104,9 +101,6 @@ class InProcess:
     def run(self, task: Task[Answer], source: SqlSource, caller: Caller) -> Answer:
         """Do a task as `Executor.run` says."""
         return task.request.run(source, caller.said)
-
-    def close(self) -> None:
-        """Do nothing: nothing is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +117,8 @@ def perform(version: str, packed: bytes) -> bytes:
     Parameters
     ----------
     version : str
-        Version of the rocmonitor that asks. Another one may neither understand the task nor give the same
-        numbers.
+        Version of the rocmonitor that asks. Another one, installed while it runs, may neither understand the
+        task nor give the same numbers.
     packed : bytes
 
     Returns
@@ -147,8 +141,8 @@ def perform(version: str, packed: bytes) -> bytes:
         return pickle.dumps(_Failed(RocmonitorError(text), without_passwords(traceback.format_exc())))
 
 
-def unpacked(answer: bytes, where: str = "") -> Any:
-    """Return the answer of a task; add `where` it was done to errors that may be due to the place.
+def unpacked(answer: bytes) -> Any:
+    """Return the answer of a task.
 
     Raises
     ------
@@ -158,10 +152,6 @@ def unpacked(answer: bytes, where: str = "") -> Any:
     found = pickle.loads(answer)
     if not isinstance(found, _Failed):
         return found
-    if where and isinstance(found.error, ConfigError):
-        raise ConfigError(f"{found.error} ({where})")
-    if where and isinstance(found.error, SourceError):
-        raise SourceError(f"{found.error} ({where})", transient=found.error.transient)
     if found.trace:
         found.error.add_note(found.trace)
     raise found.error
@@ -169,7 +159,7 @@ def unpacked(answer: bytes, where: str = "") -> Any:
 
 def _other_version(asked: str) -> ExecutorError:
     return ExecutorError(
-        f"executor: a worker has rocmonitor {rocmonitor.__version__}, and this process {asked}; install the "
-        "same version on both, and start the worker again",
+        f"executor: a new process has rocmonitor {rocmonitor.__version__}, and this one {asked}: another "
+        "version was installed meanwhile; start rocmonitor again",
         transient=False,
     )

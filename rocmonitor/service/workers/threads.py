@@ -129,12 +129,12 @@ class Workers:
     ----------
     work : AtWork
         Where the threads report that they move.
-    most : callable
-        Returns how many may be at work at the same time; those that wait for outside systems do not count.
+    most : int
+        How many may be at work at the same time; those that wait for outside systems do not count.
     """
 
     work: AtWork
-    most: Callable[[], int] = lambda: 1
+    most: int = 1
     _waiting: deque[_Job] = field(default_factory=deque)
     _running: list[_Job] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -159,8 +159,9 @@ class Workers:
             silence = {id(job): self._look_at(job) for job in self._running}
             lost = [job for job in self._running if job.is_hung]
             self._running = [job for job in self._running if not job.is_hung]
-            at_work, most = sum(silence[id(job)] < STUCK_AFTER for job in self._running), self.most()
-            while self._waiting and at_work < most and len(self._running) < max(_MOST_THREADS, 2 * most):
+            at_work = sum(silence[id(job)] < STUCK_AFTER for job in self._running)
+            most_threads = max(_MOST_THREADS, 2 * self.most)
+            while self._waiting and at_work < self.most and len(self._running) < most_threads:
                 job = self._waiting.popleft()
                 job.began_at = time.monotonic()
                 self._running.append(job)

@@ -80,8 +80,6 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "clock-differs": _clock,
     "store-read-by-everybody": "WARNING: every user of this machine may read {file}; chmod 600 it and the "
     "files beside it",
-    "executor-without-tls": "WARNING: the connection to Dask is neither encrypted nor authenticated: whoever "
-    "reaches it can run code here; set executor.tls, and use the same certificates on the cluster",
     "account-superuser": "WARNING: the account {account} is a superuser: a query could change anything; "
     f"use one that only reads: {_READER}",
     "account-may-write": _may_write,
