@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+import scipy
+
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
-from rocmonitor.stats.discoveries import adjusted
 
 SMALLEST = 1e-9
 """Smaller p-values are not looked for."""
@@ -45,6 +46,17 @@ def allow_for_segments(
         window, at the chance of a false alarm that the rule has. Else the verdict is ok, and a caveat says
         what it is alone. Verdicts that were degraded alone have the details ``pvalue``, ``adjusted_pvalue``
         and ``segments``, and those that do not stay so ``alone``, the outcome without the others.
+
+    Notes
+    -----
+    The step-up procedure of [BH95]. It holds the false discovery rate also for tests that depend on each
+    other positively ([BY01], theorem 1.2): two segments that share rows, or lie in the same bad week, move
+    together. (Under any dependence it would take sum 1 / i times as small a rate, 2.9 for 10 segments.)
+
+    References
+    ----------
+    .. [BH95] Benjamini and Hochberg (1995). Journal of the Royal Statistical Society B 57, 289-300.
+    .. [BY01] Benjamini and Yekutieli (2001). Annals of Statistics 29, 1165-1188.
     """
     changed = dict(findings)
     for name, rule in rules.items():
@@ -61,7 +73,8 @@ def allow_for_segments(
             pvalues = dict.fromkeys(judged, 1.0)
             for segment in raised:
                 pvalues[segment] = _pvalue(partial(outcome, segment, name), found, tail)
-            rates = dict(zip(pvalues, adjusted(list(pvalues.values())), strict=True))
+            adjusted = scipy.stats.false_discovery_control(list(pvalues.values()), method="bh").tolist()
+            rates = dict(zip(pvalues, adjusted, strict=True))
             for segment in raised:
                 values = {"pvalue": pvalues[segment], "adjusted_pvalue": rates[segment]}
                 changed[segment] = _allowed(changed[segment], name, values | {"segments": len(judged)}, tail)
