@@ -109,13 +109,6 @@ def test_rows_are_read_from_postgresql_or_skipped(load, recorded):
     assert len(lines) == 2 or "PostgreSQL" in lines[0]["skipped"]
 
 
-def test_two_models_are_condensed(load, recorded, postgres_url):
-    load("condensed_pairs").main(20_000)
-    lines = {line["what"]: line["value"] for line in recorded() if "what" in line}
-    assert number(lines["pairs of strips"]) > 100
-    assert number(lines["error of its standard error, as a share"]) < 0.01
-
-
 def test_peers_are_compared_or_skipped(load, recorded):
     peers = load("peers")
     for peer in (peers.scikit_learn, peers.scipy_stats):

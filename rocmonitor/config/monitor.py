@@ -188,8 +188,15 @@ class Monitor(Section):
         return self.grouped in ("condensed", "auto") and not self._needs_rows and not self._by_rows
 
     @property
+    def draws_rows(self) -> bool:
+        """True if of windows with too many rows some are drawn at random, and the others not read."""
+        return self._by_rows and self.columns.challenger is not None
+
+    @property
     def by_rows(self) -> Monitor:
-        """The same monitor, whose windows are never read as cells: what reviews compare are rows."""
+        """The same monitor, whose windows are read as rows, drawn where they are too many, and never as
+        cells: what reviews compare.
+        """
         grouped = "database" if self.grouped == "condensed" else self.grouped
         monitor = self.model_copy(update={"grouped": grouped})
         monitor._by_rows = True

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.policy.measure import LEVEL, Measured, Pair
+from rocmonitor.policy.measure import LEVEL, Measured
 from rocmonitor.policy.record import Row, caveats_of
-from rocmonitor.stats import Calibration, Sample, calibration, total_rate_intervals
+from rocmonitor.stats import Calibration, PairedSample, Sample, calibration, total_rate_intervals
 
 NAMES = {
     "log_loss": "log_loss",
@@ -40,7 +40,9 @@ RANKING = Beyond()
 """Nothing."""
 
 
-def beyond_ranking(measured: Measured, champion: Sample, pair: Pair | None, wanted: Beyond) -> Measured:
+def beyond_ranking(
+    measured: Measured, champion: Sample, pair: PairedSample | None, wanted: Beyond
+) -> Measured:
     """Return the statistics of some scores with what the AUROC does not show.
 
     Parameters

@@ -15,7 +15,7 @@ from rocmonitor.policy.episode import CHANGE
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.lessons import learned, withdrawn
-from rocmonitor.policy.measure import Pair, data_metrics, measure, unmeasurable
+from rocmonitor.policy.measure import data_metrics, measure, unmeasurable
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
@@ -24,6 +24,7 @@ from rocmonitor.rules.evidence import AllLabels, Evidence
 from rocmonitor.rules.lasting import lasting_metrics
 from rocmonitor.stats import (
     ForecastInterval,
+    PairedSample,
     Sample,
     ScoreForecast,
     ScoreHistory,
@@ -81,7 +82,7 @@ class Finding:
 
 def judge(
     champion: Sample,
-    pair: Pair | None,
+    pair: PairedSample | None,
     counts: Counts,
     *,
     ranges: NormalRanges,
@@ -100,8 +101,8 @@ def judge(
     Parameters
     ----------
     champion : Sample
-    pair : PairedSample, CondensedPair or None
-        Champion and challenger on the rows that both scored.
+    pair : PairedSample or None
+        Champion and challenger on the rows that both scored, or on some of them.
     counts : Counts
     ranges : NormalRanges
         Of the reference.
@@ -112,8 +113,7 @@ def judge(
     day : float, optional
         On which the window starts, for the season; default the middle of the year.
     max_error : float
-        The same where cells of neighbouring scores leave more of the AUROC open; of the challenger's, there
-        is no comparison.
+        The same where cells of neighbouring scores leave more of the AUROC open.
     fprs : sequence of float
         Operating points to report.
     thresholds : dict of float to float, optional
@@ -130,7 +130,12 @@ def judge(
     if (small := too_few(counts, min_per_class) or unmeasurable(champion, max_error)) is not None:
         return _insufficient(small, metrics, rules, ranges, day)
     measured = measure(
-        champion, pair, fprs=fprs, thresholds=thresholds, costs=reference.cost_thresholds, max_error=max_error
+        champion,
+        pair,
+        fprs=fprs,
+        thresholds=thresholds,
+        costs=reference.cost_thresholds,
+        missing=counts.no_challenger,
     )
     measured = beyond_ranking(measured, champion, pair, beyond)
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
@@ -147,7 +152,6 @@ def judge(
         past=past,
         difference=measured.difference,
         calibration=measured.calibration,
-        doubts=measured.caveats,
     )
     verdicts = tuple(rule.judge(name, evidence, reference) for name, rule in rules.items())
     doubts = [*_of_reference(reference, verdicts), *doubts, *_chart_caveats(rules, ranges)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,14 +17,10 @@ from rocmonitor.stats import (
     AucDifference,
     AucResult,
     Calibration,
-    CondensedPair,
     PairedSample,
     Sample,
-    ThresholdDominance,
     auc,
-    compare_auc_condensed,
     compare_auc_paired,
-    condensed_dominance,
     condensed_error,
     cost_curve,
     threshold_dominance,
@@ -33,39 +29,6 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.area.clustered import effective_sizes
 from rocmonitor.stats.condensed import of_any_order
-
-Pair = PairedSample | CondensedPair
-"""Challenger first, champion second."""
-
-
-def compared(pair: Pair) -> AucDifference:
-    """Return the difference of the AUROCs, challenger minus champion."""
-    return compare_auc_condensed(pair) if isinstance(pair, CondensedPair) else compare_auc_paired(pair)
-
-
-def dominance_at(pair: Pair, thresholds: Sequence[float]) -> ThresholdDominance:
-    """Return which model dominates at thresholds that are the same for both."""
-    if isinstance(pair, CondensedPair):
-        return condensed_dominance(pair, thresholds)
-    return threshold_dominance(pair, [(at, at) for at in thresholds])
-
-
-def not_comparable(pair: Pair, max_error: float) -> Caveat | None:
-    """Return a caveat if cells leave more than `max_error` of one of the two AUROCs open."""
-    found = (too_coarse(sample, max_error) for sample in (pair.first, pair.second))
-    return next((each.concerning("challenger") for each in found if each is not None), None)
-
-
-def pair_caveats(champion: Sample, pair: Pair, difference: AucDifference) -> Iterator[Caveat]:
-    """On how many of the champion's rows the challenger is compared, when not on all; errors of cells."""
-    both = pair.n_pos + pair.n_neg
-    missing = champion.n_pos + champion.n_neg - both
-    if missing:
-        area = float(difference.auc_2)
-        yield Caveat("challenger-scores-missing", rows=both, missing=missing, champion_auc=area)
-    if difference.error is not None and any(difference.error):
-        off, of_se = difference.error
-        yield Caveat("condensed-difference", rows=both, auc=off, se=of_se)
 
 
 def too_coarse(sample: Sample, max_error: float) -> Caveat | None:
@@ -159,13 +122,13 @@ def data_metrics(counts: Counts) -> dict[str, float]:
 
 def measure(
     champion: Sample,
-    pair: Pair | None,
+    pair: PairedSample | None,
     *,
     fprs: Sequence[float],
     thresholds: Mapping[float, float],
     costs: Mapping[float, float],
     confidence_level: float = LEVEL,
-    max_error: float = 0.5,
+    missing: int | None = None,
 ) -> Measured:
     """Return the AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
 
@@ -173,10 +136,10 @@ def measure(
     ----------
     champion : Sample
         With at least two rows of each class; higher scores are more positive.
-    pair : PairedSample, CondensedPair or None
-        Challenger first, champion second, on the rows that both scored. Left out, with a caveat, when it has
-        fewer than two rows of a class, or cells that leave more than `max_error` of an AUROC open. A model
-        with one score for all rows has an AUROC, of 0.5, and no curve: a caveat stands in its place.
+    pair : PairedSample or None
+        Challenger first, champion second, on the rows that both scored, or some of them. Left out, with a
+        caveat, when it has fewer than two rows of a class. A model with one score for all rows has an AUROC,
+        of 0.5, and no curve: a caveat stands in its place.
     fprs : sequence of float
         Operating points to report.
     thresholds : dict of float to float
@@ -185,8 +148,8 @@ def measure(
         Operating conditions w at which the champion's cost is reported, and the threshold to use at each.
     confidence_level : float
         Of every interval.
-    max_error : float
-        Of the AUROCs of a condensed pair.
+    missing : int, optional
+        The champion's rows without a score of the challenger; default those that `pair` lacks.
 
     Notes
     -----
@@ -196,14 +159,17 @@ def measure(
     metrics = auc_metrics("champion", result, confidence_level)
     caveats = [*caveats_of(result), *condensed_caveats(champion)]
     samples, difference = {"champion": champion}, None
-    if pair is not None and (lack := _no_comparison(pair, max_error)) is not None:
-        caveats.append(lack)
+    if pair is not None and shows_no_scatter(pair):
+        caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
         pair = None
     if pair is not None:
-        samples["challenger"], difference = pair.first, compared(pair)
+        samples["challenger"], difference = pair.first, compare_auc_paired(pair)
         metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
         metrics |= difference_metrics(difference, confidence_level)
-        caveats += pair_caveats(champion, pair, difference)
+        both = pair.n_pos + pair.n_neg
+        if lacking := champion.n_pos + champion.n_neg - both if missing is None else missing:
+            known = {"rows": both, "champion_auc": float(difference.auc_2)}
+            caveats.append(Caveat("challenger-scores-missing", missing=lacking, **known))
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
     caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
@@ -224,21 +190,14 @@ def measure(
     return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
-def from_one_cluster(sample: Sample | Pair) -> bool:
+def from_one_cluster(sample: Sample | PairedSample) -> bool:
     """Return True if the rows of a class come from a single cluster, which shows no scatter."""
     return sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
 
 
-def shows_no_scatter(sample: Sample | Pair) -> bool:
+def shows_no_scatter(sample: Sample | PairedSample) -> bool:
     """Return True if a class has fewer than two rows, or clusters, so that an AUROC has no standard error."""
     return min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample)
-
-
-def _no_comparison(pair: Pair, max_error: float) -> Caveat | None:
-    """Why a challenger is left out; None where it is compared."""
-    if shows_no_scatter(pair):
-        return Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg)
-    return not_comparable(pair, max_error)
 
 
 def unmeasurable(champion: Sample, max_error: float) -> Verdict | None:
@@ -266,15 +225,13 @@ def auc_values(result: AucResult, confidence_level: float = LEVEL) -> dict[str, 
 def difference_values(difference: AucDifference, confidence_level: float = LEVEL) -> dict[str, float]:
     """Return the same for a difference of AUROCs, with its p-value."""
     low, high = difference.ci(confidence_level)
-    names = ("auc_error", "auc_se_error")
-    errors = {} if difference.error is None else dict(zip(names, difference.error, strict=True))
     return {
         "auc": difference.difference,
         "auc_se": difference.se,
         "auc_low": low,
         "auc_high": high,
         "pvalue": difference.pvalue,
-    } | errors
+    }
 
 
 def auc_metrics(prefix: str, result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
@@ -427,7 +384,7 @@ def _cost_metrics(table: Sequence[Row]) -> dict[str, float]:
     return metrics
 
 
-def _dominance(pair: Pair, thresholds: Sequence[float]) -> list[Row]:
-    law = dominance_at(pair, thresholds)
+def _dominance(pair: PairedSample, thresholds: Sequence[float]) -> list[Row]:
+    law = threshold_dominance(pair, [(at, at) for at in thresholds])
     shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
     return rows({"threshold": thresholds, **shares})

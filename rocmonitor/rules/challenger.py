@@ -28,15 +28,9 @@ class Challenger(AtLevel):
         return Needs(challenger=True)
 
     def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
-        """Report the difference; where the challenger scored too few rows, there is no estimate.
-
-        The rule cannot be applied where cells are too coarse, as the doubts of the evidence then say.
-        """
+        """Report the difference; where the challenger scored too few rows, there is no estimate."""
         difference = evidence.difference
         if difference is None:
-            coarse = [each for each in evidence.doubts if each.code == "condensed-too-coarse"]
-            if coarse:
-                return Verdict.lacking(name, self.kind, coarse[0].bare())
             return Verdict(rule=name, kind=self.kind, outcome=Status.OK)
         low, high = difference.ci(self.confidence_level)
         return Verdict(

@@ -142,8 +142,6 @@ class Evidence:
         Challenger minus champion.
     calibration : Calibration or None
         Of scores that are probabilities.
-    doubts : tuple of Caveat
-        About the statistics of the window.
     partly : Caveat or None
         That labels are missing, for rules that need all; None where nothing more is expected.
     lacks : tuple of Caveat
@@ -167,7 +165,6 @@ class Evidence:
     past: Past | None = None
     difference: AucDifference | None = None
     calibration: Calibration | None = None
-    doubts: tuple[Caveat, ...] = ()
     partly: Caveat | None = None
     lacks: tuple[Caveat, ...] = ()
     expected: ScoreForecast | None = None

@@ -100,6 +100,7 @@ class Reader:
         ages: Sequence[timedelta] = (),
         labels: LabelCounts | None = None,
         changed: bool = False,
+        compared: bool = True,
         on_rows: Callable[[int], None] | None = None,
     ) -> Batch:
         """Return the rows of a window, as `SqlSource.pull` gives them.
@@ -107,7 +108,7 @@ class Reader:
         Parameters
         ----------
         window : Window
-        as_of, ages, on_rows
+        as_of, ages, compared, on_rows
             As in `SqlSource.pull`.
         labels : LabelCounts, optional
             What the source says of the window, where it was asked already.
@@ -125,7 +126,13 @@ class Reader:
             return found
         rows = None if labels is None else labels.rows
         return self.source.pull(
-            self._monitor, window, as_of=as_of, ages=ages, expected_rows=rows, on_progress=on_rows
+            self._monitor,
+            window,
+            as_of=as_of,
+            ages=ages,
+            expected_rows=rows,
+            compared=compared,
+            on_progress=on_rows,
         )
 
     def read_and_count(
@@ -134,6 +141,7 @@ class Reader:
         *,
         as_of: datetime,
         ages: Sequence[timedelta] = (),
+        compared: bool = True,
         on_rows: Callable[[int], None] | None = None,
     ) -> tuple[Batch, LabelCounts]:
         """Return the rows of a window as `read` gives them, and what the source says of their labels.
@@ -147,17 +155,16 @@ class Reader:
             As `SqlSource.pull`.
         """
         changed = not self._stored(window, ages)
+        how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": compared}
         if changed and self.source.counts_on_the_way(self._monitor):
-            batch = self.source.pull(
-                self._monitor, window, as_of=as_of, ages=ages, count_labels=True, on_progress=on_rows
-            )
+            batch = self.source.pull(self._monitor, window, **how, count_labels=True, on_progress=on_rows)
             if batch.labels is not None:
                 return batch, batch.labels
         # Before the rows: what is corrected in between then differs from these labels at the next look.
         labels = self.label_counts(window, as_of=as_of)
         if on_rows is not None:
             on_rows(0)
-        batch = self.read(window, as_of=as_of, ages=ages, labels=labels, changed=changed, on_rows=on_rows)
+        batch = self.read(window, **how, labels=labels, changed=changed, on_rows=on_rows)
         return batch, labels
 
     @property

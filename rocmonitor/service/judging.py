@@ -294,7 +294,12 @@ class WindowRequest:
             return reader.read_and_count(self.window, as_of=self.as_of, on_rows=on_rows)
         changed = not self.stored
         return reader.read(
-            self.window, as_of=self.as_of, labels=self.labels, changed=changed, on_rows=on_rows
+            self.window,
+            as_of=self.as_of,
+            labels=self.labels,
+            changed=changed,
+            compared=self.judges,
+            on_rows=on_rows,
         ), self.labels
 
     def _seen(self, batch: Batch) -> dict[str, Seen]:

@@ -136,7 +136,8 @@ class ReferenceRequest:
                     f"{monitor.name} reference {window.in_zone(monitor.timezone)}", number, len(self.windows)
                 )
             )
-            how: dict[str, Any] = {"as_of": as_of, "ages": ages, "on_rows": lambda _: said("")}
+            how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": False}
+            how["on_rows"] = lambda _: said("")
             if self.keeps_counts:
                 batch, labels = counted.read_and_count(window, **how)
                 counts += to_keep(monitor, window, batch, labels, self.now, ages)

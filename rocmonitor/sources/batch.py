@@ -20,7 +20,6 @@ from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, joined
 from rocmonitor.sources.counting import LabelCounts
 from rocmonitor.sources.digest import SET_ASIDE, digest_of, repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
-from rocmonitor.stats.paired_cells import CondensedPair
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
 
@@ -46,9 +45,9 @@ class Rows:
     ----------
     champion : Sample
         Rows with a finite champion score and a label.
-    pair : PairedSample, CondensedPair or None
-        Those of them whose challenger score is finite too, challenger first.
-        None without ``columns.challenger``.
+    pair : PairedSample or None
+        Those of them whose challenger score is finite too, challenger first; some of them, drawn at random,
+        where a caveat says so. None without ``columns.challenger``.
     counts : Counts
     caveats : tuple of Caveat
         What is wrong with the rows; the sentences say how to mend it.
@@ -65,7 +64,7 @@ class Rows:
     """
 
     champion: Sample
-    pair: PairedSample | CondensedPair | None
+    pair: PairedSample | None
     counts: Counts
     caveats: tuple[Caveat, ...] = ()
     challenger_only: int = 0
@@ -250,7 +249,7 @@ def _scored_by_both(
     """Return the fields of `Rows` that depend on the challenger."""
     scored = ~np.isnan(challenger)
     alone = scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
-    if cells.high is not None:  # known is only whether there is a score: `rocmonitor.sources.pairing`
+    if cells.high is not None:  # known is only whether there is a score
         return {"challenger_only": _weighed(cells, alone)}
     awaiting = scored & (category == _UNLABELLED)
     return {

@@ -33,6 +33,9 @@ _MARIADB_TEXTS = {15, 249, 250, 251, 252, 253, 254}
 _TEXTS = ("varchar", "string")
 _LARGEST = 1.7976931348623157e308
 
+FINITE_CELLS = 2 * FAR
+"""The largest number of a cell with finite scores."""
+
 
 def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[Any]:
     """Return the number of the cell that a score lies in; NULL for what is no score.

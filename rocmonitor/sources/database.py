@@ -19,6 +19,7 @@ from rocmonitor.sources.clock import since_epoch
 from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
 from rocmonitor.sources.connect import CHUNK_ROWS, beyond_reading, guard_of, guarded, reading
 from rocmonitor.sources.counting import RowCounter
+from rocmonitor.sources.drawing import hashed_text
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.lines import to_chunk
 from rocmonitor.sources.query import Bound, Query, without_rows
@@ -183,6 +184,7 @@ def _teach(connection: Connection, query: Query) -> None:
         # A row's time is asked for up to three times, one after the other.
         raw.create_function("rocmonitor_time", 1, lru_cache(maxsize=1)(query.clock.read), deterministic=True)
         raw.create_function("rocmonitor_number", 1, number_of, deterministic=True)
+        raw.create_function("md5", 1, hashed_text, deterministic=True)
         if query.monitor.may_condense:
             (define_functions if lacks_functions(raw) else define_floor)(raw)
         known = query.known_clock

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import astuple, fields
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.sources.values import NEGATIVE, POSITIVE, UNLABELLED
-from rocmonitor.stats.paired_cells import CondensedPair, JointCells, ModelCells
 from rocmonitor.stats.sample import PairedSample
 
 if TYPE_CHECKING:
@@ -31,10 +30,7 @@ def digest_of(segments: dict[str, Rows], with_unlabelled: bool) -> str:
             _add(content, rows.champion.score, rows.champion.pos, rows.champion.neg)
             if rows.champion.ends is not None:
                 _add(content, rows.champion.ends.high)
-            if isinstance(rows.pair, CondensedPair):
-                for table in (rows.pair.cells_2, rows.pair.cells_1, rows.pair.joint):
-                    _add(content, *_in_order(table))
-            elif rows.pair is not None:
+            if rows.pair is not None:
                 _add(content, *_distinct_cells(rows.pair))
             if with_unlabelled:
                 _add(content, *rows.unlabelled)
@@ -60,13 +56,6 @@ def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
     for counts in (pair.pos, pair.neg):
         before = np.concatenate([[0], np.cumsum(counts[order])])
         yield np.diff(before[np.append(starts, len(order))])
-
-
-def _in_order(table: ModelCells | JointCells) -> list[NDArray[Any]]:
-    """Return the columns of a table, its lines in an order that depends on them alone."""
-    columns = [getattr(table, field.name) for field in fields(table)]
-    order = np.lexsort(columns)
-    return [column[order] for column in columns]
 
 
 def _add(content: hashlib._Hash, *columns: NDArray[Any]) -> None:

@@ -34,6 +34,7 @@ from sqlalchemy import (
     literal,
     literal_column,
     null,
+    or_,
     select,
     text,
     try_cast,
@@ -43,11 +44,13 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.compiler import GenericTypeCompiler, IdentifierPreparer, SQLCompiler
 
 from rocmonitor.config import Monitor
+from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources.arrival import arrival
+from rocmonitor.sources.arrival import LATER, arrival
 from rocmonitor.sources.clock import Clock
-from rocmonitor.sources.condensing import cell, is_number, is_text
+from rocmonitor.sources.condensing import FINITE_CELLS, cell, double, is_number, is_text
 from rocmonitor.sources.counting import checksum
+from rocmonitor.sources.drawing import place_of
 from rocmonitor.sources.values import FINITE, LONGEST_TEXT, NUMBER
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
@@ -108,19 +111,23 @@ class Query:
     def groups(self, limit: int) -> Select[Any]:
         """At most `limit` groups of equal rows; rows that share an id keep it and their times."""
         inner, roles, _ = self._apart()
-        chosen, keys = self.told_apart(roles)
+        chosen, keys = self._told_apart(roles)
         groups = select(*chosen, func.count().label("weight")).select_from(inner)
         return groups.group_by(*keys).limit(limit)
 
     def cells(self, limit: int, *, sums: bool = False) -> Select[Any]:
         """At most `limit` groups of rows whose champion scores lie in one cell of the monitor's grid.
 
-        ``champion`` is the lowest score and ``champion_high`` the highest. Rows that share an id are groups
-        of their own, with their exact score. `sums`: with their ``checksum``, as in `labels`.
+        ``champion`` is the lowest score and ``champion_high`` the highest; ``challenger`` is 1 where there is
+        such a score. Rows that share an id are groups of their own, with their exact score. `sums`: with
+        their ``checksum``, as in `labels`.
         """
         inner, roles, repeated = self._apart()
-        score = roles.pop("champion")
-        chosen, keys = self.told_apart(roles)
+        score, other = roles.pop("champion"), roles.pop("challenger", None)
+        chosen, keys = self._told_apart(roles)
+        if other is not None:
+            keys.append(self._is_scored(other))
+            chosen.append(keys[-1].label("challenger"))
         ends = [score.label("champion"), score.label("champion_high")]
         name = self.monitor.columns.champion
         if is_number(self.backend, self.types[name]):
@@ -135,7 +142,7 @@ class Query:
         cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
         return cells.group_by(*keys).limit(limit)
 
-    def told_apart(
+    def _told_apart(
         self, roles: Mapping[str, ColumnElement[Any]]
     ) -> tuple[list[ColumnElement[Any]], list[ColumnElement[Any]]]:
         """Return what tells rows apart: to select, by role, and to group by."""
@@ -145,10 +152,60 @@ class Query:
         ]
         return chosen, list(keys.values())
 
-    def apart_from_scores(self) -> dict[str, ColumnElement[Any]]:
-        """Return what becomes of a row besides its scores, by role; without ids."""
-        without = ("id", "time", "known", "champion", "challenger", "cluster")
-        return {role: what for role, what in self._roles().items() if role not in without}
+    def _is_scored(self, challenger: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return 1 where the challenger's score is a number that counts, else NULL."""
+        name = self.monitor.columns.challenger
+        assert name is not None
+        if not is_number(self.backend, self.types[name]):
+            return cast(null(), Integer)
+        number = cell(self.backend, self.number(name, challenger), self.monitor.condense.grid)
+        found = number.is_not(None)
+        if self.monitor.infinite_scores == "refuse":
+            found = number.between(double(-FINITE_CELLS), double(FINITE_CELLS))
+        return case((found, literal_column("1")))
+
+    def comparable(self, limit: int) -> Select[Any]:
+        """At most `limit` of the rows that may be compared: in the window, labelled, with both scores.
+
+        With ids all rows of the window: which of those that share an id counts is not known here.
+        """
+        return select(*self._comparable().c).limit(limit)
+
+    def count_comparable(self) -> Select[Any]:
+        """Return the number of rows of `comparable` without a limit."""
+        return select(func.count()).select_from(self._comparable())
+
+    def drawn(self, limit: int) -> Select[Any]:
+        """`limit` of the rows of `comparable`, drawn at random: the same ones each time.
+
+        The rows with the smallest of numbers that are hashes of monitor, window and the row's content. Of
+        equal rows each has a number of its own; rows that share an id have one, so they come together.
+        """
+        seed = text_in_sql(digest_of([self.monitor.name, str(self.window)])[:16])
+        rows = self._comparable()
+        named, place = rows.c.get("id"), place_of(self.backend, seed, [*rows.c])
+        if named is not None:
+            place = case((named.is_not(None), place_of(self.backend, seed, [named])), else_=place)
+        placed = select(*rows.c, place.label("place")).subquery("rocmonitor_placed")
+        exact = [role for role in ("time", "champion", "challenger") if role in rows.c]
+        copy = func.row_number().over(
+            partition_by=placed.c.place, order_by=[placed.c[role] for role in exact]
+        )
+        copies = select(*placed.c, copy.label("copy")).subquery("rocmonitor_copies")
+        first = copies.c.copy == literal_column("1")
+        if named is not None:
+            first = or_(first, copies.c.id.is_not(None))
+        again = place_of(self.backend, seed, [copies.c.place, copies.c.copy])
+        order = [case((first, copies.c.place), else_=again), *(copies.c[role] for role in exact)]
+        return select(*(copies.c[role] for role in rows.c.keys())).order_by(*order).limit(limit)  # noqa: SIM118
+
+    def _comparable(self) -> Subquery:
+        inner = self.named(self._roles())
+        wanted = [inner.c.inside == literal_column("1")]
+        if "id" not in inner.c:
+            wanted += [inner.c[role].is_not(None) for role in ("champion", "challenger", "label")]
+            wanted += [inner.c.arrival != literal_column(str(LATER))] if "arrival" in inner.c else []
+        return select(*inner.c).where(*wanted).subquery("rocmonitor_comparable")
 
     def _apart(self) -> tuple[Subquery, dict[str, ColumnElement[Any]], ColumnElement[bool] | None]:
         """Return what to group, by role: id and times are left of rows that share an id, which the last
@@ -190,18 +247,14 @@ class Query:
         unused = ("id", "time", "known", "inside", "cluster")
         return {role: what for role, what in self._roles().items() if role not in unused}
 
-    def named(self, columns: Mapping[str, ColumnElement[Any]], *, once: bool = False) -> Subquery:
-        """Return the columns as a table of their own; `once`: each is computed once, however often it is
-        named.
+    def named(self, columns: Mapping[str, ColumnElement[Any]]) -> Subquery:
+        """Return the columns as a table of their own.
 
         Bound values are in there: an engine that binds them one by one (Trino) does not see that an
         expression with one equals the expression that it is grouped by.
         """
         given = (what.label(role) for role, what in columns.items())
-        chosen = select(*given).select_from(wrapped(self.monitor))
-        if once and self.backend == "postgresql":  # which else writes it out wherever it is named
-            chosen = chosen.offset(literal_column("0"))
-        return chosen.subquery("rocmonitor_read")
+        return select(*given).select_from(wrapped(self.monitor)).subquery("rocmonitor_read")
 
     def _roles_of_rows(self) -> dict[str, ColumnElement[Any]]:
         """SQLite's times are read here, many at once: `inside` follows from them."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -22,14 +23,13 @@ from rocmonitor.config import AnySource, Database, Files, Monitor, Source, Spark
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER
-from rocmonitor.sources.batch import Batch, to_batch
+from rocmonitor.sources.batch import Batch, Rows, to_batch
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import too_many_cells
 from rocmonitor.sources.connect import Session, Sessions, new_engine, source_url
 from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
 from rocmonitor.sources.database import DatabaseSessions
 from rocmonitor.sources.failures import Origin, translate_errors
-from rocmonitor.sources.pairing import read_pairs
 from rocmonitor.sources.preparing import prepared, type_name
 from rocmonitor.sources.query import Query
 from rocmonitor.sources.values import DECIMAL_COMMA, NEGATIVE, POSITIVE, UNLABELLED, Encoder, encoded, name_of
@@ -44,8 +44,8 @@ _COUNTED_AT_ONCE = 100
 _WIDER = timedelta(days=2)
 """More than texts of one day may be out of order."""
 
-Kind = Literal["rows", "groups", "cells"]
-"""The kind of the lines of an answer."""
+Kind = Literal["rows", "groups", "cells", "drawn"]
+"""The kind of the lines of an answer; `drawn` are rows on which two models are compared."""
 
 
 def open_source(spec: AnySource, folder: Path, *, name: str = "source") -> SqlSource:
@@ -207,6 +207,7 @@ class SqlSource:
         ages: Sequence[timedelta] = (),
         expected_rows: int | None = None,
         count_labels: bool = False,
+        compared: bool = True,
         bins: Mapping[str, Sequence[float]] = MappingProxyType({}),
         on_progress: Callable[[int], None] | None = None,
     ) -> Batch:
@@ -215,7 +216,10 @@ class SqlSource:
         ``grouped: raw`` reads rows; ``database`` reads groups of equal rows, which the source counts: the
         batch is the same. ``condensed`` reads cells of neighbouring scores (`condensed_error` of
         `rocmonitor.stats` says what that may change). ``auto`` reads rows (of Spark: groups), and when there
-        are more than ``max_rows`` cells, or groups where a monitor cannot be condensed.
+        are more than ``max_rows`` cells, or groups where a monitor cannot be condensed. Beside cells the
+        rows that two models scored are read (`Rows.pair`); of more than ``max_rows`` so many are drawn at
+        random, the same ones each time, and a caveat says so. For reviews (`Monitor.by_rows`) these are all
+        that is read of such a window.
 
         Parameters
         ----------
@@ -232,6 +236,8 @@ class SqlSource:
             read them first.
         count_labels : bool
             Count the labels, too (`Batch.labels`), where `counts_on_the_way`.
+        compared : bool
+            Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside cells.
         bins : dict of str to sequence of float, optional
             Upper ends of the bins of segment columns that hold numbers.
         on_progress : callable, optional
@@ -266,6 +272,8 @@ class SqlSource:
                 batch = _with_caveats(self._read(session, query, kind, report, counter), session.caveats)
                 if not batch.segments[""].counts.truncated:
                     break
+            if compared and batch.condensed and monitor.columns.challenger is not None:
+                batch = _compared(batch, self._read(session, query, "drawn", report, None))
         self._require_decimal(batch, monitor)
         if counter is None or batch.segments[""].counts.truncated:
             return batch
@@ -375,29 +383,29 @@ class SqlSource:
     def _kind_with_labels(self, monitor: Monitor) -> Kind | None:
         """Return what is read where its labels can be counted on the way.
 
-        Rows of SQLite are hashed here anyway; in cells of one model, files and clusters add up checksums.
+        Rows of SQLite are hashed here anyway; in cells, files and clusters add up checksums.
         """
         if self._sessions.kind == "sqlite" and monitor.grouped in ("raw", "auto"):
             return "rows"
-        one_model = monitor.columns.challenger is None
-        if self._sessions.kind in ("files", "spark") and monitor.grouped == "condensed" and one_model:
+        if self._sessions.kind in ("files", "spark") and monitor.grouped == "condensed":
             return "cells"
         return None
 
     def _kinds(self, session: Session, monitor: Monitor, expected_rows: int) -> tuple[Kind, ...]:
         """Return what to read, and what instead where that is truncated."""
+        drawn: tuple[Kind, ...] = ("drawn",) if monitor.draws_rows else ()
         match monitor.grouped:
             case "raw":
-                return ("rows",)
+                return ("rows", *drawn)
             case "database":
-                return ("groups",)
+                return ("groups", *drawn)
             case "condensed":
                 return ("cells",)
         exact: Kind = "groups" if session.backend == "spark" else "rows"  # no rows leave a cluster
         small: Kind = "cells" if monitor.may_condense else "groups"
         if exact == small or expected_rows > self._origin.spec.max_rows:
-            return (small,)
-        return exact, small
+            return (small, *drawn)
+        return (exact, small, *drawn)
 
     def _read(
         self,
@@ -407,32 +415,36 @@ class SqlSource:
         report: Callable[[int], None],
         counter: RowCounter | None,
     ) -> Batch:
-        most = self._origin.spec.max_rows
-        if kind == "cells" and query.monitor.columns.challenger is not None:
-            return read_pairs(session, query, most, report)
+        most, all_rows = self._origin.spec.max_rows, 0
+        if kind == "drawn":
+            all_rows = int(session.first(query.count_comparable(), query.bound))
         statements: dict[Kind, Callable[[int], Select[Any]]] = {
             "rows": query.rows,
             "groups": query.groups,
             "cells": partial(query.cells, sums=counter is not None),
+            "drawn": query.drawn if all_rows > most else query.comparable,
         }
         encoder = Encoder(query.monitor, counter)
         chunks: list[Chunk] = []
         cells = rows = 0
-        for chunk in session.chunks(statements[kind](most + 1), query, encoder):
+        for chunk in session.chunks(statements[kind](most if kind == "drawn" else most + 1), query, encoder):
             cells += len(chunk)
             chunks.append(chunk if cells <= most else chunk.take(slice(len(chunk) - (cells - most))))
             rows += chunks[-1].rows
             report(rows)
         if kind == "cells" and cells > most:
             raise too_many_cells(query.monitor, most)
-        return to_batch(
+        batch = to_batch(
             chunks,
             encoder,
             query.monitor,
-            grouped=kind != "rows",
+            grouped=kind in ("groups", "cells"),
             truncated=cells > most,
             ages=len(query.instants),
         )
+        if kind == "cells" and query.monitor.columns.challenger is not None:
+            return replace(batch, cells=None)  # they say nothing of the pairs
+        return _as_drawn(batch, cells, all_rows) if all_rows > most else batch
 
 
 def _incomplete(
@@ -458,6 +470,25 @@ def _with_caveats(batch: Batch, caveats: tuple[Caveat, ...]) -> Batch:
         return batch
     every = batch.segments[""]
     return replace(batch, segments=batch.segments | {"": replace(every, caveats=every.caveats + caveats)})
+
+
+def _as_drawn(batch: Batch, drawn: int, rows: int) -> Batch:
+    """Return a batch of rows that were drawn from more, which it says of every segment."""
+    caveat = Caveat("rows-drawn", drawn=drawn, rows=rows)
+    segments = {name: replace(each, caveats=(caveat, *each.caveats)) for name, each in batch.segments.items()}
+    return replace(batch, segments=segments, cells=None)
+
+
+def _compared(batch: Batch, drawn: Batch) -> Batch:
+    """Return a batch of cells with the pairs of rows that were read for them, and what is said of these."""
+    said = tuple(each for each in drawn.segments[""].caveats if each.code == "rows-drawn")
+    none = Rows.none(paired=True)
+    segments = {
+        name: replace(each, pair=drawn.segments.get(name, none).pair, caveats=each.caveats + said)
+        for name, each in batch.segments.items()
+    }
+    digest = sha256(f"{batch.digest} {drawn.digest}".encode()).hexdigest()
+    return replace(batch, segments=segments, digest=digest)
 
 
 def _label_counts(query: Query, found: Sequence[Sequence[Any]]) -> LabelCounts:

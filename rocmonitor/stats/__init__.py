@@ -21,7 +21,7 @@ have ``to_frame()`` too. The twelve that most people need:
 
 Then by family:
 
-- area: `partial_auc`, `auc_covariance`, `compare_auc_condensed`, `auc_power`, `detectable_drop`
+- area: `partial_auc`, `auc_covariance`, `auc_power`, `detectable_drop`
 - curve: `threshold_intervals`, `threshold_law`, `vertical_law`, `total_rate_intervals`, `total_rate_law`,
   `roc_pointwise`, `equal_error_rate`
 - two models, or two samples, along the curve: `roc_difference_band`, `vertical_difference`,
@@ -35,7 +35,7 @@ Then by family:
   `score_shift`, `foreseen_change`
 - later windows: `lasting_change`, `lasting_chart`, `windows_to_decide`
 - groups that made a change: `group_changes`, `group_changes_by_column`
-- many rows: `condensed`, `condensed_error`, `condensed_pair`, `condensed_dominance`
+- many rows: `condensed`, `condensed_error`
 
 What serves studies of the methods only is in `rocmonitor.stats.research`.
 """
@@ -43,7 +43,6 @@ What serves studies of the methods only is in `rocmonitor.stats.research`.
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, auc
 from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_auc_paired
-from rocmonitor.stats.area.compare_cells import compare_auc_condensed
 from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
 from rocmonitor.stats.area.partial import PartialAucResult, partial_auc
 from rocmonitor.stats.area.power import AucSampleSize, auc_power, auc_sample_size, detectable_drop
@@ -70,7 +69,7 @@ from rocmonitor.stats.curve.difference import (
     threshold_dominance,
 )
 from rocmonitor.stats.curve.equal_error_rate import EqualErrorRate, equal_error_rate
-from rocmonitor.stats.curve.matching import calibrated_pairs, condensed_dominance, matched_pairs
+from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
 from rocmonitor.stats.curve.roc import RocCurve, roc_curve
 from rocmonitor.stats.curve.threshold import (
     ThresholdIntervals,
@@ -123,7 +122,6 @@ from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, 
 from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
 from rocmonitor.stats.lasting.result import LastingChange
 from rocmonitor.stats.lasting.windows import WindowAuc
-from rocmonitor.stats.paired_cells import CondensedPair, condensed_pair
 from rocmonitor.stats.probabilities import Calibration, calibration
 from rocmonitor.stats.result import Interval
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -143,7 +141,6 @@ __all__ = [
     "Caveat",
     "ColumnChanges",
     "CondensedError",
-    "CondensedPair",
     "ConfidenceSequence",
     "CostCurve",
     "CostDifference",
@@ -200,12 +197,9 @@ __all__ = [
     "calibrated_pairs",
     "calibration",
     "compare_auc",
-    "compare_auc_condensed",
     "compare_auc_paired",
     "condensed",
-    "condensed_dominance",
     "condensed_error",
-    "condensed_pair",
     "confidence_sequence",
     "cost_curve",
     "cost_difference",

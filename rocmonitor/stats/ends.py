@@ -15,10 +15,6 @@ from rocmonitor.stats.rows import Counts, Floats
 
 Scale = Literal["logit", "linear"]
 
-STRIP = 128
-"""Cells of a strip, within which the cells of one model are paired with another's; a power of two, so that
-dividing by it is exact."""
-
 FAR = 2.0**52
 """Cells whose numbers would be beyond are one: whole numbers are exact up to here."""
 

@@ -48,8 +48,6 @@ STATISTICS: dict[str, Call] = {
     "partial_auc": lambda of: stats.partial_auc(of.sample, fpr=(0.0, 0.1)),
     "compare_auc": lambda of: stats.compare_auc(stats.auc(of.sample), stats.auc(of.windows[0])),
     "compare_auc_paired": lambda of: stats.compare_auc_paired(of.two),
-    "condensed_pair": lambda of: stats.condensed_pair(of.two, thresholds=THRESHOLDS),
-    "compare_auc_condensed": lambda of: stats.compare_auc_condensed(stats.condensed_pair(of.two)),
     "auc_covariance": lambda of: stats.auc_covariance(of.y, np.column_stack([of.score, -of.score])),
     "threshold_intervals": lambda of: stats.threshold_intervals(of.sample, THRESHOLDS),
     "threshold_law": lambda of: stats.threshold_law(of.sample, 1.0),
@@ -121,7 +119,6 @@ NOT_OF_ROWS = {
 # As another one that is measured, with other arguments.
 AS_ANOTHER = {
     "calibrated_pairs": "matched_pairs",
-    "condensed_dominance": "threshold_dominance",
     "vertical_difference_law": "vertical_difference, exact",
     "forecast_fit": "forecast_interval",
     "forecast_difference": "forecast_interval",

@@ -9,19 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.measure import auc_metrics, curves, difference_metrics, measure, rows
-from rocmonitor.policy.reference import Reference
-from rocmonitor.rules import Challenger
-from rocmonitor.rules.evidence import Evidence
 from rocmonitor.stats import (
-    CondensedPair,
-    Grid,
     PairedSample,
     Sample,
     auc,
     compare_auc_paired,
-    condensed_pair,
 )
 
 RNG = np.random.default_rng(4)
@@ -177,53 +170,11 @@ def test_a_threshold_that_flags_nothing_is_none():
     assert (cost["threshold"], cost["cost"]) == (None, 0.0)
 
 
-def condensed_and_raw(per_unit: float, n: int = 3_000) -> tuple[PairedSample, CondensedPair]:
-    """Champion and challenger on the same rows, on the scale of probabilities."""
-    rng = np.random.default_rng(11)
-    y = rng.random(n) < 0.3
-    common = rng.normal(size=n) + 1.2 * y
-    scores = (1 / (1 + np.exp(-common - rng.normal(size=n) * 0.4)) for _ in range(2))
-    rows = PairedSample(y, *scores)
-    return rows, condensed_pair(rows, grid=Grid(per_unit=per_unit), thresholds=[0.5])
-
-
-def test_a_pair_of_cells_is_measured_like_its_rows_with_errors():
-    pair, cells = condensed_and_raw(400)
-    exact, found = measure(pair.second, pair, **ASKED), measure(cells.second, cells, **ASKED)
-    assert found.metrics.keys() - exact.metrics.keys() == {
-        f"{model}/{name}"
-        for model in ("champion", "challenger", "difference")
-        for name in ("auc_error", "auc_se_error")
-    }
-    one, other = exact.metrics, found.metrics
-    for name in ("auc", "auc_se"):
-        assert (
-            abs(one[f"difference/{name}"] - other[f"difference/{name}"]) <= other[f"difference/{name}_error"]
-        )
-    assert other["difference/auc_low"] <= one["difference/auc_low"]
-    assert one["difference/auc_high"] <= other["difference/auc_high"]
-    assert other["difference/auc_error"] == pytest.approx(
-        other["champion/auc_error"] + other["challenger/auc_error"]
-    )
-    [row], [twin] = exact.tables["dominance"], found.tables["dominance"]
-    assert twin == pytest.approx(row, abs=1e-12)
-    assert models(found.tables["roc"]) == ["challenger", "champion"]
-    [stated] = [caveat for caveat in found.caveats if caveat.code == "condensed-difference"]
-    assert stated.values["auc"] == other["difference/auc_error"]
-    assert "compared on 3,000 rows by cells" in str(stated)
-
-
-def test_a_pair_of_cells_that_are_too_coarse_is_not_compared():
-    pair, cells = condensed_and_raw(4)
-    found = measure(pair.second, cells, **ASKED, max_error=1e-3)
-    assert found.difference is None
-    assert not [name for name in found.metrics if not name.startswith("champion/")]
-    [coarse] = [caveat for caveat in found.caveats if caveat.code == "condensed-too-coarse"]
-    assert coarse.about == ("challenger",)
-    assert coarse.values["max_error"] == 1e-3
-    evidence = Evidence(law=None, now=None, sample=None, doubts=found.caveats)
-    verdict = Challenger().judge("challenger", evidence, Reference(auc=None))
-    assert verdict.outcome is Status.INSUFFICIENT
-    assert verdict.lacks == (coarse.bare(),)
-    nothing = Evidence(law=None, now=None, sample=None)
-    assert Challenger().judge("challenger", nothing, Reference(auc=None)).outcome is Status.OK
+def test_rows_that_were_not_drawn_lack_no_score():
+    half = PairedSample(Y[::2], GOOD[::-2], GOOD[::2])
+    lacks = [
+        [each.values["missing"] for each in found.caveats if each.code == "challenger-scores-missing"]
+        for missing in (None, 0, 7)
+        for found in [measure(Sample(Y, GOOD), half, **ASKED, missing=missing)]
+    ]
+    assert lacks == [[50], [], [7]]

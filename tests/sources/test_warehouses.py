@@ -17,7 +17,6 @@ from sqlalchemy.exc import NoSuchModuleError
 from sqlalchemy.sql.visitors import iterate
 
 from rocmonitor.sources.clock import Clock
-from rocmonitor.sources.pairing import challenger_cells, champion_cells, joint_cells
 from rocmonitor.sources.query import Query
 
 WAREHOUSES = ("bigquery", "snowflake", "databricks", "trino", "redshift", "clickhousedb")
@@ -55,9 +54,9 @@ def asked(backend: str, **changes: Any) -> Query:
 
 def statements(query: Query) -> dict[str, Select[Any]]:
     found = {"rows": query.rows(11), "groups": query.groups(11), "labels": query.labels()}
-    if query.monitor.may_condense and query.monitor.columns.challenger is not None:
-        made = (champion_cells, challenger_cells, joint_cells)
-        return found | {each.__name__: each(query).limit(11) for each in made}
+    if query.monitor.columns.challenger is not None:
+        found |= {"comparable": query.comparable(11), "count": query.count_comparable()}
+        found |= {"drawn": query.drawn(11)}
     return found | ({"cells": query.cells(11)} if query.monitor.may_condense else {})
 
 

@@ -362,7 +362,7 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
         if few or monitor.grouped == "condensed":
             as_of, ages = references.read_at(monitor, now)
             rows = [
-                source.pull(monitor, window, as_of=as_of, ages=ages).segments[""]
+                source.pull(monitor, window, as_of=as_of, ages=ages, compared=False).segments[""]
                 for window in _in_turn(windows, f"{monitor.name} reference, rows of", monitor, seen.progress)
             ]
         read = {window: counted.rows for window, counted in zip(windows, counts, strict=True)}

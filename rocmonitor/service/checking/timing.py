@@ -9,12 +9,12 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import ConfigError, DegenerateDataError, RocmonitorError
-from rocmonitor.policy.measure import compared, not_comparable, shows_no_scatter, too_coarse
+from rocmonitor.policy.measure import too_coarse
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.words import Doubt
 from rocmonitor.service.pieces import FEW, with_rows
 from rocmonitor.sources import Batch, Rows
-from rocmonitor.stats import CondensedPair, condensed_error
+from rocmonitor.stats import condensed_error
 from rocmonitor.wording.format import instant
 
 
@@ -109,26 +109,9 @@ def read_as(monitor: Monitor, batch: Batch) -> Iterator[str | RocmonitorError]:
         f"read as {len(sample.score):,} cells of neighbouring scores ({settings.grid}), counted in the "
         f"database: the AUROC is off by at most {error.auc:.2g}, its standard error by {error.se:.2g}"
     )
-    yield from _compared(batch.segments[""])
     for name, rows in _measurable(batch):
-        found = too_coarse(rows.champion, settings.max_error)
-        if found is None and rows.pair is not None:
-            found = not_comparable(rows.pair, settings.max_error)
-        if found is not None:
+        if (found := too_coarse(rows.champion, settings.max_error)) is not None:
             yield DegenerateDataError(f"{name or 'all rows'}: {found}")
-
-
-def _compared(rows: Rows) -> Iterator[str]:
-    """Yield how the challenger is compared, where that is by cells."""
-    if not isinstance(rows.pair, CondensedPair) or shows_no_scatter(rows.pair):
-        return
-    found = compared(rows.pair)
-    assert found.error is not None
-    off, of_se = found.error
-    yield (
-        f"the challenger is compared by {len(rows.pair.joint.rows):,} pairs of strips: the difference of the "
-        f"AUROCs is off by at most {off:.2g}, its standard error ({found.se:.2g}) by {of_se:.2g}"
-    )
 
 
 def _measurable(batch: Batch) -> Iterator[tuple[str, Rows]]:

@@ -17,7 +17,7 @@ from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, Rows
-from rocmonitor.stats import CondensedPair, PairedSample, Sample
+from rocmonitor.stats import PairedSample, Sample
 from rocmonitor.wording.review import KINDS
 
 Read = Sequence[tuple[Window, Batch]]
@@ -148,7 +148,6 @@ def pair(batch: Batch, segment: str = "") -> PairedSample:
     """Return the rows of a segment that both models scored, challenger first; none without such a segment."""
     rows = batch.segments.get(segment)
     found = None if rows is None else rows.pair
-    assert not isinstance(found, CondensedPair)  # `Monitor.by_rows` is read
     return PairedSample([], [], []) if found is None else found
 
 

@@ -296,7 +296,7 @@ def compare_auc(
         share = v1 / (v1 + v2)
         df = 1 / (share**2 / df_1 + (1 - share) ** 2 / df_2)
     methods = dict.fromkeys((result_1.method, result_2.method))
-    found = difference_of(
+    found = _difference_of(
         difference=result_1.auc - result_2.auc,
         variance=v1 + v2,
         areas=(result_1.auc, result_2.auc),
@@ -393,7 +393,7 @@ def compare_auc_paired(
     known["balances"] = tuple(
         (*each.loss, *each.gain, n / worth) for each, n in zip(balances, (n_pos, n_neg), strict=True)
     )
-    found = difference_of(
+    found = _difference_of(
         difference=difference,
         variance=variance,
         areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
@@ -423,7 +423,7 @@ def difference_placements(
     return below, above
 
 
-def difference_of(
+def _difference_of(
     *,
     difference: float,
     variance: float,

@@ -65,12 +65,6 @@ class Balance(NamedTuple):
     loss: Part
     gain: Part
 
-    def scattered(self, square: float) -> Balance:
-        """Return the same means with this much more of mean square, shared in proportion to what there is."""
-        seen = self.loss.square + self.gain.square
-        more = square / seen if seen > 0 else 0.0
-        return Balance(*(Part(each.mean, each.square * (1 + more)) for each in self))
-
 
 NOTHING = Part(0.0, 0.0)
 

@@ -288,10 +288,10 @@ def threshold_dominance(
     require_method(sampling, get_args(Sampling), "sampling")
     only, classes = disagreements(pair, at), (pair.n_pos, pair.n_neg)
     sizes = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
-    return dominance_of(only, at, classes, sizes, sampling)
+    return _dominance_of(only, at, classes, sizes, sampling)
 
 
-def dominance_of(
+def _dominance_of(
     only: Counts, at: Floats, classes: tuple[int, int], sizes: tuple[int, int], sampling: Sampling
 ) -> ThresholdDominance:
     """From the `disagreements` at pairs of thresholds, (h, 2), with the sizes of classes and of resamples."""

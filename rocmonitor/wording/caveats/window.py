@@ -110,9 +110,9 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "at most {auc:.2g}, its standard error by {se:.2g}, a true positive rate by {tpr:.2g} and a false "
         "positive rate by {fpr:.2g}; intervals allow for it"
     ),
-    "condensed-difference": (
-        "both models were compared on {rows:,} rows by cells of neighbouring scores: the difference of the "
-        "AUROCs is off by at most {auc:.2g}, its standard error by {se:.2g}; its interval allows for it"
+    "rows-drawn": (
+        "the models are compared on {drawn:,} of {rows:,} rows, drawn at random; the same rows are drawn "
+        "each time"
     ),
     "condensed-too-coarse": _too_coarse,
     "rows-outside": (
