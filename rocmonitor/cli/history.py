@@ -53,7 +53,12 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
         changes = [
             change for change in store.transitions(opened, monitor) if start is None or change.since >= start
         ]
-        episodes, said = store.episodes(opened, monitor), store.attention(opened, monitor)
+        episodes = [
+            each
+            for each in store.episodes(opened, monitor)
+            if start is None or each.end is None or each.end > start
+        ]
+        said = store.attention(opened, monitor)
         waiting = store.outbox_summary(opened)
     if as_json:
         found = [episode.as_json(each, said, chosen.notify) for each in episodes]

@@ -364,10 +364,10 @@ def _changes(points: Sequence[Point], version: str) -> tuple[list[Point], list[C
 
     used, changes = list[Point](), list[Change]()
     for each in points:
-        found = known(each.metrics, *CHANGE)
+        found = known(each.metrics, "champion/auc", *CHANGE)
         if found is not None and each.champion_version == version:
             used.append(each)
-            changes.append(Change(*found))
+            changes.append(Change(*found[1:]))
     return used, changes
 
 

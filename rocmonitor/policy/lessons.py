@@ -23,13 +23,14 @@ LESSONS = 104
 def judged_outlook(of: Point) -> JudgedOutlook | None:
     """Return what came of the outlook of a judged window; None where either is not known."""
     metrics, outcome = of.metrics, of.outcome
-    found = known(metrics, "outlook/expected_auc", "outlook/low", "outlook/high", "champion/auc")
+    names = ("outlook/expected_auc", "outlook/scored", "outlook/low", "outlook/high", "champion/auc")
+    found = known(metrics, *names)
     if found is None or outcome not in (Status.OK, Status.IMPROVED, Status.DEGRADED):
         return None
-    expected, low, high, auc = found
+    expected, scored, low, high, auc = found
     return JudgedOutlook(
         expected=expected,
-        rows=round(metrics["outlook/scored"]),
+        rows=round(scored),
         low=low + metrics.get("outlook/learned_low", 0.0),
         high=high - metrics.get("outlook/learned_high", 0.0),
         auc=auc,

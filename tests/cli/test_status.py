@@ -31,10 +31,10 @@ def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmo
     rocmonitor("run", code=3)
     done = rocmonitor("status", code=3)
     head, _, columns, first, second = done.stdout.splitlines()
-    assert re.fullmatch(r"1 of 2 models needs attention\. Checked .*\.", head)
+    assert re.fullmatch(r"As of 2026-06-15, when the watch ended: 1 of 2 models needs attention\.", head)
     assert columns.split()[:2] == ["status", "monitor"]
     assert first.startswith("▲ degraded  credit   2026-06-08 to 2026-06-15  0.")
-    assert first.endswith("90 %      2026-06-08")
+    assert re.search(r"90 %      2026-06-08  0\.2\d lower \(0\.2. to 0\.3.\); watched until", first)
     assert second.startswith("● ok        another  2026-06-01 to 2026-06-08")
     told = json.loads(rocmonitor("status", "--json", code=3).stdout)
     assert told["outbox"] == {"waiting": 0, "errors": {}}
@@ -42,6 +42,10 @@ def test_the_worst_comes_first_with_what_is_known_of_its_last_window(here, rocmo
     kept = json.loads(rocmonitor("history", "credit", "--json", "--last", "1").stdout)["evaluations"]
     assert credit["auc"] == kept[0]["metrics"]["champion/auc"]
     assert credit["expected_low"] == kept[0]["metrics"]["forecast/low"]
+    lost = credit["episode"]
+    assert (lost["kind"], lost["start"], lost["end"]) == ("performance", "2026-06-08T00:00:00+00:00", None)
+    assert lost["size_low"] < lost["size"] < lost["size_high"] < -0.1
+    assert lost["told"]["channels"] == ["log"]
     assert credit["labelled_share"] == pytest.approx(0.9)
     assert (credit["status"], credit["since"]) == ("degraded", "2026-06-08T00:00:00+00:00")
     assert (another["status"], another["since"]) == ("ok", None)

@@ -49,10 +49,10 @@ def test_run_shows_progress_a_table_and_where_to_look_next(here, rocmonitor):
 
 @pytest.mark.slow
 def test_a_terminal_gets_colour_unless_it_does_not_want_any(judged, rocmonitor):
-    coloured = rocmonitor.terminal("status", code=3)
+    coloured = rocmonitor.terminal("status", code=3, columns=200)
     assert "\x1b[1;31m▲ degraded\x1b[0m" in coloured
     assert not COLOUR.search(rocmonitor.terminal("status", code=3, NO_COLOR="1"))
-    dumb = rocmonitor.terminal("status", code=3, TERM="dumb")
+    dumb = rocmonitor.terminal("status", code=3, columns=200, TERM="dumb")
     assert "\x1b" not in dumb
     assert ESCAPE.sub("", coloured) == dumb == rocmonitor("status", code=3).stdout
 
@@ -141,7 +141,7 @@ def test_values_from_outside_do_not_steer_the_terminal(capsys):
 def test_check_shows_on_a_terminal_what_it_does_and_how_far(here, rocmonitor):
     shown = ESCAPE.sub("", rocmonitor.terminal("check"))
     assert re.search(
-        r"0:00:0\d \S+ 20 of 20, (\S+/s|\d+ s each), \d+:\d\d left credit reference, rows of", shown
+        r"0:\d\d:\d\d \S+ 20 of 20, (\S+/s|\d+ s each), \d+:\d\d left credit reference, rows of", shown
     )
     assert shown.rindex("20 of 20") < shown.index("credit\n") < shown.index("Next: rocmonitor run")
 

@@ -163,7 +163,7 @@ def test_check_warns_of_a_file_whose_dates_are_written_otherwise(two_weeks: Worl
     assert "cannot be read" not in rocmonitor("check").stdout
     # One cell in a hundred or fewer is told by --explain alone.
     (lake / "late.csv").write_text(
-        "\n".join([head, *lines, german(lines[0], 1).replace("202", "x")]), "utf-8"
+        "\n".join([head, *(f"70{line}" for line in lines), german(lines[0], 1).replace("202", "x")]), "utf-8"
     )
     assert "cannot be read" not in rocmonitor("check").stdout
     assert "1 cell of the column scored_at cannot be read as times" in rocmonitor("check", "--explain").stdout
