@@ -55,17 +55,23 @@ def mute(
 
 @click.command()
 @click.argument("monitor", shell_complete=monitor_names)
+@click.option("--close", is_flag=True, help="The loss is over, or none: close it, whatever the windows show.")
 @_by
 @_note
 @click.pass_obj
-def acknowledge(path: Path, monitor: str, by: str | None, note: str) -> int:
+def acknowledge(path: Path, monitor: str, close: bool, by: str | None, note: str) -> int:
     """Mark a monitor's alarm as taken care of, until its status changes."""
     from rocmonitor import store
     from rocmonitor.service import attending
+    from rocmonitor.wording.format import count
 
     config = load(path)
     monitor_named(config, monitor)
     with store.open_store(config.store_url) as opened:
+        if close:
+            closed = attending.close(opened, monitor, by=_name(by), now=datetime.now(UTC))
+            echo(f"{monitor}: {count(closed, 'open loss', 'open losses')} closed")
+            return OK
         attending.acknowledge(opened, monitor, by=_name(by), note=note, now=datetime.now(UTC))
     echo(f"{monitor}: {_name(by)} is taking care of it")
     return OK

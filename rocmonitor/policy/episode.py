@@ -128,6 +128,15 @@ class Episode:
         """From the start to the end; None while it is open."""
         return self.start, self.end
 
+    @property
+    def metrics(self) -> dict[str, float]:
+        """What its newest window has of it: ``episode/windows``, ``episode/size`` and ``episode/still`` with
+        their intervals, as far as they are known.
+        """
+        names = ("windows", "size", "size_low", "size_high", "still", "still_low", "still_high")
+        found = {name: getattr(self, name) for name in names}
+        return {f"episode/{name}": float(value) for name, value in found.items() if value is not None}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; `from_dict` is the inverse."""
         found: dict[str, Any] = plain(self)

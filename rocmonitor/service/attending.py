@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config.values import Duration
 from rocmonitor.errors import ConfigError
-from rocmonitor.policy.status import is_alarm
+from rocmonitor.policy.episode import CLOSED
+from rocmonitor.policy.evaluation import Status, Transition
+from rocmonitor.policy.status import Said, is_alarm
 from rocmonitor.store import Store
 from rocmonitor.store.glance import last_changes
 
 _LONGEST_NOTE = 200
+_CLOSING = timedelta(minutes=1)
 
 
 def has_alarm(kept: Store, monitor: str) -> bool:
@@ -35,6 +41,43 @@ def acknowledge(kept: Store, monitor: str, *, by: str, note: str, now: datetime)
     if not has_alarm(kept, monitor):
         raise ConfigError(f"{monitor} has no alarm that could be acknowledged")
     store.acknowledge(kept, monitor, by=by, at=now, note=note)
+
+
+def close(kept: Store, monitor: str, *, by: str, now: datetime) -> int:
+    """Close the open episodes of a monitor, for somebody knows that they are over; how many these were.
+
+    The status is ok, and the next window that a rule finds degraded is news.
+
+    Raises
+    ------
+    ConfigError
+        None is open, or the monitor is being judged.
+    StoreError
+    """
+    why = f"{CLOSED} by {one_line(by)}"
+    found = [each for each in store.episodes(kept, monitor) if each.is_open]
+    if not found:
+        raise ConfigError(f"{monitor} has no open loss that could be closed")
+    lease = store.acquire(kept, f"monitor:{monitor}", f"close {uuid4()}", now, _CLOSING)
+    if lease is None:
+        raise ConfigError(f"{monitor} is being judged: try again in a moment")
+    try:
+        for each in found:
+            newest = store.outcomes(kept, monitor, each.segment)[-1][0]
+            ended = Transition(
+                monitor=monitor,
+                segment=each.segment,
+                at=now,
+                before=store.last_said(kept, monitor).get(each.segment, Said()).status,
+                after=Status.OK,
+                reasons=(Caveat("episode-closed", why=why),),
+                since=now,
+            )
+            over = replace(each.closed(newest.end, why), ended_with=newest)
+            store.save_transition(kept, ended, True, (), lease=lease, episodes=[over])
+    finally:
+        store.release(kept, lease)
+    return len(found)
 
 
 def mute(kept: Store, monitor: str, *, by: str, note: str, until: datetime | None) -> None:

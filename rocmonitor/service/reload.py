@@ -9,6 +9,7 @@ from rocmonitor import config, store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config, Files, Heartbeat, Mlflow, Secret, Spark, Webhook
 from rocmonitor.errors import ConfigError, StoreError
+from rocmonitor.policy.episode import REMOVED
 from rocmonitor.policy.evaluation import Status, Transition
 from rocmonitor.service.runtime import Runtime, hold_lease
 from rocmonitor.store.glance import last_changes
@@ -77,7 +78,12 @@ def _end_alarm(runtime: Runtime, name: str, segment: str, status: Status, before
     ]
     with hold_lease(runtime, f"monitor:{name}") as lease:
         if lease is not None:
-            store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease)
+            over = [
+                each.closed(now, REMOVED)
+                for each in store.episodes(runtime.store, name, segment)
+                if each.is_open
+            ]
+            store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease, episodes=over)
             log.warning("%s: no longer configured; its alarm (%s) ends", f"{name} {segment}".strip(), status)
 
 

@@ -144,9 +144,16 @@ def remember_labels(
 
 
 def save_transition(
-    store: Store, transition: Transition, notified: bool, outbox: Sequence[Outgoing], *, lease: Lease
+    store: Store,
+    transition: Transition,
+    notified: bool,
+    outbox: Sequence[Outgoing],
+    *,
+    lease: Lease,
+    episodes: Sequence[Episode] = (),
 ) -> None:
-    """Save a change of status that no evaluation made: a monitor that fails, or works again.
+    """Save a change of status that no evaluation made: a monitor that fails, works again, or is removed; and
+    what it makes of its episodes.
 
     Raises
     ------
@@ -156,6 +163,7 @@ def save_transition(
     with store.writing() as connection:
         require(connection, lease)
         _put_transition(connection, transition, notified)
+        put_episodes(connection, episodes)
         put(connection, transition.monitor, outbox, transition.at)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Counts, Evaluation, Point, Status
+from rocmonitor.policy.evaluation import Counts, Evaluation, Point, Status, known
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
@@ -19,9 +19,11 @@ from rocmonitor.wording.format import (
     count,
     forecast_span,
     instant,
+    lower,
     page_address,
     percent,
     set_aside,
+    still,
 )
 from rocmonitor.wording.outlook import expected, foreseen
 from rocmonitor.wording.status import WORDS
@@ -36,6 +38,10 @@ _SHOWN = {
 }
 
 
+_LOSS = ("episode/windows", "episode/size", "episode/size_low", "episode/size_high")
+_STILL = ("episode/still", "episode/still_low", "episode/still_high")
+
+
 def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = None) -> str:
     """Return the description of a window run: status, verdicts, what moved, AUROC, costs, rows, caveats.
 
@@ -48,6 +54,11 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     if verdicts:
         found = by_rule(verdicts)
         parts.append("\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in found))
+    if (loss := known(evaluation.metrics, *_LOSS)) is not None:
+        windows = count(loss[0], "window")
+        unsure = known(evaluation.metrics, *_STILL)
+        rest = "" if unsure is None else f" Since then {still(*unsure)}."
+        parts.append(f"**Loss.** {lower(*loss[1:])} in {windows}.{rest}")
     groups = explanation_of(evaluation)
     if text := main_group(groups) or spread(groups):
         parts.append(f"**Where.** {line(text)} See `tables/groups.csv`.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -104,3 +105,25 @@ def test_the_commands(here: World) -> None:
 def test_what_cannot_be_done_is_said(here: World, arguments: tuple[str, ...], words: str) -> None:
     here.configure()
     assert words in Rocmonitor(here.folder)(*arguments, code=2).stderr
+
+
+@pytest.mark.slow
+def test_a_closed_loss_is_over_and_the_next_one_is_news(here: World, rocmonitor: Rocmonitor) -> None:
+    here.configure(
+        rules="[{kind: drop, value: 0.05}]", window="{every: 7d, label_delay: 2d, end: 2026-06-29}"
+    )
+    for number in (21, 22, 23, 24):
+        here.score(number, shift=0.2)
+    rocmonitor("run", "--at", "2026-06-11", code=3)
+    assert "no open loss" not in rocmonitor("acknowledge", "credit", "--close", "--by", "Ana").stdout
+    assert (
+        "no open loss that could be closed" in rocmonitor("acknowledge", "credit", "--close", code=2).stderr
+    )
+    told = rocmonitor("history", "credit").stdout
+    assert "ended: closed by Ana" in told
+    assert "● ok: the loss was closed by Ana" in told
+    rocmonitor("run", code=3)
+    losses = json.loads(rocmonitor("history", "credit", "--json").stdout)["episodes"]
+    assert [each["end_why"] for each in losses] == ["closed by Ana", None]
+    assert losses[1]["start"] >= losses[0]["end"]
+    assert here.alarms.count("DEGRADED credit") == 2

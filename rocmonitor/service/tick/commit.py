@@ -105,6 +105,8 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
     state.courses.add(evaluation)
     revised = None if before is None else _revised(state, evaluation, before, labels)
     change, notify, episodes = _change(state, evaluation, judged, warned, revised)
+    if episodes:
+        evaluation = replace(evaluation, metrics=evaluation.metrics | episodes[-1].metrics)
     state.foreseen.pop((segment, window), None)  # it is in the store, and in the evaluation
     outbox = [PUBLISH, *change_messages(state, change, notify, episodes)]
     if revised is not None and change is None and degraded != of.degraded() and of.tells(revised):

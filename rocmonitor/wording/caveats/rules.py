@@ -46,6 +46,7 @@ def _pooled(*, windows: int, min_per_class: int) -> str:
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "error": "{text}",
     "works-again": "the monitor works again",
+    "episode-closed": "the loss was {why}",
     "monitor-removed": (
         "the monitor is no longer in the configuration, renamed or removed: its alarm ({status}) ends with it"
     ),
