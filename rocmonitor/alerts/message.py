@@ -46,6 +46,8 @@ class Context:
         Where MLflow shows the window.
     page : str or None
         Where rocmonitor's own page shows it.
+    told : tuple of str
+        The channels that get it.
     configured : bool
         False for a monitor that the configuration has no longer: no command knows it.
     """
@@ -55,6 +57,7 @@ class Context:
     runbook: str | None = None
     run: str | None = None
     page: str | None = None
+    told: tuple[str, ...] = ()
     configured: bool = True
 
 
@@ -249,10 +252,13 @@ def next_step(kind: Kind, monitor: str, context: Context, *parts: str) -> Line:
 
 def looking(command: str, context: Context, *parts: str, label: str = "Look") -> Line:
     """Return whose it is, and a command; with the name by which a repeat of the message is known."""
-    step = f"{command} ({event(*parts)})"
+    said = [f"{label}: {command} ({event(*parts)})"]
+    if len(context.told) > 1:
+        said.insert(0, f"Told: {', '.join(context.told)}.")
     if context.owner:
-        return Line("Owner", f"{context.owner}. {label}: {step}")
-    return Line(label, step)
+        said.insert(0, f"Owner: {context.owner}.")
+    first, _, rest = " ".join(said).partition(": ")
+    return Line(first, rest)
 
 
 def labelled(label: str, text: str | None) -> list[Line]:

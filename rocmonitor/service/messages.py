@@ -214,5 +214,6 @@ def _context(runtime: Runtime, row: store.Delivery, found: Found) -> Context:
         runbook=monitor.runbook if monitor else None,
         run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
         page=page_address(runtime.config.page, row.monitor, "" if found is None else found.segment),
+        told=tuple(monitor.notify) if monitor else (),
         configured=monitor is not None,
     )

@@ -236,8 +236,10 @@ def _standing(
         "since": since,
         "sentence": _sentence(windows, monitor, status, since, now),
         "episode": as_json(episode, said, monitor.notify),
-        "why": _lines(episode, zone)
-        or ([] if status == "ok" or not changes else _why(changes[-1], windows, outlooks, zone)),
+        "why": [
+            *_lines(episode, zone),
+            *([] if status == "ok" or not changes else _why(changes[-1], windows, outlooks, zone)),
+        ],
         "advice": wording.advice(status),
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),

@@ -8,7 +8,7 @@ from rocmonitor.policy.episode import CHANGE, Episode
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition, known
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.wording.episode import chance
-from rocmonitor.wording.format import count, percent, span
+from rocmonitor.wording.format import count, percent, span_of
 from rocmonitor.wording.status import deciding, lasts
 
 _LEAST = 1e-9
@@ -20,6 +20,8 @@ def how_sure(change: Transition, evaluation: Evaluation, episode: Episode | None
     found = known(metrics, "champion/auc", "champion/auc_low", "champion/auc_high")
     if found is None:
         return ""
+    if episode is not None and episode.end is not None and episode.still is not None:
+        return ""  # the first line has it
     often = _often(change, evaluation)
     if lasts(change, episode):
         assert episode is not None
@@ -27,7 +29,7 @@ def how_sure(change: Transition, evaluation: Evaluation, episode: Episode | None
         often = often if decided is not None and decided.kind == "lasting" else ""
         return f"{count(episode.windows, 'window')} together{often and f'; {often}'}."
     rows = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
-    return f"{percent(LEVEL)} interval {span(*found[1:])}, from {rows}{often and f'; {often}'}."
+    return f"{percent(LEVEL)} interval {span_of(*found[1:])}, from {rows}{often and f'; {often}'}."
 
 
 def _often(change: Transition, evaluation: Evaluation) -> str:

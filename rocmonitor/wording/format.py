@@ -191,9 +191,15 @@ def decimals(low: float, high: float) -> int:
     return next((digits for digits in (2, 3) if half * 10**digits >= 3), 4)
 
 
-def number(value: float, digits: int) -> str:
-    """Return a number with a real minus."""
-    return f"{value:.{digits}f}".replace("-", "−")
+def number(value: float, digits: int, *, sign: bool = False) -> str:
+    """Return a number with a real minus, or with its sign."""
+    return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")
+
+
+def span_of(low: float, high: float) -> str:
+    """Return an interval with as many decimals as it allows."""
+    digits = decimals(low, high)
+    return f"{number(low, digits)} to {number(high, digits)}"
 
 
 SET_ASIDE = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review
-from rocmonitor.wording.format import SET_ASIDE, count, listed, signed, span
+from rocmonitor.wording.format import SET_ASIDE, count, decimals, listed, number, signed, span, span_of
 
 Row = Mapping[str, Any]
 
@@ -56,7 +56,25 @@ def summary(review: Review) -> list[str]:
 
     They are read below the decision, which they do not repeat.
     """
-    return list(filter(None, [*_reasons(review), *_windows(review), _whole_period(review.metrics)]))
+    by_episode = difference_by_episode(review)
+    return list(
+        filter(None, [by_episode, *_reasons(review), *_windows(review), _whole_period(review.metrics)])
+    )
+
+
+def difference_by_episode(review: Review) -> str:
+    """Return the difference before, in and after a loss of the champion; empty where the period has none."""
+    parts = [
+        f"{number(row['difference'], decimals(row['low'], row['high']), sign=True)} "
+        f"({span_of(row['low'], row['high'])}) {_PARTS[row['part']]} ({count(row['windows'], 'window')})"
+        for row in review.tables.get("episodes", ())
+    ]
+    if len(parts) < 2:
+        return ""
+    return f"The period contains a loss of the champion: the difference is {listed(parts)}."
+
+
+_PARTS = {"before": "before it", "in": "in it", "after": "after it"}
 
 
 def one_check(review: Review) -> str:

@@ -147,7 +147,7 @@ def since(change: Transition, zone: ZoneInfo, episode: Episode | None = None) ->
     """Since when the new status holds, and what it was before; ok, where nothing was known, says nothing."""
     if lasts(change, episode):
         assert episode is not None
-        return episodes.began(episode, zone)
+        return f"{episodes.began(episode, zone)} ({zone.key})"
     word = "Ok" if change.after is Status.OK else WORDS[change.after].headline
     was = "" if change.before is Status.OK else f", was {change.before}"
     return f"{word} since {instant(change.since, zone)} ({zone.key}){was}"

@@ -45,7 +45,9 @@ from rocmonitor.alerts import (
 from rocmonitor.alerts.mail import LONGEST_TEXT
 from rocmonitor.alerts.service import _fitting
 from rocmonitor.caveat import Caveat
+from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
+from rocmonitor.policy.explanation import GroupPart
 from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.outages import Notice, Phase
 from rocmonitor.policy.outlook import Outlook
@@ -64,6 +66,77 @@ BELOW_FLOOR = replace(FLOOR_HOLDS, outcome=Status.DEGRADED, limit=(0.75, None), 
 
 def _degraded() -> Message:
     return compose(transition(Status.DEGRADED), explained(), WHOSE)
+
+
+MAY, WEEK = MONDAY - timedelta(weeks=5), timedelta(days=7)
+
+LOSS = Episode(
+    monitor="credit-default",
+    champion_version="7",
+    alarm=Window(MONDAY, MONDAY + WEEK),
+    rules=("lasting",),
+    start=MAY,
+    start_low=MAY - WEEK,
+    start_high=MAY + 3 * WEEK,
+    windows=6,
+    auc=0.762,
+    auc_low=0.755,
+    auc_high=0.769,
+    size=-0.022,
+    size_low=-0.029,
+    size_high=-0.015,
+    challenger={"auc": 0.781, "difference": 0.019, "low": 0.012, "high": 0.026},
+    groups=(
+        GroupPart(
+            column="channel",
+            group="Broker",
+            part=-0.018,
+            mix=0.0,
+            ranking=-0.018,
+            se=0.002,
+            adjusted_pvalue=0.0001,
+            rows=9000,
+            share=0.31,
+            reference_share=0.3,
+        ).to_row(),
+    ),
+)
+LASTS = Verdict(
+    rule="lasting",
+    kind="lasting",
+    outcome=Status.DEGRADED,
+    estimate=-0.022,
+    low=-0.029,
+    high=-0.015,
+    confidence_level=0.95,
+    margin=-0.3,
+    details={"false_alarm_probability": 0.05, "horizon": 52},
+)
+
+
+def _degraded_for_weeks() -> Message:
+    whose = replace(WHOSE, told=("ops", "mail"))
+    return compose(transition(Status.DEGRADED, reasons=(LASTS,)), explained(), whose, (), LOSS)
+
+
+def _still_degraded() -> Message:
+    change = transition(Status.DEGRADED, Status.DEGRADED, reasons=(LASTS,))
+    return compose(change, explained(), WHOSE, (), replace(LOSS, windows=9))
+
+
+def _back() -> Message:
+    over = replace(
+        LOSS,
+        still=-0.001,
+        still_low=-0.013,
+        still_high=0.011,
+        end=MONDAY,
+        end_why="recovered",
+        ended_with=LOSS.alarm,
+    )
+    why = Caveat("recovered", change=-0.001, low=-0.013, high=0.011)
+    found = evaluation(outcome=Status.OK, metrics=evaluation().metrics | NORMAL_AGAIN)
+    return compose(transition(Status.OK, Status.DEGRADED, reasons=(why, INSIDE)), found, WHOSE, (), over)
 
 
 def _degraded_in_a_segment_by_late_labels() -> Message:
@@ -331,6 +404,9 @@ CASES: dict[str, Callable[[], Message]] = {
     made.__name__.strip("_"): made
     for made in (
         _degraded,
+        _degraded_for_weeks,
+        _still_degraded,
+        _back,
         _degraded_in_a_segment_by_late_labels,
         _degraded_by_a_floor,
         _at_risk,

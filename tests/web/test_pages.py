@@ -51,7 +51,7 @@ class TestOverview:
     def test_a_sentence_comes_first(self, client: FlaskClient) -> None:
         page = client.get("/").text
         assert re.search(r"<h1[^>]*>2 of 6 models need attention\.</h1>", page)
-        rest = "1 is at risk before its labels. 1 cannot be judged. 1 has not been judged yet."
+        rest = "1 is at risk. 1 cannot be judged. 1 has not been judged yet."
         assert f"{rest} Checked just now." in text_of(page)
 
     def test_the_worst_are_first(self, client: FlaskClient) -> None:

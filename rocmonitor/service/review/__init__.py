@@ -14,6 +14,7 @@ from rocmonitor.errors import RocmonitorError, SourceError, StoreError, Tracking
 from rocmonitor.policy.record import as_scored, digest_of
 from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
+from rocmonitor.policy.review.episodes import difference_by_episode
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.counted import Reader
@@ -234,7 +235,15 @@ class _ReviewRun:
             comparisons=found.comparisons,
             further_windows=found.further_windows,
             metrics={**found.metrics, **more},
-            tables={"counts": [{"kind": kind, "rows": n} for kind, n in counts.items()], **found.tables},
+            tables={
+                "counts": [{"kind": kind, "rows": n} for kind, n in counts.items()],
+                **found.tables,
+                "episodes": difference_by_episode(
+                    found.tables.get("windows", ()),
+                    draft.period,
+                    store.episodes(self.runtime.store, self.monitor.name, self.segment),
+                ),
+            },
             caveats=(
                 *draft.caveats,
                 *self._moved_aliases(versions),

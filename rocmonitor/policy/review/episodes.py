@@ -1,0 +1,56 @@
+"""The difference of two models before, in and after a loss of the champion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+from rocmonitor.policy.episode import LEVEL, Episode
+from rocmonitor.policy.record import Row
+from rocmonitor.policy.windows import Window
+
+
+def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequence[Episode]) -> list[Row]:
+    """Return the mean difference before, in and after the last episode in a period; empty without one.
+
+    Parameters
+    ----------
+    windows : sequence of Row
+        As `rocmonitor.policy.review.checks.windows_table` gives them.
+    period : Window
+        Of the review.
+    episodes : sequence of Episode
+        Of the same rows, oldest first.
+
+    Notes
+    -----
+    Windows are weighted by their sampling variance. The intervals (95 %) are for a look at this one table.
+    """
+    found = [each for each in episodes if each.start < period.end and (each.end or period.end) > period.start]
+    if not found:
+        return []
+    episode, parts = found[-1], dict[str, list[Row]]()
+    for row in windows:
+        start = datetime.fromisoformat(row["start"])
+        part = "before" if start < episode.start else "in"
+        if episode.end is not None and start >= episode.end:
+            part = "after"
+        if row["difference"] is not None and row["se"]:
+            parts.setdefault(part, []).append(row)
+    return [_mean(part, parts[part]) for part in ("before", "in", "after") if part in parts]
+
+
+def _mean(part: str, rows: Sequence[Row]) -> Row:
+    weights = [1 / row["se"] ** 2 for row in rows]
+    mean = sum(w * row["difference"] for w, row in zip(weights, rows, strict=True)) / sum(weights)
+    reach = LEVEL / math.sqrt(sum(weights))
+    return {
+        "part": part,
+        "start": rows[0]["start"],
+        "end": rows[-1]["end"],
+        "windows": len(rows),
+        "difference": mean,
+        "low": mean - reach,
+        "high": mean + reach,
+    }

@@ -1,0 +1,67 @@
+"""A review whose period contains a loss of the champion tells the difference before, in and after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from reviews import review
+
+from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.review.episodes import difference_by_episode
+from rocmonitor.policy.windows import Window
+from rocmonitor.wording.review import summary
+
+WEEK, START = timedelta(days=7), datetime(2026, 3, 2, tzinfo=UTC)
+PERIOD = Window(START, START + 26 * WEEK)
+
+
+def windows(differences: list[float]) -> list[dict[str, object]]:
+    return [
+        {
+            "start": (START + at * WEEK).isoformat(),
+            "end": (START + (at + 1) * WEEK).isoformat(),
+            "difference": value,
+            "se": 0.01,
+        }
+        for at, value in enumerate(differences)
+    ]
+
+
+def loss(first: int, end: int | None = None) -> Episode:
+    begin = START + first * WEEK
+    return Episode(
+        monitor="credit",
+        champion_version="3",
+        alarm=Window(begin, begin + WEEK),
+        start=begin,
+        start_low=begin,
+        start_high=begin + WEEK,
+        end=None if end is None else START + end * WEEK,
+    )
+
+
+def test_twelve_good_weeks_are_not_averaged_with_fourteen_broken_ones() -> None:
+    rng = np.random.default_rng(4)
+    values = np.r_[np.full(12, 0.014), np.full(14, 0.055)] + 0.01 * rng.standard_normal(26)
+    found = difference_by_episode(windows(values.tolist()), PERIOD, [loss(12)])
+    assert [(each["part"], each["windows"]) for each in found] == [("before", 12), ("in", 14)]
+    assert found[0]["difference"] == pytest.approx(values[:12].mean())
+    assert found[1]["high"] - found[1]["low"] == pytest.approx(2 * 1.96 * 0.01 / np.sqrt(14))
+    told = summary(replace(review(), tables=review().tables | {"episodes": found}))[0]
+    assert told.startswith("The period contains a loss of the champion: the difference is +0.01")
+    assert "before it (12 windows) and +0.05" in told
+
+
+def test_after_the_loss_and_windows_without_a_difference() -> None:
+    rows = windows([0.01] * 26)
+    rows[3] |= {"difference": None, "se": None}
+    found = difference_by_episode(rows, PERIOD, [loss(2, 4), loss(8, 20)])
+    assert [(each["part"], each["windows"]) for each in found] == [("before", 7), ("in", 12), ("after", 6)]
+
+
+def test_a_loss_outside_of_the_period_is_none() -> None:
+    assert difference_by_episode(windows([0.01] * 26), PERIOD, [loss(-9, -2), loss(26)]) == []
+    assert difference_by_episode(windows([0.01] * 26), PERIOD, []) == []
