@@ -359,6 +359,8 @@ def as_shown(
     """
     if status in ("ok", "improved") and episode is not None and episode.is_uncertain:
         status, since = "at-risk", episode.start
+    elif status == "degraded" and episode is not None and episode.is_open:
+        since = episode.start
     others = [each for each in stops if each.kind not in ("judged", "watch")]
     if seen is None:
         return Shown(status=status, since=since, stops=others)

@@ -10,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import Episode
@@ -28,7 +29,15 @@ from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
 from rocmonitor.web.window import chosen_window
 from rocmonitor.wording import page as wording
-from rocmonitor.wording.episode import as_json, began, challenger, groups, headline, uncertain
+from rocmonitor.wording.episode import (
+    as_json,
+    began,
+    challenger,
+    groups,
+    headline,
+    uncertain,
+    who_was_told,
+)
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.status import attention
 from rocmonitor.wording.stops import by_age
@@ -141,7 +150,9 @@ def _view(
     view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": "", "because": ""}
     if chosen is not None:
         view |= chosen_window(kept, monitor, *chosen)
-        parts = ["rocmonitor", "explain", monitor.name, "--window", view["chosen"]["slug"]]
+        parts = ["rocmonitor", "explain", monitor.name]
+        if choice.window or view["episode"] is None or view["episode"]["end"]:
+            parts += ["--window", view["chosen"]["slug"]]  # else the open loss is explained
         view["explain"] = "" if choice.segment else shlex.join(parts)
         view["because"] = _of_window(
             view["chosen"]["because"], chosen[1].window, _newest(every), monitor.timezone
@@ -220,13 +231,15 @@ def _standing(
     shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
+    lost, shown_with = _lines(episode, zone), (windows, outlooks, zone)
     return {
         "name": monitor.name,
         "segment": segment,
         "model": monitor.model.name,
         "version": windows[-1][-1].version if windows else None,
         "owner": monitor.owner,
-        "attention": attention(said, shown.stops, now, zone, episode),
+        "attention": attention(said, shown.stops, now, zone),
+        "told": who_was_told(episode, monitor.notify, zone),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
@@ -237,8 +250,8 @@ def _standing(
         "sentence": _sentence(windows, monitor, status, since, now),
         "episode": as_json(episode, said, monitor.notify),
         "why": [
-            *_lines(episode, zone),
-            *([] if status == "ok" or not changes else _why(changes[-1], windows, outlooks, zone)),
+            *lost,
+            *([] if status == "ok" or not changes else _why(changes[-1], *shown_with, whole=not lost)),
         ],
         "advice": wording.advice(status),
         "floor": highest_floor(monitor.rules),
@@ -347,10 +360,18 @@ def _lines(episode: Episode | None, zone: ZoneInfo) -> list[str]:
 
 
 def _why(
-    change: store.SavedTransition, windows: Sequence[list[Kept]], outlooks: Sequence[Ahead], zone: ZoneInfo
+    change: store.SavedTransition,
+    windows: Sequence[list[Kept]],
+    outlooks: Sequence[Ahead],
+    zone: ZoneInfo,
+    *,
+    whole: bool,
 ) -> list[str]:
-    """Return the reasons of a change, with its window where the sentence is about another."""
-    found = [without_basis(each) for each in reasons(change.reasons)]
+    """Return the reasons of a change, with its window where the sentence is about another; without those that
+    the lines of an episode have (`whole`).
+    """
+    given = [each for each in change.reasons if isinstance(each, Caveat) or each.kind != "lasting" or whole]
+    found = [without_basis(each) for each in reasons(given)]
     judged = [each[0].window for each in windows if any(one.at == change.at for one in each)]
     begun = [each[0].window for each in windows] + [each.window for each in outlooks]
     begun = [each for each in begun if each.start == change.since]

@@ -158,6 +158,16 @@ def chance(days_between: float) -> str:
     return f"chance alone would do this about once in {often}"
 
 
+def who_was_told(of: Episode | None, channels: Sequence[str], zone: ZoneInfo) -> str:
+    """Return which channels got the message about an open episode, and when; empty if nobody was told."""
+    if of is None or not of.is_open or of.first_message is None:
+        return ""
+    last = of.last_message
+    again = "" if last in (None, of.first_message) else f", last on {instant(last, zone)}"
+    whom = listed(list(channels)) or "nobody (notify is empty)"
+    return f"{whom}, first on {instant(of.first_message, zone)}{again}"
+
+
 def line(of: Episode, zone: ZoneInfo) -> str:
     """Return an episode in one line: its period, its size, and how it stands."""
     until = "" if of.end is None else f" to {instant(of.end, zone)}"
