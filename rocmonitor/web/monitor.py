@@ -352,11 +352,10 @@ def _lines(episode: Episode | None, zone: ZoneInfo) -> list[str]:
     """Return an open episode of several windows: its size, its start, its groups and the challenger in it."""
     if episode is None or not episode.is_open or (episode.windows < 2 and not episode.is_uncertain):
         return []
-    unsure = uncertain(episode)
     rival = challenger(episode)
-    rival = rival and f"Challenger: {rival}"
-    parts = [headline(episode, zone), began(episode, zone), groups(episode), rival, unsure]
-    return [each for each in parts if each]
+    begin = began(episode, zone) if episode.start < episode.alarm.start else ""
+    parts = [headline(episode, zone), begin, groups(episode), rival and f"Challenger: {rival}"]
+    return [each for each in (*parts, uncertain(episode)) if each]
 
 
 def _why(
