@@ -366,11 +366,11 @@ def _why(
     *,
     whole: bool,
 ) -> list[str]:
-    """Return the reasons of a change, with its window where the sentence is about another; without those that
-    the lines of an episode have (`whole`).
+    """Return the reasons of a change, with its window where the sentence is about another; one of those that
+    the lines of an episode have not, unless it is `whole`.
     """
     given = [each for each in change.reasons if isinstance(each, Caveat) or each.kind != "lasting" or whole]
-    found = [without_basis(each) for each in reasons(given)]
+    found = [without_basis(each) for each in reasons(given)][: None if whole else 1]
     judged = [each[0].window for each in windows if any(one.at == change.at for one in each)]
     begun = [each[0].window for each in windows] + [each.window for each in outlooks]
     begun = [each for each in begun if each.start == change.since]
