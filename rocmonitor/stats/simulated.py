@@ -20,6 +20,7 @@ from scipy.special import betaincinv, ndtr, ndtri
 from rocmonitor.stats.coming import Coming, Rate, expected_below_fixed, rate_range
 from rocmonitor.stats.lasting.chart import LastingChart
 from rocmonitor.stats.lasting.windows import scaled
+from rocmonitor.stats.recovery import Change, recovery
 from rocmonitor.stats.rows import Floats
 
 Codes = NDArray[np.int8]
@@ -350,6 +351,44 @@ class Simulation:
             median, most = (None if math.isinf(end) else int(end) for end in ends)
             found[group] = Detection(once=float(once.mean()), windows=(median, most))
         return found
+
+    def said_over(self, drop: float, alarm: Counting, error: float, reference_error: float) -> float | None:
+        """Return how often a drop that stays, once found, is said to be over within the year that is drawn.
+
+        Parameters
+        ----------
+        drop : float
+        alarm : Counting
+        error, reference_error : float
+            Standard deviation of a window's AUROC while nothing changes, and standard error of the
+            reference's mean, as the monitor knows them.
+
+        Returns
+        -------
+        float or None
+            A share of the drops that are found, of 100 series; None where none is found. Looked at 52 times
+            in a year at most, so of short windows a little too low. Cost: 0.5 s.
+        """
+        rules = [each for name, each in self.outcomes(drop).items() if self.rules[name].of_auc]
+        if not rules:
+            return None
+        degraded = statuses(gravest(rules), alarm) == DEGRADED
+        slope = math.sqrt(self.auc * (1 - self.auc))
+        changes = slope * (self.coming.seen + shifted(self.auc, drop) - scaled(self.auc))
+        every, over, found = max(1, self.windows // 52), 0, 0
+        for series in np.linspace(0, degraded.shape[1] - 1, min(100, degraded.shape[1])).astype(int):
+            first = int(degraded[:, series].argmax())
+            if not degraded[first, series]:
+                continue
+            found += 1
+            known = [Change(value, error, reference_error) for value in changes[:, series].tolist()]
+            over += any(
+                not degraded[now, series]
+                and (seen := recovery(known[: now + 1], first, per_year=self.per_year)) is not None
+                and seen.shown
+                for now in range(first + 1, self.windows, every)
+            )
+        return over / found if found else None
 
 
 def smallest(chance: Callable[[float], float], power: float, most: float) -> float | None:

@@ -28,7 +28,7 @@ from rocmonitor.policy.judge import outcome_of
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
-from rocmonitor.policy.scenario import Scenario
+from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.status import Alarm, SegmentState
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Drop, Forecast, Lasting, Rule
@@ -184,6 +184,29 @@ def test_a_recovery_is_told_within_three_windows(known: Scenario) -> None:
                 break
         told.append(at - 5)
     assert np.mean(np.array(told) <= 3) >= 0.9
+
+
+@pytest.mark.slow
+def test_check_says_how_often_a_drop_that_stays_is_said_to_be_over(known: Scenario) -> None:
+    """The simulated years beside streams that are judged window by window."""
+    simulated = simulation(known, WEEK)
+    level = known.ranges.level
+    assert level is not None
+    usual = level.change(WindowAuc(known.auc.auc, N_POS, N_NEG))
+    shares = {
+        drop: simulated.said_over(drop, Alarm(), usual.error, usual.reference_error)
+        for drop in (0.005, 0.02, 0.05)
+    }
+    assert shares[0.005] > shares[0.02] >= shares[0.05]
+    rng, noise, over, found = np.random.default_rng(52), usual.error, 0, 0
+    for _ in range(60):
+        shared = usual.reference_error * rng.standard_normal()
+        stream = Stream(known)
+        for _ in range(52):
+            stream.add(float(known.auc.auc - 0.02 - shared + noise * rng.standard_normal()))
+        found += bool(stream.episodes)
+        over += any(each.end_why == RECOVERED for each in stream.episodes)
+    assert over / found == pytest.approx(shares[0.02], abs=0.1)
 
 
 def test_an_episode_begins_with_the_window_of_its_alarm(known: Scenario) -> None:

@@ -12,13 +12,10 @@ from rocmonitor.config.values import written
 from rocmonitor.policy.scenario import Early, Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.joined import window_length
-from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, Doubt
+from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt
 from rocmonitor.sources import LabelCounts
 from rocmonitor.stats.simulated import Simulation
 from rocmonitor.wording.format import count, instant, listed
-
-STAYS = 0.05
-"""The drop that stays whose time is told."""
 
 _HARDLY = 0.05  # a year
 _MOST_FALSE = 12.0  # a year: more than one a month

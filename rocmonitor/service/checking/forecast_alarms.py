@@ -29,8 +29,9 @@ from rocmonitor.policy.scenario import (
 )
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
-from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, Doubt, possible, rate
+from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt, possible, rate
 from rocmonitor.sources.batch import Rows
+from rocmonitor.stats import WindowAuc
 from rocmonitor.stats.coming import Rate
 from rocmonitor.stats.simulated import Detection, Simulation
 from rocmonitor.wording.format import count, listed
@@ -87,7 +88,23 @@ def expected(
         lines.append(_judged(judged, drawn))
     if monitor.segments:
         lines.append("each segment value is watched separately and adds about as many")
-    return [*lines, *guilty(scenario, drawn), *_found(drawn, monitor, every)]
+    ends = _said_over(scenario, drawn, monitor)
+    return [*lines, *guilty(scenario, drawn), *_found(drawn, monitor, every), *ends]
+
+
+def _said_over(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> list[str]:
+    """Return how often a drop that stays will be said to be over."""
+    level = scenario.ranges.level
+    if level is None or drawn.auc <= 0.5 + STAYS:
+        return []
+    usual = level.change(WindowAuc(drawn.auc, round(scenario.n_pos), round(scenario.n_neg)))
+    share = drawn.said_over(STAYS, monitor.alarm.policy(), usual.error, usual.reference_error)
+    if share is None:
+        return []
+    return [
+        f"a drop of {STAYS:g} that stays and was found is said to be over by mistake within a year in about "
+        f"{100 * share:.0f} % of cases"
+    ]
 
 
 def counts_alarms(drawn: Simulation) -> bool:

@@ -7,6 +7,9 @@ from rocmonitor.stats.coming import Rate
 POWER = 0.8
 """Power used for the detectable drop."""
 
+STAYS = 0.05
+"""The drop that stays whose time is told."""
+
 LEAST_SHOWN = 0.01
 """Fewer events a year are said to be fewer than that."""
 
