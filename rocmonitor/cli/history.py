@@ -66,7 +66,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
             {
                 "evaluations": [evaluation_json(evaluation, tables=tables) for evaluation in evaluations],
                 "outlooks": [outlook.to_dict() for outlook in outlooks],
-                "episode": found[-1] if found else None,
+                "episode": next((each for each in reversed(found) if not each["segment"]), None),
                 "episodes": found,
                 "transitions": [change.to_dict() for change in changes],
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},

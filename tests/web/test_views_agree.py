@@ -19,12 +19,14 @@ from commands import Rocmonitor
 from flask.testing import FlaskClient
 from scenario import World, until, week
 
+from rocmonitor import store
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.report.window import window_page
 from rocmonitor.store import evaluations
 from rocmonitor.tracking import content, note
 from rocmonitor.web.alone import create_app
 from rocmonitor.web.site import Site
+from rocmonitor.wording.format import lower
 
 MONITORS = ("credit", "calm", "early")
 NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?")
@@ -219,3 +221,41 @@ def test_a_degraded_window_with_groups_is_the_same_in_every_view(here: World) ->
         assert len(set.union(*said.values())) == 1, f"{name}: {said}"
         assert said["explain"], name
         assert said["page"] == said["file"], name
+
+
+def test_an_episode_has_the_same_figures_in_every_view(
+    site: Site, client: FlaskClient, rocmonitor: Rocmonitor
+) -> None:
+    stored = store.episodes(site.store(), "credit", "")[-1]
+    of_history = json.loads(rocmonitor("history", "credit", "--json").stdout)["episode"]
+    standings = json.loads(rocmonitor("status", "--json", code=5).stdout)["monitors"]
+    [of_status] = [
+        each["episode"] for each in standings if (each["monitor"], each["segment"]) == ("credit", "")
+    ]
+    rows = client.get("/overview.json").get_json()["monitors"]
+    [of_overview] = [each["episode"] for each in rows if each["name"] == "credit"]
+    of_page = client.get("/monitors/credit.json").get_json()["episode"]
+    assert of_history == of_status == of_overview == of_page
+    names = ["size", "size_low", "size_high", "auc", "auc_low", "auc_high", "windows", "end_why"]
+    assert [of_page[name] for name in names] == [getattr(stored, name) for name in names]
+    assert {
+        "kind",
+        "segment",
+        "start",
+        "start_low",
+        "start_high",
+        "first_message",
+        "groups",
+    } <= of_page.keys()
+    assert {"challenger", "told", "taken_on", "end"} <= of_page.keys()
+    page = plain(client.get("/monitors/credit").text)
+    size = plain(lower(stored.size, stored.size_low, stored.size_high))
+    for view in (
+        page,
+        plain(rocmonitor("history", "credit").stdout),
+        plain(rocmonitor("status", code=5).stdout),
+    ):
+        assert size in " ".join(view.split())
+    newest_window = newest(site, "credit")[max(newest(site, "credit"))]
+    assert newest_window.metrics["episode/size"] == stored.size
+    assert size in plain(note.of_window(newest_window))
