@@ -632,7 +632,6 @@ class TestLasting:
         time_detection.main(["--replications", "4", "--processes", "1"])
         printed = capsys.readouterr().out
         assert "independent" in printed
-        assert "with the scores" in printed
         assert "likelihood ratio" in printed
 
 

@@ -123,7 +123,7 @@ def _level(reference: Reference) -> LastingChart | None:
     if reference.charts or reference.cells is None:
         return next(iter(reference.charts.values()), None)
     windows = [
-        WindowAuc(each["auc"], each["n_pos"], each["n_neg"], None, _day(each)) if "auc" in each else None
+        WindowAuc(each["auc"], each["n_pos"], each["n_neg"], _day(each)) if "auc" in each else None
         for each in reference.windows
     ]
     whole = moments(reference.cells)

@@ -255,7 +255,7 @@ def simulation(scenario: Scenario, every: timedelta, processes: Processes | None
         if rule.needs.chart:
             chart = scenario.ranges.charts[name]
             own = coming
-            if chart.slope or any(chart.wave):  # the season of a window is no news to it
+            if any(chart.wave):  # the season of a window is no news to it
                 own = draw(learned(chart.values, chart.noises, chart.places), chart.noise, windows)
             rules[name] = SimulatedRule(coming=own, chart=chart)
         elif name in scenario.margins:

@@ -69,7 +69,7 @@ class Lasting(Rule):
         from rocmonitor.stats.area.variances import moments
 
         numbers = [
-            WindowAuc(moments(sample).auc, sample.n_pos, sample.n_neg, None, day)
+            WindowAuc(moments(sample).auc, sample.n_pos, sample.n_neg, day)
             if sample.n_pos and sample.n_neg
             else None
             for sample, day in zip(past.samples, past.days, strict=True)

@@ -80,7 +80,7 @@ def wave_of(values: ArrayLike, days: Sequence[float | None]) -> Explained | None
         return None
     if wave_pvalue(values, known) > CHANCE:
         return None
-    return explained(values, np.array([season(day) for day in known]))
+    return _explained(values, np.array([season(day) for day in known]))
 
 
 def longest_gap(days: Floats) -> float:
@@ -120,11 +120,8 @@ def _residuals(terms: Floats, values: Floats) -> Floats:
     return np.asarray(values - terms @ found)
 
 
-def explained(values: Floats, terms: Floats, largest: float | None = None) -> Explained | None:
-    """Return what terms, shape (n, t), explain of values; None where too little. Cost: O(n² t).
-
-    With `largest` the coefficients stay within [0, largest].
-    """
+def _explained(values: Floats, terms: Floats) -> Explained | None:
+    """Return what terms, shape (n, t), explain of values; None where too little. Cost: O(n² t)."""
     if len(values) <= terms.shape[1] + 2:
         return None
 
@@ -132,7 +129,7 @@ def explained(values: Floats, terms: Floats, largest: float | None = None) -> Ex
         middle, centre = use @ values / use.sum(), use @ terms / use.sum()
         apart = (terms - centre) * use[:, None]
         found, *_ = np.linalg.lstsq(apart, (values - middle) * use, rcond=None)
-        return np.asarray(found if largest is None else np.clip(found, 0.0, largest))
+        return np.asarray(found)
 
     everyone = np.ones(len(values))
     left, gaps = np.empty(len(values)), np.empty(len(values))

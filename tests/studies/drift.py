@@ -214,7 +214,7 @@ def judged(stream: Stream) -> Found:
                     first = _alarm(window, verdict.details, verdict.estimate)
         windows.append(window)
         day = window.start.timestamp() / 86400
-        numbers.append(WindowAuc(auc(sample).auc, sample.n_pos, sample.n_neg, None, day))
+        numbers.append(WindowAuc(auc(sample).auc, sample.n_pos, sample.n_neg, day))
     whole, after = (Sample.merge([sample for _, sample in part]) for part in (past, later))
     cells = condensed(whole)
     foretold = expected_auc(cells, (after.score, after.pos + after.neg)).auc - auc(cells).auc

@@ -39,7 +39,7 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.calibration import conformal_root
-from rocmonitor.stats.lasting.windows import adjusted, scaled
+from rocmonitor.stats.lasting.windows import adjusted, scaled, seasonal
 from rocmonitor.stats.season import YEAR_DAYS
 
 DATA = Path(os.environ.get("ROCMONITOR_STUDY_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -114,12 +114,12 @@ def charts(weeks: Weeks, rng: np.random.Generator) -> tuple[bool, bool, bool]:
 def judged(reference: list[WindowAuc], later: list[WindowAuc]) -> Year:
     """Each later window by each interval."""
     values, days = np.array([scaled(each.auc) for each in reference]), np.array([_day(e) for e in reference])
-    explained, left = adjusted(list(reference))
+    wave, left = adjusted(list(reference))
     columns = []
     for window in later:
         lows = [_low(values, np.ones(len(values)))]
         lows += [_low(values, seasonal_weights(days, _day(window), width=width)) for width in (45.0, 90.0)]
-        lows.append(_low(left, np.ones(len(left))) + explained.of(window))
+        lows.append(_low(left, np.ones(len(left))) + seasonal(wave, window))
         low = np.array(lows)
         drop = scaled(max(window.auc - DROP, 0.0))
         columns.append((low > scaled(window.auc), low > drop, _area(values.mean()) - _area(low)))
@@ -205,7 +205,7 @@ def months() -> tuple[list[Sample], list[WindowAuc], tuple[float, float, float, 
     usable = [at for at, each in enumerate(months) if min(each.n_pos, each.n_neg) >= 2]
     samples = [months[at] for at in usable]
     windows = [
-        WindowAuc(auc(each).auc, each.n_pos, each.n_neg, None, float(index[30 * at]))
+        WindowAuc(auc(each).auc, each.n_pos, each.n_neg, float(index[30 * at]))
         for at, each in zip(usable, samples, strict=True)
     ]
     of = moments(Sample.merge(months))

@@ -30,8 +30,6 @@ class Weeks:
     uneven: bool = False  # weeks of a quarter to twice as many rows
     wave: float = 0.0  # height of a yearly season, whose time of year at the start is drawn
     dated: bool = False  # the chart is given the days
-    foreseen: float | None = None  # share of the scatter that the scores explain
-    shown: float = 0.0  # share of the sampling noise that they explain
     gaps: float = 0.0  # share of weeks without labels
 
     def noise(self, n_pos: float, n_neg: float) -> float:
@@ -50,15 +48,7 @@ class Weeks:
         day = 7.0 * np.arange(count) + rng.uniform(0, 365.25)
         season = self.wave * np.cos(2 * np.pi * day / 365.25)
         noise = np.array([self.noise(*sizes) for sizes in zip(n_pos, n_neg, strict=True)])
-        of_scores = math.sqrt(self.shown) * noise * (rng.standard_normal(count) if self.shown else 0.0)
-        seen = np.full(count, AREA)
-        if self.foreseen is not None:
-            root = math.sqrt(self.foreseen)
-            states, other = root * states, math.sqrt(1 - self.foreseen) * rng.standard_normal(count)
-            seen = AREA + self.between * states + of_scores
-            states = states + other
-        of_labels = math.sqrt(1 - self.shown) * noise * rng.standard_normal(count)
-        aucs = AREA + self.between * states + season + of_scores + of_labels
+        aucs = AREA + self.between * states + season + noise * rng.standard_normal(count)
         missing = rng.random(count) < self.gaps
         return [
             None
@@ -67,7 +57,6 @@ class Weeks:
                 min(max(float(aucs[at]), 0.0), 1.0),
                 int(n_pos[at]),
                 int(n_neg[at]),
-                None if self.foreseen is None else min(max(float(seen[at]), 0.0), 1.0),
                 float(day[at]) if self.dated else None,
             )
             for at in range(count)
@@ -75,7 +64,7 @@ class Weeks:
 
 
 def dropped(windows: list[WindowAuc | None], drop: float, start: int = 0) -> list[WindowAuc | None]:
-    """The windows with a drop of the AUC that the scores do not show, from one of them on."""
+    """The windows with a drop of the AUC, from one of them on."""
     return [
         each if each is None or at < start else each._replace(auc=max(each.auc - drop, 0.0))
         for at, each in enumerate(windows)
@@ -86,12 +75,10 @@ def charted(
     weeks: Weeks, windows: list[WindowAuc | None], probability: float = 0.05, horizon: int = 52
 ) -> tuple[LastingChart, LastingChange]:
     """The chart of the first windows, and what it finds in the others."""
-    rows = weeks.n_pos + weeks.n_neg
     chart = lasting_chart(
         windows[: weeks.reference],
         PAIRS,
         false_alarm_probability=probability,
         horizon=horizon,
-        score_variance=weeks.shown * rows * weeks.noise(weeks.n_pos, weeks.n_neg) ** 2,
     )
     return chart, chart.apply(windows[weeks.reference :])

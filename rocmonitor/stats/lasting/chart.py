@@ -18,7 +18,6 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.lasting.limit import (
     ChartShape,
     Running,
@@ -35,21 +34,17 @@ from rocmonitor.stats.lasting.result import (
     found_change,
 )
 from rocmonitor.stats.lasting.windows import (
-    Adjustment,
     PairVariances,
     WindowAuc,
     adjusted,
-    expected_by_all,
-    expected_by_the_others,
     noises,
     places_of,
     require_scatter,
     scaled,
+    seasonal,
     unscaled,
     valid_numbers,
-    valid_variance,
     wave_step,
-    with_expected,
 )
 from rocmonitor.stats.proportion import is_number, require_method
 from rocmonitor.stats.recovery import Change
@@ -86,12 +81,10 @@ class LastingChart(Result):
         Of the reference windows, and their places in the series, which begins with the first usable one.
     pair_variances : tuple of float
         AUC, zeta10, zeta01 and the variance of psi over all pairs of the reference.
-    slope, centre, wave
-        What the scores and the season of a window add to its value; 0 where they explain too little.
+    wave : tuple of float
+        What the season of a window adds to its value; 0 where it explains too little.
     n_windows : int
         Reference windows used.
-    score_variance : float
-        Sampling variance of an expected AUC, times the number of rows; 0 without expected AUCs.
     """
 
     mean: float
@@ -104,14 +97,11 @@ class LastingChart(Result):
     noises: tuple[float, ...]
     places: tuple[int, ...]
     pair_variances: tuple[float, float, float, float]
-    slope: float
-    centre: float
     wave: tuple[float, float]
     false_alarm_probability: float
     horizon: int
     alternative: Alternative
     n_windows: int
-    score_variance: float = 0.0
     caveats: tuple[Caveat, ...] = ()
 
     def __str__(self) -> str:
@@ -123,8 +113,8 @@ class LastingChart(Result):
         Parameters
         ----------
         later : sequence of WindowAuc or None
-            All windows since the reference, in order; None for a gap. With `expected` and `day` where the
-            reference windows had them; where the scores explain a part, a window without `expected` is a gap.
+            All windows since the reference, in order; None for a gap. With `day` where the reference windows
+            had one.
 
         Raises
         ------
@@ -164,7 +154,7 @@ class LastingChart(Result):
         Parameters
         ----------
         values : ndarray, shape (k, r)
-            k windows of r series, on the chart's scale, without what scores and season add.
+            k windows of r series, on the chart's scale, without what the season adds.
         """
         of_usual_size = np.full(len(values), self.noise)
         return np.asarray(-alarms_of(self, self._running(values, of_usual_size)))
@@ -187,14 +177,13 @@ class LastingChart(Result):
         return running(standardised, size, self.mean_share)
 
     def _numbers(self, windows: Sequence[WindowAuc | None]) -> tuple[Floats, Floats]:
-        """(k,): values without what scores and season add, and sampling variances; infinite for a gap."""
+        """(k,): values without what the season adds, and sampling variances; infinite for a gap."""
         values, noise = np.zeros(len(windows)), np.full(len(windows), np.inf)
-        pairs, explained = PairVariances(*self.pair_variances), Adjustment(self.slope, self.centre, self.wave)
-        seen = explained.seen(self.score_variance)
+        pairs = PairVariances(*self.pair_variances)
         for place, window in enumerate(windows):
-            if window is not None and (window.expected is not None or not self.slope):
-                values[place] = scaled(window.auc) - explained.of(window)
-                noise[place] = noises([window], pairs, self.between**2, seen)[0]
+            if window is not None:
+                values[place] = scaled(window.auc) - seasonal(self.wave, window)
+                noise[place] = noises([window], pairs, self.between**2)[0]
         return values, noise
 
 
@@ -205,7 +194,6 @@ def lasting_chart(
     false_alarm_probability: float = 0.05,
     horizon: int = 52,
     alternative: Alternative = "less",
-    score_variance: float = 0.0,
 ) -> LastingChart:
     """Return the chart that reference windows set up, from their numbers.
 
@@ -217,9 +205,6 @@ def lasting_chart(
         AUC of all rows of the reference, zeta10, zeta01 and the variance of psi over all its pairs.
     false_alarm_probability, horizon, alternative
         As in `lasting_change`.
-    score_variance : float
-        Sampling variance of an expected AUC, times the number of rows (`ScoreHistory.score_variance`): as far
-        as the expected AUCs explain the windows, it is no noise.
 
     Raises
     ------
@@ -233,15 +218,15 @@ def lasting_chart(
     Cost: O(6000 horizon + n g), some 20 ms for 52 windows.
     """
     probability, ahead = _valid_promise(false_alarm_probability, horizon, alternative)
-    numbers, seen = valid_numbers(windows, "reference"), valid_variance(score_variance)
+    numbers = valid_numbers(windows, "reference")
     used = [window for window in numbers if window is not None]
     _require_windows(len(used), len(numbers))
     pairs, places = PairVariances(*pair_variances), places_of(numbers)
-    explained, values = adjusted(used)
+    wave, values = adjusted(used)
     require_scatter(values, pairs, used[0].auc)
-    noise = noises(used, pairs, float(values.var()), explained.seen(seen))
+    noise = noises(used, pairs, float(values.var()))
     between = scatter_between(values, noise)
-    shape, outlook = _shape(values, noise, between, explained, used), possible(values, noise, places)
+    shape, outlook = _shape(values, noise, between, wave, used), possible(values, noise, places)
     return LastingChart(
         mean=shape.mean,
         between=math.sqrt(between),
@@ -253,15 +238,12 @@ def lasting_chart(
         noises=tuple(noise.tolist()),
         places=places,
         pair_variances=pairs,
-        slope=explained.slope,
-        centre=explained.centre,
-        wave=explained.wave,
+        wave=wave,
         false_alarm_probability=probability,
         horizon=ahead,
         alternative=alternative,
         n_windows=len(used),
-        score_variance=seen,
-        caveats=_caveats(used, outlook.mean_serial, ignored=bool(seen) and not explained.slope),
+        caveats=_caveats(used, outlook.mean_serial),
     )
 
 
@@ -272,7 +254,6 @@ def lasting_change(
     false_alarm_probability: float = 0.05,
     horizon: int = 52,
     alternative: Alternative = "less",
-    given: Literal["scores"] | None = None,
     days: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> LastingChange:
     """Find a drop of the AUC since the reference windows that has stayed: since when, and how large.
@@ -288,13 +269,9 @@ def lasting_change(
         Windows, 1 to 1,000.
     alternative : {"less", "two-sided"}
         "less" looks for a loss only.
-    given : {"scores"}, optional
-        Judge what is left when the scores are accounted for: as far as the reference windows (8 at least)
-        show that the AUC expected from the scores explains the realised one, it is taken off. Sharper, and
-        blind to a loss that the scores explain.
     days : tuple of two sequences of float, optional
-        Days since a fixed date of each window. With a year of reference windows the season is accounted for
-        likewise.
+        Days since a fixed date of each window. With a year of reference windows the season is taken off, as
+        far as they show one.
 
     Returns
     -------
@@ -305,7 +282,7 @@ def lasting_change(
     InputError
         Something that is no `Sample`; impossible numbers; sequences of unequal length.
     DegenerateDataError
-        Fewer than 3 usable reference windows (with `given`, 8), or windows without any scatter.
+        Fewer than 3 usable reference windows, or windows without any scatter.
 
     Notes
     -----
@@ -314,11 +291,9 @@ def lasting_change(
     window holds its sampling noise (exact bootstrap variance) and the scatter of the reference windows
     beyond theirs [PM82]. The limit is the quantile of the largest value within `horizon` windows that are
     drawn from all that the reference windows leave possible: mean, scatter and serial correlation are
-    integrated over. An alarm ends below half of the limit, so that one change is one alarm. With the scores
-    given, realised AUCs are regressed on those that the scores lead to, each by the reference without the
-    window, with a slope within [0, 1]; that part of a window's sampling noise is none. Level and power by
-    simulation, also of correlated windows and heavy tails: docs/coverage.md.
-    Cost: O(rows log rows), and some 20 ms; with the scores that of `score_history`.
+    integrated over. An alarm ends below half of the limit, so that one change is one alarm. Level and power
+    by simulation, also of correlated windows and heavy tails: docs/coverage.md.
+    Cost: O(rows log rows), and some 20 ms.
 
     References
     ----------
@@ -343,13 +318,6 @@ def lasting_change(
     usable = [window for window, known in zip(reference, before, strict=True) if known and window]
     _require_windows(len(usable), len(before))
     whole = Sample.merge(usable)
-    variance = 0.0
-    if given is not None:
-        require_method(given, ("scores",), "given")
-        history = score_history(whole, usable)
-        variance = history.score_variance
-        before = with_expected(before, expected_by_the_others(history, reference))
-        after = with_expected(after, expected_by_all(history, whole, later))
     of = moments(whole)
     chart = lasting_chart(
         before,
@@ -357,7 +325,6 @@ def lasting_change(
         false_alarm_probability=false_alarm_probability,
         horizon=horizon,
         alternative=alternative,
-        score_variance=variance,
     )
     return chart.apply(after)
 
@@ -386,7 +353,7 @@ def _numbers(
         if window is None or not window.n_pos or not window.n_neg:
             found.append(None)
         else:
-            found.append(WindowAuc(moments(window).auc, window.n_pos, window.n_neg, None, day))
+            found.append(WindowAuc(moments(window).auc, window.n_pos, window.n_neg, day))
     return found
 
 
@@ -410,10 +377,10 @@ def _require_windows(usable: int, given: int) -> None:
 
 
 def _shape(
-    values: Floats, noise: Floats, between: float, explained: Adjustment, used: Sequence[WindowAuc]
+    values: Floats, noise: Floats, between: float, wave: tuple[float, float], used: Sequence[WindowAuc]
 ) -> ChartShape:
     weight, typical = 1 / (noise + between), float(np.median(noise))
-    wavy = any(explained.wave)
+    wavy = any(wave)
     return ChartShape(
         mean=float(weight @ values / weight.sum()),
         noise=typical,
@@ -424,10 +391,8 @@ def _shape(
     )
 
 
-def _caveats(used: Sequence[WindowAuc], serial: float, *, ignored: bool) -> tuple[Caveat, ...]:
+def _caveats(used: Sequence[WindowAuc], serial: float) -> tuple[Caveat, ...]:
     found = []
-    if ignored:
-        found.append(Caveat("scores-explain-little", n_windows=len(used)))
     if len(used) < ENOUGH_WINDOWS:
         found.append(Caveat("few-reference-windows", n_windows=len(used), enough=ENOUGH_WINDOWS))
     if len({window.auc for window in used}) == 1:

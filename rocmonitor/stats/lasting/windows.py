@@ -2,28 +2,23 @@
 
 The scale is x = 2 arcsin sqrt(AUC): finite at an AUC of 1, and with nearly the same sampling noise there.
 
-What explains a part of a window's AUC: its scores, and the season.
-
-Both are linear on the chart's scale and learned from the reference windows, each of which is compared with
-what the others say of it. A term that does not make them more alike in this comparison is left out.
+A season is learned from the reference windows, each of which is compared with what the others say of it; one
+that does not make them more alike in this comparison is left out.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import exact_bootstrap_variance
-from rocmonitor.stats.forecast.score_history import ScoreHistory
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.season import YEAR_DAYS, explained, season, wave_of
+from rocmonitor.stats.season import YEAR_DAYS, season, wave_of
 
 _LEAST_SHARE = 1e-9  # of the scatter: sampling noise is never quite nothing
 
@@ -36,8 +31,6 @@ class WindowAuc(NamedTuple):
     auc : float
     n_pos, n_neg : int
         Rows of each class.
-    expected : float or None
-        The AUC expected from the window's scores, as by `expected_auc`; of a reference window, by the others.
     day : float or None
         Days since any fixed date, for the season.
     """
@@ -45,7 +38,6 @@ class WindowAuc(NamedTuple):
     auc: float
     n_pos: int
     n_neg: int
-    expected: float | None = None
     day: float | None = None
 
 
@@ -57,16 +49,12 @@ class PairVariances(NamedTuple):
     zeta01: float
     kernel: float
 
-    def noise(self, n_pos: int, n_neg: int, seen: float = 0.0) -> float:
-        """Return the sampling variance of a window of this size at the reference's AUC, on the scale.
-
-        `seen`: the part of the variance that the scores show, times the number of rows.
-        """
+    def noise(self, n_pos: int, n_neg: int) -> float:
+        """Return the sampling variance of a window of this size at the reference's AUC, on the scale."""
         scale = self.auc * (1 - self.auc)
         if scale <= 0:
             return 0.0
-        variance = exact_bootstrap_variance(self.zeta10, self.zeta01, self.kernel, n_pos, n_neg)
-        return max(variance - seen / (n_pos + n_neg), 0.0) / scale
+        return exact_bootstrap_variance(self.zeta10, self.zeta01, self.kernel, n_pos, n_neg) / scale
 
 
 def scaled(auc: float) -> float:
@@ -86,9 +74,9 @@ def valid_numbers(windows: object, name: str) -> list[WindowAuc | None]:
     return [_valid(window, f"{name}[{place}]") for place, window in enumerate(windows)]
 
 
-def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float, seen: float = 0.0) -> Floats:
-    """(n,): sampling variance of each window, above 0; `seen` as in `PairVariances.noise`."""
-    found = np.array([pairs.noise(window.n_pos, window.n_neg, seen) for window in windows])
+def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float) -> Floats:
+    """(n,): sampling variance of each window, above 0."""
+    found = np.array([pairs.noise(window.n_pos, window.n_neg) for window in windows])
     return np.asarray(np.maximum(found, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
 
 
@@ -107,13 +95,6 @@ def places_of(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
     return tuple(place - found[0] for place in found)
 
 
-def valid_variance(value: float) -> float:
-    """Return the sampling variance of an expected AUC, times the number of rows."""
-    if not (is_number(value) and 0 <= value < math.inf):
-        raise InputError(f"score_variance must be a variance, 0 or more; it is {value!r}")
-    return float(value)
-
-
 def _valid(window: object, name: str) -> WindowAuc | None:
     if window is None:
         return None
@@ -126,73 +107,19 @@ def _valid(window: object, name: str) -> WindowAuc | None:
             raise InputError(f"{name}.{field} must be a number of rows, 0 or more; it is {rows!r}")
     if not known.n_pos or not known.n_neg:
         return None
-    for field in ("auc", "expected"):
-        area = getattr(known, field)
-        if field == "expected" and area is None:
-            continue
-        if not is_number(area) or not 0 <= area <= 1:
-            raise InputError(f"{name}.{field} must lie within [0, 1]; it is {area!r}")
+    if not is_number(known.auc) or not 0 <= known.auc <= 1:
+        raise InputError(f"{name}.auc must lie within [0, 1]; it is {known.auc!r}")
     if known.day is not None and not (is_number(known.day) and math.isfinite(known.day)):
         raise InputError(f"{name}.day must be a number of days since a fixed date; it is {known.day!r}")
     return known
 
 
-@dataclass(frozen=True, slots=True)
-class Adjustment:
-    """The amount taken off a window's value: slope (expected - centre) and the season's wave."""
-
-    slope: float = 0.0
-    centre: float = 0.0
-    wave: tuple[float, float] = (0.0, 0.0)
-
-    def of(self, window: WindowAuc) -> float:
-        """Return what the scores and the season of a window add to its value."""
-        added = 0.0
-        if self.slope and window.expected is not None:
-            added += self.slope * (scaled(window.expected) - self.centre)
-        if any(self.wave) and window.day is not None:
-            cosine, sine = season(window.day)
-            added += self.wave[0] * cosine + self.wave[1] * sine
-        return added
-
-    def seen(self, score_variance: float) -> float:
-        """Return the part of a window's sampling variance that goes with the scores, of `score_variance` in
-        all.
-
-        The expected AUC is the realised one averaged over the labels, so their covariance is its variance.
-        """
-        return self.slope * (2 - self.slope) * score_variance
-
-
-def expected_by_the_others(history: ScoreHistory, windows: Sequence[Sample | None]) -> list[float | None]:
-    """Return the AUC that the scores of each window of a history lead to, by the reference without it.
-
-    None for a gap, and for a window without which the reference has one class.
-    """
-    coming = iter(history.foreseen[history.strengths.index(1.0)])
-    return [next(coming) if window is not None and history.uses(window) else None for window in windows]
-
-
-def expected_by_all(
-    history: ScoreHistory, reference: Sample, windows: Sequence[Sample | None]
-) -> list[float | None]:
-    """Return the AUC that the scores of each later window lead to; None for a gap."""
-    return [
-        history.expected(reference, (window.score, window.pos + window.neg)).auc
-        if window is not None and window.n_pos and window.n_neg
-        else None
-        for window in windows
-    ]
-
-
-def with_expected(
-    windows: Sequence[WindowAuc | None], expected: Sequence[float | None]
-) -> list[WindowAuc | None]:
-    """Return the windows with the AUCs expected of them; a gap where that is not known."""
-    return [
-        None if known is None or auc is None else known._replace(expected=auc)
-        for known, auc in zip(windows, expected, strict=True)
-    ]
+def seasonal(wave: tuple[float, float], window: WindowAuc) -> float:
+    """Return what the season adds to the value of a window."""
+    if not any(wave) or window.day is None:
+        return 0.0
+    cosine, sine = season(window.day)
+    return wave[0] * cosine + wave[1] * sine
 
 
 def wave_step(windows: Sequence[WindowAuc]) -> float:
@@ -201,20 +128,11 @@ def wave_step(windows: Sequence[WindowAuc]) -> float:
     return float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS
 
 
-def adjusted(windows: Sequence[WindowAuc]) -> tuple[Adjustment, Floats]:
-    """Return what explains the reference windows, and (n,) what is left of each when the others explain
-    it.
-    """
+def adjusted(windows: Sequence[WindowAuc]) -> tuple[tuple[float, float], Floats]:
+    """Return the wave of the season in reference windows, 0 where they show none, and (n,) what is left."""
     values = np.array([scaled(window.auc) for window in windows])
-    found = Adjustment()
     wave = wave_of(values, [window.day for window in windows])
-    if wave is not None:
-        cosine, sine = wave.coefficients.tolist()
-        values, found = wave.left, Adjustment(wave=(cosine, sine))
-    if all(window.expected is not None for window in windows):
-        expected = np.array([scaled(w.expected) for w in windows if w.expected is not None])
-        centre = float(expected.mean())
-        slope = explained(values, (expected - centre)[:, None], largest=1.0)
-        if slope is not None:
-            values, found = slope.left, Adjustment(float(slope.coefficients[0]), centre, found.wave)
-    return found, values
+    if wave is None:
+        return (0.0, 0.0), values
+    cosine, sine = wave.coefficients.tolist()
+    return (cosine, sine), wave.left

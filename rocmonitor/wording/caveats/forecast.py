@@ -191,9 +191,6 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "{n_windows} reference windows show little of how much windows differ, so the limit is wide; "
         "with {enough} or more it is sharper"
     ),
-    "scores-explain-little": (
-        "the scores explain too little of how the {n_windows} reference windows differ, so they are not used"
-    ),
     "reference-windows-equal": (
         "all {n_windows} reference windows have the same AUC, {auc:.4g}, which real windows do not: check "
         "the reference's query; only sampling error is counted"

@@ -24,7 +24,7 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.lasting.limit import CAP, DECAY, alarms, possible, running, scatter_between
 from rocmonitor.stats.lasting.result import mixed_quantile, step_sums, steps
-from rocmonitor.stats.lasting.windows import PairVariances, adjusted, scaled, unscaled
+from rocmonitor.stats.lasting.windows import PairVariances, scaled, unscaled
 from rocmonitor.wording import caveats
 
 
@@ -197,50 +197,6 @@ class TestReference:
         assert half.wave == (0, 0)
         assert half.caveats[-1] == Caveat("season-not-seen", days=182)
 
-    def test_scores_that_explain_the_scatter_make_it_sharper_and_others_do_not_matter(self) -> None:
-        seen, blind = (Weeks(foreseen=share).draw(0, np.random.default_rng(4)) for share in (0.95, 0.0))
-        sharp, plain = chart(seen), chart([each._replace(expected=None) for each in seen])
-        assert sharp.slope > 0.5
-        assert sharp.between < 0.7 * plain.between
-        assert adjusted(blind)[0].slope == 0
-
-    def test_what_the_scores_show_is_no_noise(self) -> None:
-        weeks = Weeks(reference=60, between=0.0, foreseen=0.0, shown=0.6)
-        windows = weeks.draw(0, np.random.default_rng(4))
-        variance = 0.6 * 3000 * weeks.noise(300, 2700) ** 2
-        sharp, full = (lasting_chart(windows, PAIRS, score_variance=each) for each in (variance, 0.0))
-        assert sharp.slope == full.slope > 0.6
-        assert sharp.noise == pytest.approx(
-            full.noise * (1 - 0.6 * sharp.slope * (2 - sharp.slope)), rel=1e-3
-        )
-        left = np.var(sharp.values, ddof=1)
-        assert sharp.noise == pytest.approx(left, rel=0.35)  # a variance of 60 values has an error of 18 %
-        later = dropped(weeks.draw(0, np.random.default_rng(5))[:6], 0.02)
-        assert sharp.apply(later).statistic[-1] > 1.2 * full.apply(later).statistic[-1]
-        assert sharp.apply([each._replace(expected=None) for each in later]).statistic.tolist() == [0.0] * 6
-        with pytest.raises(InputError, match="score_variance must be a variance, 0 or more; it is -1"):
-            lasting_chart(windows, PAIRS, score_variance=-1)
-
-    def test_windows_of_other_cases_are_forgiven_as_far_as_their_scores_show_it(self) -> None:
-        """Weeks differ in how hard their cases are; later ones are harder, and then the model fails, too."""
-        rng = np.random.default_rng(6)
-
-        def mixed(hard: float, loss: float = 0.0) -> Sample:
-            clear = rng.random(3000) > hard
-            z = rng.normal(size=3000) * np.where(clear, 2.5, 0.6)
-            y = rng.random(3000) < 1 / (1 + np.exp(-(1 - loss) * z))
-            return Sample(y, z)
-
-        reference = [mixed(rng.uniform(0.3, 0.6)) for _ in range(20)]
-        harder = [mixed(0.62) for _ in range(10)]
-        worse = [mixed(0.62, 0.35) for _ in range(10)]
-        plain, given = (lasting_change(reference, harder, given=each) for each in (None, "scores"))
-        assert plain.active
-        assert given.crossed is None
-        found = lasting_change(reference, worse, given="scores")
-        assert found.active
-        assert found.since <= 1
-
     def test_windows_of_the_same_season_weigh_most_and_the_forecast_takes_it(self) -> None:
         days = 7.0 * np.arange(104)
         weights = seasonal_weights(days, 7.0 * 104, width=30)
@@ -338,7 +294,6 @@ class TestBadInput:
             ({"false_alarm_probability": 5}, "false_alarm_probability must lie within 0.001 and 0.5"),
             ({"horizon": 2.5}, "horizon must be a whole number of windows"),
             ({"alternative": "more"}, "alternative must be one of two-sided, less; it is 'more'"),
-            ({"given": "score"}, "given must be one of scores; it is 'score'"),
             ({"days": ([1], [1])}, "days must be two sequences"),
             ({"days": ([1] * 19, [math.inf])}, r"later\[0\].day must be a number of days"),
         ],
@@ -366,7 +321,6 @@ def test_every_caveat_has_an_example() -> None:
         Caveat("reference-windows-equal", n_windows=4, auc=0.8),
         Caveat("reference-windows-alike", correlation=0.4, n_windows=19),
         Caveat("season-not-seen", days=182),
-        Caveat("scores-explain-little", n_windows=19),
     ]
     assert {each.code for each in examples} <= caveats.SENTENCES.keys()
     assert not [each for each in examples if "{" in str(each) or str(each).startswith(each.code)]
