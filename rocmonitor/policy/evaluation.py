@@ -129,9 +129,10 @@ class Evaluation(Record):
     are farther apart than the change), ``shift/thin_share`` and ``shift/outside_share`` (of its scores where
     the reference has few rows, and beyond its range), ``shift/score_distance`` and ``shift/label_distance``
     in nats. A window with an outlook repeats ``outlook/auc``, ``outlook/low``, ``outlook/high``,
-    ``outlook/score_distance`` and ``outlook/warned``. With a reference, ``change/auc`` is the AUROC
-    less that of the reference windows, with ``change/error`` and ``change/reference_error``. A window in an
-    episode says how that stands: ``episode/windows``, ``episode/size`` and ``episode/still`` with intervals.
+    ``outlook/foretold``, ``outlook/score_distance`` and ``outlook/warned``. With a reference, ``change/auc``
+    is the AUROC less that of the reference windows, with ``change/error`` and ``change/reference_error``. A
+    window in an episode says how that stands: ``episode/windows``, and with intervals ``episode/size`` and
+    ``episode/still``.
 
     Tables: ``roc`` (the curve with its intervals), ``thresholds``, ``fprs``, ``costs``, ``dominance``;
     of a degraded or improved window ``shift`` (where the scores differ from the reference), ``curve`` (the

@@ -14,7 +14,7 @@ from rocmonitor.policy.curve_change import curve_change
 from rocmonitor.policy.episode import CHANGE
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
-from rocmonitor.policy.lessons import learned, withdrawn
+from rocmonitor.policy.lessons import foretold, learned, withdrawn
 from rocmonitor.policy.measure import data_metrics, measure, unmeasurable
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import Row, Tables, caveats_of
@@ -33,7 +33,7 @@ from rocmonitor.stats import (
     condensed_error,
     explain_shift,
 )
-from rocmonitor.stats.forecast.learning import JudgedOutlook
+from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 
@@ -209,18 +209,17 @@ def reasons_for(
     row_caveats: Sequence[Caveat],
     *,
     before: Status,
-    warned: bool = False,
+    warning: Answer | None = None,
 ) -> tuple[Reason, ...]:
     """Why a window led to a status: the verdicts behind its outcome; of a recovery, all.
 
-    Broken scores and unusable rows come first. When the warning of the window itself (`warned`) ends, what
-    its labels made of it is said: nothing where it could not be judged.
+    Broken scores and unusable rows come first. When the warning of the window itself ends, the answer of its
+    labels (`warning`) is said: nothing where it could not be judged.
     """
     if status is Status.AT_RISK:  # another window's scores
         return (Caveat("warning-waits"),)
-    judged = warned and before is Status.AT_RISK and finding.outcome is not Status.INSUFFICIENT
-    came = Caveat("warning-ended", confirmed=finding.outcome is Status.DEGRADED)
-    ended = (came,) if judged else ()
+    judged = before is Status.AT_RISK and finding.outcome is not Status.INSUFFICIENT
+    ended = (Caveat("warning-ended", answer=str(warning)),) if judged and warning is not None else ()
     if status is Status.OK:
         return (*ended, *(verdict for verdict in finding.verdicts if verdict.margin is not None))
     agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
@@ -386,6 +385,8 @@ def foresee(
         rule.judge(name, evidence, reference) for name, rule in rules.items() if not rule.needs.labels
     ]
     warns = any(verdict.outcome is Status.AT_RISK for verdict in verdicts)
+    usual = history.expected_limit(scores.rows, confidence_level=OUTLOOK_LEVEL).limit
+    moved |= foretold(expected, verdicts, usual)
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
         verdicts=tuple(verdicts),

@@ -4,37 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import NormalDist
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Point, Status, known
+from rocmonitor.policy.evaluation import Evaluation, Point, Status, Verdict, known
 from rocmonitor.stats import ScoreForecast
-from rocmonitor.stats.forecast.learning import JudgedOutlook, tracked_margin
+from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook, answer, tracked_margin
 
 _LEAST_STEP = 1e-4
 
 MANY_WARNINGS = 3
-"""Withdrawn warnings from which on they are said to be mostly withdrawn."""
+"""Wrong warnings from which on they are said to be mostly wrong."""
 
+
+_DRAWS = [NormalDist().inv_cdf((place + 0.5) / 20) for place in range(20)]
+_REACH = NormalDist().inv_cdf(0.975)
 
 LESSONS = 104
 """Judged windows that an outlook learns from."""
 
 
-def judged_outlook(of: Point) -> JudgedOutlook | None:
+def judged_outlook(of: Point | Evaluation) -> JudgedOutlook | None:
     """Return what came of the outlook of a judged window; None where either is not known."""
     metrics, outcome = of.metrics, of.outcome
-    names = ("outlook/expected_auc", "outlook/scored", "outlook/low", "outlook/high", "champion/auc")
-    found = known(metrics, *names)
-    if found is None or outcome not in (Status.OK, Status.IMPROVED, Status.DEGRADED):
+    names = ("expected_auc", "scored", "low", "high", "score_distance")
+    foreseen = known(metrics, *(f"outlook/{name}" for name in names))
+    came = known(metrics, "reference/auc", "champion/auc", "champion/auc_low", "champion/auc_high")
+    judged = outcome in (Status.OK, Status.IMPROVED, Status.DEGRADED)
+    if foreseen is None or came is None or not judged:
         return None
-    expected, scored, low, high, auc = found
+    expected, scored, low, high, distance = foreseen
+    reference, auc, *interval = came
     return JudgedOutlook(
         expected=expected,
+        foretold=metrics.get("outlook/foretold", reference),
+        distance=distance,
         rows=round(scored),
         low=low + metrics.get("outlook/learned_low", 0.0),
         high=high - metrics.get("outlook/learned_high", 0.0),
+        reference=reference,
         auc=auc,
-        good=outcome is not Status.DEGRADED,
+        interval=(interval[0], interval[1]),
+        degraded=outcome is Status.DEGRADED,
         warned=bool(metrics.get("outlook/warned")),
     )
 
@@ -63,10 +74,43 @@ def learned(
     return wider, {name: by for name, by in moved.items() if by}
 
 
+def foretold(expected: ScoreForecast, verdicts: Sequence[Verdict], usual: float) -> dict[str, float]:
+    """Return the AUROC that a warning foretells, as a metric; nothing where the scores lead to no loss.
+
+    That of a rule ``outlook`` that warns, or else the expected AUROC if reference windows stay above it
+    (`usual`, their limit).
+    """
+    warned = [
+        each.estimate
+        for each in verdicts
+        if each.kind == "outlook" and each.outcome is Status.AT_RISK and each.estimate is not None
+    ]
+    lower = warned or ([expected.auc] if expected.auc < usual else [])
+    return {"outlook/foretold": min(lower)} if lower else {}
+
+
 def withdrawn(since: Sequence[JudgedOutlook]) -> tuple[Caveat, ...]:
-    """Return a caveat where most warnings since the reference were withdrawn by the labels."""
-    warned = [each for each in since if each.warned]
-    fine = sum(each.good for each in warned)
-    if fine < MANY_WARNINGS or 2 * fine <= len(warned):
+    """Return a caveat where most warnings since the reference were wrong, of those that labels decided."""
+    answers = [each.answer() for each in since if each.warned]
+    decided = [each for each in answers if each is not Answer.UNDECIDED]
+    wrong = decided.count(Answer.WRONG)
+    if wrong < MANY_WARNINGS or 2 * wrong <= len(decided):
         return ()
-    return (Caveat("warnings-withdrawn", warnings=len(warned), withdrawn=fine),)
+    return (Caveat("warnings-withdrawn", warnings=len(decided), withdrawn=wrong),)
+
+
+def wrong_share(foretold: float, reference: float, *, mean: float, se: float) -> float:
+    """Return the probability that labels find a warning wrong, of windows whose AUROC has this law.
+
+    Parameters
+    ----------
+    foretold, reference : float
+        As for `rocmonitor.stats.forecast.learning.answer`.
+    mean, se : float
+        Mean and standard error of the AUROC of such windows, taken as normal.
+    """
+    answers = [
+        answer(foretold, reference, auc, (auc - _REACH * se, auc + _REACH * se))
+        for auc in (mean + se * draw for draw in _DRAWS)
+    ]
+    return answers.count(Answer.WRONG) / len(answers)

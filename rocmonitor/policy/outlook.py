@@ -19,6 +19,7 @@ _REPEATED = tuple(
         "low",
         "high",
         "expected_auc",
+        "foretold",
         "scored",
         "score_distance",
         "warned",
@@ -53,7 +54,8 @@ class Outlook(Record):
     0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``, as where
     they have moved);
     ``outlook/prevalence``, ``outlook/score_distance`` (nats), ``outlook/outside_share``, ``outlook/scored``,
-    ``outlook/warned`` (0 or 1), ``RULE/margin`` of the rules, and where earlier outlooks were wrong
+    ``outlook/warned`` (0 or 1), ``outlook/foretold`` (the AUROC that a warning foretells; missing where the
+    scores lead to no loss), ``RULE/margin`` of the rules, and where earlier outlooks were wrong
     ``outlook/learned_low`` and ``outlook/learned_high``: by how much the ends lie further out for it.
     Table ``scores``: where the scores differ from the reference, when a rule warns.
     """

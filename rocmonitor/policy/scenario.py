@@ -15,6 +15,7 @@ from typing import NamedTuple
 from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import forecast_of, outlook_limits
+from rocmonitor.policy.lessons import wrong_share
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window, day_of
@@ -47,6 +48,8 @@ _LEAST_NOISE = 1e-9
 _LEAST_AUC, _LARGEST_AUC = 0.01, 0.99
 """Between these AUROCs rules are asked for their limits."""
 
+_NORMAL = NormalDist()
+_LEAST_RATE = 1e-12
 _LOG_DISTANCES = (-16.0, 4.0)
 
 _FEWEST, _MOST = 52, 366
@@ -83,7 +86,7 @@ def margins_of(verdicts: Sequence[Verdict | None]) -> Margins | None:
         if each is None or each.margin is None or each.low is None or each.high is None:
             continue
         assert each.confidence_level is not None
-        sides = 2 * NormalDist().inv_cdf((1 + each.confidence_level) / 2)
+        sides = 2 * _NORMAL.inv_cdf((1 + each.confidence_level) / 2)
         found.append((place, each.margin, ((each.high - each.low) / sides) ** 2))
     if len(found) < FEWEST_WINDOWS or not any(noise for _, _, noise in found):
         return None
@@ -347,6 +350,8 @@ class Early:
         possible.
     unlucky_warnings_a_year : float
         What one of ten possible processes exceeds.
+    withdrawn_a_year : float
+        Those of `warnings_a_year` that the labels find wrong.
     foretold, lost : float or None
         The loss of AUROC that one window shows with the power asked for: that the scores foretell, against
         the mean of the reference windows; and when positives come to score like negatives. None where the
@@ -355,6 +360,7 @@ class Early:
 
     warnings_a_year: float
     unlucky_warnings_a_year: float
+    withdrawn_a_year: float
     foretold: float | None
     lost: float | None
 
@@ -365,7 +371,9 @@ def early(scenario: Scenario, name: str, every: timedelta, *, power: float = 0.8
     Notes
     -----
     It judges forecasts with another expected AUROC, and with another distance of the scores, each by itself,
-    all else as in the whole reference. How these differ between windows is learned as of the AUROC.
+    all else as in the whole reference. How these differ between windows is learned as of the AUROC. Labels
+    then show the AUROC of the reference, moved towards the expected one by the strength that the reference
+    windows teach, with sampling error.
     """
     reference, rule = scenario.reference, scenario.rules[name]
     history, cells = reference.history, reference.cells
@@ -392,11 +400,27 @@ def early(scenario: Scenario, name: str, every: timedelta, *, power: float = 0.8
     by_auc = steps_of(lambda x: code(auc=unscaled(x)), scaled(_LEAST_AUC), scaled(_LARGEST_AUC))
     by_distance = steps_of(lambda x: code(distance=math.exp(x)), *_LOG_DISTANCES)
     aucs, distances = coming_expected(history, rows), coming_distances(history, rows)
-    rates = by_auc.chance(aucs.mean, aucs.deviation) + by_distance.chance(distances.mean, distances.deviation)
-    a_year, ordered = YEAR / every, sorted(rates.tolist())
+    low = by_auc.chance(aucs.mean, aucs.deviation)
+    far = by_distance.chance(distances.mean, distances.deviation)
+    a_year, ordered = YEAR / every, sorted((low + far).tolist())
+    se = scenario.spread.variance(scenario.n_pos, scenario.n_neg) ** 0.5
+
+    def wrong(auc: float) -> float:
+        mean = history.auc + usual.strength * (auc - history.auc)
+        return wrong_share(auc, history.auc, mean=mean, se=se)
+
+    of_low = [  # the middle one of the windows that warn, for each process
+        rate * wrong(min(unscaled(mean + deviation * _NORMAL.inv_cdf(rate / 2)), history.auc))
+        for mean, deviation, rate in zip(
+            *(each.tolist() for each in (aucs.mean, aucs.deviation, low)), strict=True
+        )
+        if rate > _LEAST_RATE
+    ]
+    withdrawn = (sum(of_low) + float(far.sum()) * wrong(history.auc)) / len(ordered)
     return Early(
         warnings_a_year=a_year * fmean(ordered),
         unlucky_warnings_a_year=a_year * ordered[round(0.9 * len(ordered))],
+        withdrawn_a_year=a_year * withdrawn,
         foretold=smallest(
             lambda drop: fmean(
                 by_auc.chance(aucs.mean + shifted(history.auc, drop), aucs.deviation).tolist()

@@ -24,8 +24,8 @@ class Outlook(BeforeLabels):
     """The AUROC expected from the scores is lower than in the reference windows; judged without labels.
 
     It also warns when the whole interval of the outlook lies below a ``floor`` of the monitor, or below the
-    forecast that leaves the scores aside. Windows that proved good although their expected AUROC was below
-    the limit lower it.
+    forecast that leaves the scores aside. Windows that lay below the limit without the loss that they
+    foretold lower it.
     """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
@@ -82,11 +82,11 @@ class Outlook(BeforeLabels):
         return min(shown.limit, float(expit(least))), level
 
     def _learned(self, name: str, history: ScoreHistory, evidence: Evidence, rows: int) -> float:
-        """Return by how much the limit is lower after windows that were good all the same.
+        """Return by how much the limit is lower after windows that were wrongly below it.
 
-        In steps of the scatter of reference windows, or of sampling if that is more: so of the good windows
-        since the reference no more than the level allows are warned of in the long run (`tracked_margin`). A
-        worse window that was not warned of for it takes off a step.
+        In steps of the scatter of reference windows, or of sampling if that is more: so of the windows since
+        the reference no more than the level allows are wrongly warned of in the long run (`tracked_margin`).
+        A loss that came as foretold, and that was not warned of for it, takes off a step.
         """
         from rocmonitor.stats.forecast.learning import tracked_margin
 
@@ -96,4 +96,6 @@ class Outlook(BeforeLabels):
             rows: self._lowest(name, history, evidence, rows)[0] for rows in {each.rows for each in since}
         }
         short = [limits[each.rows] - each.expected for each in since]
-        return tracked_margin(short, 1 - self.confidence_level, step, [each.good for each in since])
+        return tracked_margin(
+            short, 1 - self.confidence_level, step, [each.answer(each.expected) for each in since]
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import stdev
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
@@ -15,11 +16,16 @@ if TYPE_CHECKING:
 
 
 _LEAST_ODDS = 1e-12
+_LEAST_STEP, _LARGEST_STEP = 0.01, 1.0
+_LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores(BeforeLabels):
-    """The law of the scores has left what reference windows do to one another; judged without labels."""
+    """The law of the scores has left what reference windows do to one another; judged without labels.
+
+    Windows that had left it without a loss of AUROC move the limit further out.
+    """
 
     __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
@@ -31,7 +37,9 @@ class Scores(BeforeLabels):
         expected, history = evidence.expected, reference.history
         assert expected is not None
         assert history is not None
-        limit, level = self._largest(name, history, evidence, expected.n_rows)
+        usual, level = self._largest(name, history, evidence, expected.n_rows)
+        margin = self._learned(name, history, evidence)
+        limit = math.exp(min(_log(usual) + margin, _LARGEST_LOG)) if margin else usual
         return Verdict(
             rule=name,
             kind=self.kind,
@@ -40,7 +48,7 @@ class Scores(BeforeLabels):
             confidence_level=level,
             limit=(None, limit),
             margin=limit - expected.score_distance,
-            details={"rows": expected.n_rows},
+            details={"rows": expected.n_rows, **({"learned": limit - usual} if margin else {})},
         )
 
     def _largest(
@@ -53,5 +61,32 @@ class Scores(BeforeLabels):
         shown = history.distance_limit(rows, confidence_level=level)
         if is_shown(name, evidence, level, shown.achieved_level):
             return shown.limit, shown.achieved_level
-        logs = [math.log(max(distance, _LEAST_ODDS)) for distance in history.window_distances]
-        return max(shown.limit, math.exp(min(extreme_limit(logs, 1 - level), 700.0))), level
+        logs = [_log(distance) for distance in history.window_distances]
+        return max(shown.limit, math.exp(min(extreme_limit(logs, 1 - level), _LARGEST_LOG))), level
+
+    def _learned(self, name: str, history: ScoreHistory, evidence: Evidence) -> float:
+        """Return by how much the logarithm of the limit is higher after windows that were wrongly beyond it.
+
+        As the rule ``outlook`` learns, in steps of the scatter of the logarithms over reference windows. A
+        window beyond the limit foretold the AUROC that its scores led to, if that was a loss; else a loss of
+        unknown size.
+        """
+        from rocmonitor.stats.forecast.learning import tracked_margin
+
+        since = evidence.since
+        step = stdev(_log(distance) for distance in history.window_distances)
+        limits = {
+            rows: _log(self._largest(name, history, evidence, rows)[0])
+            for rows in {each.rows for each in since}
+        }
+        short = [_log(each.distance) - limits[each.rows] for each in since]
+        return tracked_margin(
+            short,
+            1 - self.confidence_level,
+            min(max(step, _LEAST_STEP), _LARGEST_STEP),
+            [each.answer() for each in since],
+        )
+
+
+def _log(distance: float) -> float:
+    return math.log(max(distance, _LEAST_ODDS))

@@ -75,6 +75,13 @@ WORDS: dict[str, Words] = {
 }
 """The words of each status, by its name; a new status needs one line here."""
 
+ENDED: dict[str, str] = {
+    "right": "Warning confirmed, without an alarm",
+    "wrong": "Warning withdrawn",
+    "undecided": "Warning neither confirmed nor withdrawn",
+}
+"""The end of a warning that no alarm followed, by the answer of the labels."""
+
 
 def headline(
     change: Transition, evaluation: Evaluation | None, zone: ZoneInfo, episode: Episode | None = None
@@ -97,7 +104,7 @@ def headline(
     if change.after is Status.OK:
         degraded = evaluation.outcome is Status.DEGRADED  # and not often enough for an alarm
         if change.before is Status.AT_RISK and not degraded:  # only the scores said so
-            return f"Warning withdrawn: {_beside_normal(evaluation, None)}"
+            return f"{_warning(change)}: {_beside_normal(evaluation, None)}"
         if change.before is Status.INSUFFICIENT:
             return f"Judged again: {_back(evaluation)}"
         if episode is not None and (over := episodes.back(episode, zone)):
@@ -215,6 +222,12 @@ def forecast_limits(evaluation: Evaluation, decided: Verdict | None) -> tuple[fl
 def subject(change: Transition) -> str:
     """Monitor and segment, for a title."""
     return one_line(f"{change.monitor} {change.segment}", 200)
+
+
+def _warning(change: Transition) -> str:
+    """Return how a warning ended, from the reasons of the change."""
+    ended = (each for each in change.reasons if isinstance(each, Caveat) and each.code == "warning-ended")
+    return next((ENDED[each.values["answer"]] for each in ended), "Warning over")
 
 
 def _beside_normal(evaluation: Evaluation, decided: Verdict | None) -> str:

@@ -215,7 +215,7 @@ def _recovered() -> Message:
 
 def _warning_withdrawn() -> Message:
     found = evaluation(outcome=Status.OK, verdicts=(INSIDE,), metrics=evaluation().metrics | NORMAL_AGAIN)
-    reasons = (INSIDE, Caveat("warning-ended", confirmed=False))
+    reasons = (INSIDE, Caveat("warning-ended", answer="wrong"))
     return compose(transition(Status.OK, Status.AT_RISK, reasons=reasons), found, WHOSE)
 
 

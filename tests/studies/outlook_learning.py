@@ -82,13 +82,26 @@ def one(rng: np.random.Generator) -> Floats:
             seen = since[: max(at - DELAY, 0)]
             wider, _ = learned(outlook, seen)
             short = [lowest - each.expected for each in seen]
-            margin = tracked_margin(short, 1 - LEVEL, step, [each.good for each in seen])
-            realised = auc(window).auc
+            margin = tracked_margin(short, 1 - LEVEL, step, [each.answer(each.expected) for each in seen])
+            found = auc(window)
+            realised = found.auc
             good = realised >= normal.for_batch(cells, (window.n_pos, window.n_neg)).low
             warns = outlook.auc < lowest, outlook.auc < lowest - margin
             counted.append([good, *warns, outlook.contains(realised), wider.contains(realised)])
             since.append(
-                JudgedOutlook(outlook.auc, ROWS, outlook.low, outlook.high, realised, good, warns[1])
+                JudgedOutlook(
+                    expected=outlook.auc,
+                    foretold=outlook.auc,
+                    distance=outlook.score_distance,
+                    rows=ROWS,
+                    low=outlook.low,
+                    high=outlook.high,
+                    reference=history.auc,
+                    auc=realised,
+                    interval=tuple(found.ci()),
+                    degraded=not good,
+                    warned=warns[1],
+                )
             )
         good, before, now, inside, held = np.array(counted, dtype=bool).T
         worse = np.count_nonzero(~good)

@@ -383,7 +383,8 @@ def warnings(monitor: Monitor, scenario: Scenario, found: Mapping[str, Early]) -
 def _line(found: Early, sooner: timedelta) -> str:
     usual = (
         f"about {rate(found.warnings_a_year)} windows a year warn although nothing is wrong (of what the "
-        f"reference leaves possible, one in ten has more than {rate(found.unlucky_warnings_a_year)})"
+        f"reference leaves possible, one in ten has more than {rate(found.unlucky_warnings_a_year)}), and "
+        f"the labels withdraw about {rate(found.withdrawn_a_year)} of them"
     )
     losses = {"that the scores foretell": found.foretold, "when positives score like negatives": found.lost}
     seen = [

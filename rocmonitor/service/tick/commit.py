@@ -13,6 +13,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.policy.episode import Episode, due_for_update, episodes_after
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.judge import reasons_for
+from rocmonitor.policy.lessons import judged_outlook
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
 from rocmonitor.policy.revised import Revised, as_reason
 from rocmonitor.policy.status import is_alarm
@@ -21,6 +22,7 @@ from rocmonitor.service.pieces import pooled
 from rocmonitor.service.tick.plan import Job
 from rocmonitor.service.tick.state import TickState
 from rocmonitor.sources import LabelCounts
+from rocmonitor.stats.forecast.learning import Answer
 
 if TYPE_CHECKING:
     from rocmonitor.policy.judge import Finding
@@ -104,7 +106,8 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
     evaluation = _evaluation(state, job, segment, judged)
     state.courses.add(evaluation)
     revised = None if before is None else _revised(state, evaluation, before, labels)
-    change, notify, episodes = _change(state, evaluation, judged, warned, revised)
+    warning = _answer(evaluation) if warned else None
+    change, notify, episodes = _change(state, evaluation, judged, warning, revised)
     if episodes:
         evaluation = replace(evaluation, metrics=evaluation.metrics | episodes[-1].metrics)
     state.foreseen.pop((segment, window), None)  # it is in the store, and in the evaluation
@@ -124,6 +127,12 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
         counts=() if segment else judged.kept,
         episodes=episodes,
     )
+
+
+def _answer(evaluation: Evaluation) -> Answer:
+    """Return the answer of a window's labels to its warning."""
+    found = judged_outlook(evaluation)
+    return Answer.UNDECIDED if found is None else found.answer()
 
 
 def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Evaluation:
@@ -163,7 +172,11 @@ def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Eva
 
 
 def _change(
-    state: TickState, evaluation: Evaluation, judged: Judged, warned: bool, revised: Revised | None
+    state: TickState,
+    evaluation: Evaluation,
+    judged: Judged,
+    warning: Answer | None,
+    revised: Revised | None,
 ) -> tuple[Transition | None, bool, list[Episode]]:
     """Return the change of status that follows from a window, whether somebody is notified, and what it makes
     of the segment's episodes.
@@ -174,7 +187,7 @@ def _change(
     last = episodes[-1] if episodes else open_
     status = of.after()
     assert seen.finding is not None  # it has its labels
-    reasons = reasons_for(seen.finding, status, seen.caveats, before=of.status, warned=warned)
+    reasons = reasons_for(seen.finding, status, seen.caveats, before=of.status, warning=warning)
     if last is not None and last.still is not None and not is_alarm(status):
         reasons = (_still(last), *reasons)
     holds = last is not None and last.is_open

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from rocmonitor.stats.forecast.learning import JudgedOutlook
 
 _NEEDED = {
-    *("champion/auc", "labelled/auc", "data/positives", "data/negatives"),
+    *("champion/auc", "champion/auc_low", "champion/auc_high", "reference/auc"),
+    *("labelled/auc", "data/positives", "data/negatives"),
     *CHANGE,
     *CHALLENGER,
 }

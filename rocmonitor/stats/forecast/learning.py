@@ -1,10 +1,58 @@
-"""Limits that learn from what came of earlier windows: a margin tracked online, whatever the windows do."""
+"""Limits that learn from earlier warnings: when a warning was right, and a margin that wrong ones move."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from itertools import repeat
 from typing import NamedTuple
+
+
+class Answer(StrEnum):
+    """The answer that labels give to a warning, or would have given to one."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNDECIDED = "undecided"
+
+
+def answer(foretold: float, reference: float, auc: float, interval: tuple[float, float]) -> Answer:
+    """Return what the labels of a window say of the AUC that a warning foretold.
+
+    Parameters
+    ----------
+    foretold : float
+        The AUC that was foretold. Not below `reference`: a loss was foretold, and not how large.
+    reference : float
+        The AUC of the reference.
+    auc : float
+        The AUC of the window, with its labels.
+    interval : tuple of float
+        Its confidence interval.
+
+    Returns
+    -------
+    Answer
+        Undecided if the interval covers both AUCs; else right if the window's is nearer to the one foretold,
+        and wrong if it is nearer to the reference's. A loss of unknown size is right if the whole interval
+        lies below the reference, wrong if the AUC does not, undecided between.
+
+    Examples
+    --------
+    >>> [str(answer(0.961, 0.97, auc, (auc - 0.003, auc + 0.003))) for auc in (0.961, 0.969)]
+    ['right', 'wrong']
+    >>> str(answer(0.961, 0.97, 0.964, (0.955, 0.973)))
+    'undecided'
+    """
+    low, high = interval
+    if foretold >= reference:
+        if auc >= reference:
+            return Answer.WRONG
+        return Answer.RIGHT if high < reference else Answer.UNDECIDED
+    to_foretold, to_reference = abs(auc - foretold), abs(auc - reference)
+    if (low <= foretold and reference <= high) or to_foretold == to_reference:
+        return Answer.UNDECIDED
+    return Answer.RIGHT if to_foretold < to_reference else Answer.WRONG
 
 
 class JudgedOutlook(NamedTuple):
@@ -14,54 +62,79 @@ class JudgedOutlook(NamedTuple):
     ----------
     expected : float
         The AUC that its scores led to.
+    foretold : float
+        The AUC that a warning foretold; that of the reference if the scores led to no loss.
+    distance : float
+        The score distance to the reference.
     rows : int
         Number of scores.
     low, high : float
-        Of its outlook, before any margin was learned.
+        The outlook's interval, before any margin was learned.
+    reference : float
+        The AUC of the reference.
     auc : float
         With its labels.
-    good : bool
-        Whether no rule found the window degraded.
+    interval : tuple of float
+        The confidence interval of `auc`.
+    degraded : bool
+        Whether a rule found the window degraded.
     warned : bool
         Whether its outlook warned.
     """
 
     expected: float
+    foretold: float
+    distance: float
     rows: int
     low: float
     high: float
+    reference: float
     auc: float
-    good: bool
+    interval: tuple[float, float]
+    degraded: bool
     warned: bool
+
+    def answer(self, foretold: float | None = None) -> Answer:
+        """Return `answer` to the AUC that was foretold; a window that a rule found degraded is right."""
+        if self.degraded:
+            return Answer.RIGHT
+        return answer(
+            self.foretold if foretold is None else foretold, self.reference, self.auc, self.interval
+        )
 
 
 def tracked_margin(
-    shortfalls: Iterable[float], tail: float, step: float, good: Iterable[bool] = repeat(True)
+    shortfalls: Iterable[float],
+    tail: float,
+    step: float,
+    answers: Iterable[Answer] = repeat(Answer.WRONG),
 ) -> float:
-    """Return the margin that a limit needs after windows lay beyond it by so much.
+    """Return the margin that a limit needs after windows wrongly lay beyond it by so much.
 
     Parameters
     ----------
     shortfalls : iterable of float
         By how much each window lay beyond the limit without a margin, oldest first; negative within it.
     tail : float
-        The share of windows that may lie beyond, within (0, 1).
+        The share of windows that may wrongly lie beyond, within (0, 1).
     step : float
         By how much the margin grows at least, > 0, in the unit of the shortfalls.
-    good : iterable of bool
-        Whether each window was wrongly beyond the limit, if it was. One that was rightly so does not count,
-        but takes off a step where the margin hid it.
+    answers : iterable of Answer
+        Whether each window was rightly beyond the limit, if it was. By default all were wrongly so.
 
     Notes
     -----
-    After a window beyond the limit and its margin the margin is that window's shortfall and one step;
-    every other window takes off ``tail * step``, down to 0. So of T windows at most ``tail * T + margin /
-    step`` lay beyond, for every sequence of windows (quantile tracking, [GC21], [ACT23]): each of them
-    adds at least one step, each of the others takes off at most ``tail * step``. The margin never exceeds
-    the largest shortfall by more than a step. So in the long run at most the share `tail` lies beyond,
-    whatever the limit was learned from and however the windows have changed. Cost: O(T).
+    After a window wrongly beyond the limit and its margin the margin is that window's shortfall and one step.
+    A window rightly beyond the limit takes off a step where the margin hid it, and changes nothing else; an
+    undecided one changes nothing. Every other window takes off ``tail * step``, down to 0.
 
-    T counts the windows that are `good`; to the bound those of the others are added that the margin hid.
+    So of T windows at most ``tail * T + margin / step + hidden`` were wrongly beyond limit and margin, for
+    every sequence of windows (quantile tracking, [GC21], [ACT23]); `hidden` counts the right ones that the
+    margin hid. Each wrong one adds at least one step, each hidden one takes off at most one, each of the
+    others at most ``tail * step``. The margin never exceeds the largest shortfall by more than a step. So
+    while no right one is hidden, at most the share `tail` is wrongly beyond in the long run, whatever the
+    limit was learned from and however the windows have changed. Right and undecided ones are not bounded.
+    Cost: O(T).
 
     References
     ----------
@@ -73,11 +146,15 @@ def tracked_margin(
     --------
     >>> round(tracked_margin([-0.1, 0.03, 0.02, 0.05], 0.05, 0.01), 6)
     0.06
+    >>> tracked_margin([0.03, 0.02, 0.05], 0.05, 0.01, [Answer.RIGHT, Answer.UNDECIDED, Answer.RIGHT])
+    0.0
     """
     margin = 0.0
-    for shortfall, wrong in zip(shortfalls, good, strict=False):  # `good` may have no end
-        if wrong:
-            margin = shortfall + step if shortfall > margin else max(margin - tail * step, 0.0)
-        elif 0 < shortfall <= margin:
+    for shortfall, found in zip(shortfalls, answers, strict=False):  # `answers` may have no end
+        if shortfall <= 0 or (found is Answer.WRONG and shortfall <= margin):
+            margin = max(margin - tail * step, 0.0)
+        elif found is Answer.WRONG:
+            margin = shortfall + step
+        elif found is Answer.RIGHT and shortfall <= margin:
             margin = max(margin - step, 0.0)
     return margin

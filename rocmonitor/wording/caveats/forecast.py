@@ -159,8 +159,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "for any scores"
     ),
     "warnings-withdrawn": (
-        "{withdrawn} of {warnings} warnings since the reference were withdrawn by the labels; the rule "
-        "outlook asks for more now; take a newer reference, or leave the rule out"
+        "the labels confirmed or withdrew {warnings} warnings since the reference, and withdrew {withdrawn} "
+        "of them; outlook and scores ask for more now; take a newer reference, or leave these rules out"
     ),
     "same-ranking": "both models rank the rows alike, so nothing can tell them apart",
     "few-rows-per-bin": (

@@ -162,11 +162,11 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "no rule finds a loss any more" if change is None else f"back: {lower(change, low, high)} since then"
     ),
     "warning-waits": "the scores of another window warn, and that one waits for its labels",
-    "warning-ended": lambda *, confirmed: (
-        "the warning from the scores is confirmed"
-        if confirmed
-        else "the warning from the scores is withdrawn"
-    ),
+    "warning-ended": lambda *, answer: {
+        "right": "the warning from the scores is confirmed",
+        "wrong": "the warning from the scores is withdrawn",
+        "undecided": "the labels are too few to confirm or withdraw the warning from the scores",
+    }[answer],
     # Measurements, from rocmonitor.policy.measure
     "challenger-scored-too-few": (
         "the challenger is left out: it scored {n_pos:,} positives and {n_neg:,} negatives, and at least 2 "
