@@ -21,6 +21,10 @@ FEW = 30
 """Clusters, were they of equal size, below which a caveat says how few they are (docs/coverage.md)."""
 
 
+LARGE = 0.5
+"""Share of the variance from which on one cluster, or two, are said to make most of it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Clusters:
     """The cells of a sample by cluster.
@@ -111,10 +115,13 @@ class Effective(NamedTuple):
         Degrees of freedom of Student's t, 1 or more: the number of clusters less one if all are alike.
     inflation : float
         Factor on the standard error, 1 or more: 1 if all are alike.
+    parts : ndarray, shape (g,)
+        The share of each cluster in the variance.
     """
 
     df: float
     inflation: float
+    parts: Floats
 
 
 def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[float]) -> Effective | None:
@@ -166,10 +173,13 @@ def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[fl
     of_square = float(variances @ variances) + float(np.trace(square @ square))
     of_square += 2 * float(np.trace(inner @ ((vectors * variances) @ vectors.T)))
     if min(total, trace, of_square) <= 1e-12 * float(np.abs(variances).max()):
-        return Effective(1.0, 1.0)  # one cluster holds nearly all
+        return Effective(1.0, 1.0, together / together.sum())  # one cluster holds nearly all
     seen = int(np.count_nonzero(together))
     small = total / trace * (seen - 1) / seen
-    return Effective(max(trace * trace / of_square, 1.0), math.sqrt(max(small, 1.0)))
+    parts = np.maximum(variances, 0.0)
+    return Effective(
+        max(trace * trace / of_square, 1.0), math.sqrt(max(small, 1.0)), parts / float(parts.sum())
+    )
 
 
 def _correlation(sums: Floats, rows: Floats, zeta: float) -> float:

@@ -85,6 +85,7 @@ EXAMPLES = [
     Caveat("error-of-normal-scores", area=0.9),
     Caveat("no-difference-in-any-pair", pairs=3),
     Caveat("few-clusters", clusters=12, effective=7.3, enough=30),
+    Caveat("large-clusters", largest=2, clusters=20, share=0.81, of_rows=0.53),
     Caveat("rests-on-few", rows=2.4, kind="positives", of=50, end=1),
     Caveat("difference-rests-on-few", rows=2.4, kind="positives", of=50),
     Caveat("few-rows-in-range", rows=2.0, kind="negatives"),

@@ -18,11 +18,14 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.skewness import deviations
 from rocmonitor.stats.area.variances import Moments, delong_variance, moments
-from rocmonitor.stats.clusters import FEW, Clusters, clustered_variance, effective
+from rocmonitor.stats.clusters import FEW, LARGE, Clusters, clustered_variance, effective
 from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Floats, PairedSample, Sample
 
 METHOD = "obuchowski"
+
+_FEWEST = 5
+"""Clusters up to which two of them are no exception."""
 
 
 def require_independent(sample: Sample | PairedSample, method: str) -> None:
@@ -114,5 +117,17 @@ def _error(
     known |= {"df": found.df, "inflation": found.inflation}
     if found.df + 1 < FEW:
         few = (Caveat("few-clusters", clusters=fewest, effective=found.df + 1, enough=FEW),)
-    known["caveats"] = few
+    known["caveats"] = few + _large(found.parts, clusters.sums(clusters.pos + clusters.neg))
     return variance, known
+
+
+def _large(parts: Floats, rows: Floats) -> tuple[Caveat, ...]:
+    """Return a caveat where one cluster, or two, make most of the variance; `parts` and `rows` by cluster."""
+    order = np.argsort(parts)[::-1]
+    if len(order) <= _FEWEST:
+        return ()
+    largest = 1 if 2 * parts[order[1]] < parts[order[0]] else 2
+    share, of_rows = (float(each[order[:largest]].sum() / each.sum()) for each in (parts, rows))
+    if share < LARGE:
+        return ()
+    return (Caveat("large-clusters", largest=largest, clusters=len(rows), share=share, of_rows=of_rows),)

@@ -14,6 +14,14 @@ def _counted(count: int, total: int, nouns: str) -> str:
     return f"{count} of {total} {nouns} {are(count)}"
 
 
+def _large_clusters(largest: int, clusters: int, share: float, of_rows: float) -> str:
+    which, make = ("the largest", "makes") if largest == 1 else ("the two largest", "make")
+    return (
+        f"{which} of {clusters:,} clusters, with {of_rows:.0%} of the rows, {make} {share:.0%} of the "
+        "variance: a 95 % interval may hold in 86 to 90 %"
+    )
+
+
 def _groups_lacking(sample: str, count: int, total: int, groups: Sequence[str]) -> str:
     names = ", ".join(groups[:_MOST_GROUPS]) + (" …" if count > _MOST_GROUPS else "")
     return (
@@ -120,6 +128,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "size; with fewer than {enough} the standard error is itself uncertain, so intervals are wider "
         "(Student's t)"
     ),
+    "large-clusters": _large_clusters,
     "no-difference-in-any-pair": (
         "no pair of rows shows a difference, so the standard error is 0; ci() is the exact bound "
         "from {pairs} disjoint pairs instead of a point"

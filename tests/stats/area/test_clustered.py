@@ -197,3 +197,21 @@ def test_perfect_separation_counts_clusters_instead_of_rows() -> None:
     found = auc(y, y, cluster=[0, 1, 2, 3] * 4)
     assert found.ci() == pytest.approx((0.025 ** (1 / 4), 1))
     assert {caveat.code for caveat in found.caveats} == {"few-clusters", "no-scatter"}
+
+
+@pytest.mark.parametrize(("giants", "largest"), [(0, None), (1, 1), (2, 2)])
+def test_one_or_two_clusters_that_make_most_of_the_variance_are_said(
+    giants: int, largest: int | None
+) -> None:
+    rng = np.random.default_rng(3)
+    sizes = np.array([400] * giants + [20] * (18 if giants else 30))
+    ids = np.repeat(np.arange(len(sizes)), sizes)
+    rates = np.array([0.9, 0.0][:giants] + [0.3] * (len(sizes) - giants))  # alike in both classes cancels
+    y = rng.random(len(ids)) < np.repeat(rates, sizes)
+    s = y + np.repeat(rng.normal(size=len(sizes)), sizes) + rng.normal(size=len(ids))
+    said = [each for each in auc(y, s, cluster=ids).caveats if each.code == "large-clusters"]
+    assert [each.values["largest"] for each in said] == ([] if largest is None else [largest])
+    for each in said:
+        assert each.values["clusters"] == len(sizes)
+        assert each.values["of_rows"] == pytest.approx(400 * giants / len(ids))
+        assert 0.5 <= each.values["share"] <= 1
