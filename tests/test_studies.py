@@ -522,16 +522,17 @@ class TestReviewPeriod:
         assert not review_period.is_false(d, s, np.zeros(5), None)
         assert review_period.is_false(d, s, np.array([0.0, 0.0, 0.0, 0.0, 0.5]), None)
 
-    def test_the_cautious_error_holds_where_few_carry_the_loss(self) -> None:
+    def test_the_allowance_holds_where_few_carry_the_loss(self) -> None:
         design = review_period.Rows("", review_period.COURSES[5], law="aside")
         years = running.replicate(review_period.year_of_rows, design, replications=10, seed=1)
-        cautious, _, wider = np.transpose(years)
-        assert cautious.sum() <= 1
-        assert (wider > 1.3).all()
+        allowed, _, wider = np.transpose(years)
+        assert allowed.sum() <= 1
+        assert (wider > 1).all()
 
     def test_its_tables_come_out(self, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
         monkeypatch.setattr(review_period, "COURSES", review_period.COURSES[:2])
-        monkeypatch.setattr(review_period, "SCORED", review_period.SCORED[4:5])
+        monkeypatch.setattr(review_period, "SCORED", review_period.SCORED[8:9])
+        monkeypatch.setattr(review_period, "NEAR", review_period.NEAR[2:3])
         monkeypatch.setattr(review_period, "DIFFERENCES", (0.02,))
         monkeypatch.setattr(review_period, "SCATTERS", ((0.5, 1.0),))
         review_period.main(["--replications", "20", "--processes", "1"])

@@ -33,7 +33,7 @@ Then by family:
   `seasonal_weights`
 - without labels: `expected_auc`, `expected_auc_difference`, `partly_labelled_auc`, `score_history`,
   `score_shift`, `foreseen_change`
-- later windows: `lasting_change`, `lasting_chart`, `windows_to_decide`
+- later windows: `auc_sequence`, `lasting_change`, `lasting_chart`, `windows_to_decide`
 - groups that made a change: `group_changes`, `group_changes_by_column`
 - many rows: `condensed`, `condensed_error`
 
@@ -45,6 +45,7 @@ from rocmonitor.stats.area.auc import AucResult, BootstrapAucResult, auc
 from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_auc_paired
 from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
 from rocmonitor.stats.area.partial import PartialAucResult, partial_auc
+from rocmonitor.stats.area.period import auc_sequence
 from rocmonitor.stats.area.power import AucSampleSize, auc_power, auc_sample_size, detectable_drop
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.band.band import RocBand, roc_band
@@ -193,6 +194,7 @@ __all__ = [
     "auc_distance",
     "auc_power",
     "auc_sample_size",
+    "auc_sequence",
     "binned_distance",
     "calibrated_pairs",
     "calibration",

@@ -11,7 +11,7 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.coming import draw, learned
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.rows import Floats, window_numbers
-from rocmonitor.stats.sequence import ConfidenceSequence, half_width
+from rocmonitor.stats.sequence import ConfidenceSequence, reach
 
 LONGEST = 52
 """Windows ahead that are drawn: further ahead, such windows say nothing."""
@@ -72,8 +72,9 @@ class NextWindows:
         share = windows / (so_far + windows)
         means = self.seen.cumsum(axis=0) / windows[:, None]
         mean = sequence.estimate[-1] + share[:, None] * (means - sequence.estimate[-1])
-        half = half_width(sequence, windows)[:, None]
-        decided = (mean - half > margin) | (mean + half < -margin) | ((margin > 0) & (mean - half > -margin))
+        below, above = (each[:, None] for each in reach(sequence, windows))
+        low, high = mean - below, mean + above
+        decided = (low > margin) | (high < -margin) | ((margin > 0) & (low > -margin))
         by = np.logical_or.accumulate(decided, axis=0).mean(axis=1)
         return None if by[-1] < SURE else int(1 + np.argmax(by >= SURE))
 

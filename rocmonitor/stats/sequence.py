@@ -64,6 +64,8 @@ class ConfidenceSequence(Table):
     serial : ndarray
         Coefficient from one window's true difference to the next that is allowed for; 0 with `correlation`
         "none".
+    unseen_low, unseen_high : ndarray
+        How much further `low` and `high` lie for rows that the windows may lack: of `auc_sequence`, else 0.
     """
 
     estimate: Floats
@@ -74,6 +76,8 @@ class ConfidenceSequence(Table):
     elapsed: Floats
     pvalue: Floats
     serial: Floats
+    unseen_low: Floats
+    unseen_high: Floats
     confidence_level: float
     tuned_for: float
     correlation: Correlation
@@ -121,7 +125,7 @@ def confidence_sequence(
         Windows share no row.
     standard_errors : array_like, shape (k,)
         Standard errors of `estimates`. A window in which the models never differ may have 0. For "period",
-        where nothing else enters, take errors that allow for few rows: `AucDifference.cautious_se`.
+        nothing else enters, so that few rows need an allowance: for differences of AUCs take `auc_sequence`.
     confidence_level : float
         Of all checks together, within (0, 1).
     tuned_for : float, optional
@@ -244,6 +248,8 @@ def confidence_sequence(
         elapsed=noise / first,
         pvalue=pvalue,
         serial=serial,
+        unseen_low=np.zeros_like(d),
+        unseen_high=np.zeros_like(d),
         confidence_level=float(confidence_level),
         tuned_for=float(tuned_for),
         correlation=correlation,
@@ -322,9 +328,26 @@ def windows_to_decide(
     more = np.arange(1.0, int(largest) + 1)
     share = more / (len(sequence.estimate) + more)
     estimate = sequence.estimate[-1] + share * (reached - sequence.estimate[-1])
-    half = half_width(sequence, more)
-    over = np.flatnonzero((estimate - half > margin) | (estimate + half < -margin))
+    below, above = reach(sequence, more)
+    over = np.flatnonzero((estimate - below > margin) | (estimate + above < -margin))
     return int(more[over[0]]) if len(over) else None
+
+
+def reach(sequence: ConfidenceSequence, more: Floats) -> tuple[Floats, Floats]:
+    """Return how far both ends lie from the estimate after more windows like those so far, shape (k,).
+
+    What they lie further for rows that the windows may lack goes with one over the rows, or falls faster.
+    """
+    half = half_width(sequence, more)
+    share = len(sequence.estimate) / (len(sequence.estimate) + more)
+    return half + share * sequence.unseen_low[-1], half + share * sequence.unseen_high[-1]
+
+
+def half_at(sequence: ConfidenceSequence, look: int, error: float) -> float:
+    """Return half of the length of a period's interval at a look, if it errs with another probability."""
+    at = slice(look, look + 1)
+    age = _age(sequence.elapsed[at], 1 - sequence.confidence_level, sequence.tuned_for)
+    return float(_half_width(sequence.information[at], age, None, error)[0])
 
 
 def half_width(sequence: ConfidenceSequence, more: Floats) -> Floats:

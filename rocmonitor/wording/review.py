@@ -207,7 +207,8 @@ def _reasons(review: Review) -> list[str]:
     others = _better([each for each in review.comparisons if each.fpr is not None])
     also = f"Also: {others}." if others else ""
     if review.decision is Decision.UNDECIDED:
-        return [f"{_mean(review, area)}, {_not_shown(area, margin)}.", _earlier(review, margin), also]
+        mean = f"{_mean(review, area)}, {_not_shown(area, margin)}."
+        return [mean, _few(review), _earlier(review, margin), also]
     if review.decision is Decision.NOT_WORSE:
         assert area.low is not None
         least = f"{0 if area.low > 0 else -margin:g}"
@@ -215,6 +216,12 @@ def _reasons(review: Review) -> list[str]:
         return [f"{_mean(review, area)}{shown}.", _since(review), _earlier(review, margin), also]
     beyond = f", more than {margin:g} from 0" if margin else ""
     return [f"{_mean(review, area)}{beyond}.", _since(review), also]
+
+
+def _few(review: Review) -> str:
+    """Return that too few rows speak against the difference, if nothing else keeps the rule undecided."""
+    text = next((str(each) for each in review.caveats if each.code == "few-rows-keep-undecided"), "")
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _is_period(review: Review) -> bool:

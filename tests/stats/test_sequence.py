@@ -514,6 +514,8 @@ def test_leaves_as_plain_data():
         "elapsed",
         "pvalue",
         "serial",
+        "unseen_low",
+        "unseen_high",
     ]
     assert str(ours).startswith("Difference after 2 windows +0.0150, from -1.0000 to +1.0000 ")
     assert "(95 % for all checks together, p = " in str(ours)

@@ -5,8 +5,8 @@ the differences so far, which is known. Shown are
 
 - years of weeks drawn without rows, whose true differences are 0, independent, alike, drift or turn round;
 - years of rows: normal and heavy-tailed scores, few positives that carry the loss, clusters, weeks of unequal
-  size; with the standard error that allows for few rows, as reviews take it, and with the plain one;
-- the check by which a lasting difference is found;
+  size; with the allowance for rows not seen, as reviews take it, and with DeLong's errors alone;
+- the check by which a lasting difference is found, and by which models near to each other are told apart;
 - the mean of the next 4 and 13 weeks, and how often its 95 % prediction interval holds it;
 - how often the sentences "decided within n more windows" and "a decision was withdrawn" are right.
 
@@ -25,7 +25,14 @@ from scipy import stats
 from scipy.special import ndtri
 from studies.running import options, replicate, say, table
 
-from rocmonitor.stats import ConfidenceSequence, PairedSample, compare_auc_paired, confidence_sequence
+from rocmonitor.stats import (
+    AucDifference,
+    ConfidenceSequence,
+    PairedSample,
+    auc_sequence,
+    compare_auc_paired,
+    confidence_sequence,
+)
 from rocmonitor.stats.next_windows import next_windows
 
 Floats = NDArray[np.float64]
@@ -37,6 +44,14 @@ SE = 0.005
 AREA, CORRELATION = 0.85, 0.7
 ASIDE = 0.03
 """Share of positives that score like negatives, where few carry the loss."""
+
+LOST = 0.04
+"""The same share of one model, where the other's scores are normal."""
+
+LOST_NEAR = 0.02
+"""The same share of one of two models that rank nearly alike otherwise: the hardest to tell."""
+
+APART = 4.0  # how far the other positives of such a model lie above negatives
 
 FREEDOM = 2  # degrees of the heavy tails
 DIFFERENCES = (0.0025, 0.005, 0.01, 0.02)
@@ -88,6 +103,8 @@ class Rows(NamedTuple):
     n_neg: int = 500
     law: str = "normal"
     uneven: bool = False
+    area: float = AREA
+    correlation: float = CORRELATION
 
 
 SCORED = (
@@ -95,10 +112,23 @@ SCORED = (
     Rows("heavy tails, reversing", COURSES[5], law="heavy"),
     Rows("few carry the loss", COURSES[0], law="aside"),
     Rows("few carry the loss, reversing", COURSES[5], law="aside"),
+    Rows("one model loses 4 %", COURSES[0], 50, 950, "lost"),
+    Rows("one model loses 4 %, near", COURSES[0], 50, 950, "lost", correlation=0.95),
+    Rows("one model loses 4 %, reversing", COURSES[5], 50, 950, "lost"),
+    Rows("near models", COURSES[0], 50, 950, area=0.97, correlation=0.95),
     Rows("clusters", COURSES[0], law="clusters"),
     Rows("unequal weeks, reversing", COURSES[5], uneven=True),
     Rows("unequal weeks, heavy tails, correlation 0.9", COURSES[3], law="heavy", uneven=True),
+    Rows("one of near models loses 2 %", COURSES[0], 50, 950, "lost near", area=0.97, correlation=0.95),
 )
+
+NEAR = (
+    (Rows("0.97, 50 + 950", COURSES[0], 50, 950, area=0.97, correlation=0.95), 0.0086),
+    (Rows("0.97, 100 + 900", COURSES[0], 100, 900, area=0.97, correlation=0.95), 0.0061),
+    (Rows("0.90, 50 + 950", COURSES[0], 50, 950, area=0.90, correlation=0.95), 0.0162),
+    (Rows("0.90, 100 + 900", COURSES[0], 100, 900, area=0.90, correlation=0.95), 0.0058),
+)
+"""Models that rank nearly alike, and their difference: two standard errors of a week, in the last one."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -122,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         years = replicate(year_of_rows, scored, seed=(chosen.seed, 2, number), what=scored.name, **fewer)
         of = np.array(years)
         rows.append([scored.name, *shares(of[:, :2]), f"{of[:, 2].mean():.2f}"])
-    table(["rows, false years", "cautious", "±", "plain", "±", "width over plain"], rows)
+    table(["rows, false years", "allowed", "±", "plain", "±", "width over plain, check 4"], rows)
     say()
     rows = []
     for number, difference in enumerate(DIFFERENCES):
@@ -132,6 +162,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         half, most = np.quantile(checks, [0.5, 0.8], method="inverted_cdf")
         rows.append([f"{difference:g}", f"{half:.0f}", f"{most:.0f}"])
     table(["lasting difference, standard error 0.005", "found in half by", "in 80 % by"], rows)
+    say()
+    rows = []
+    for number, (near, difference) in enumerate(NEAR):
+        seed, what = (chosen.seed, 6, number), f"near, {near.name}"
+        found = np.array(replicate(checks_to_part, near, difference, seed=seed, what=what, **fewer))
+        ends = np.quantile(found, [0.5, 0.8], axis=0, method="inverted_cdf")
+        rows.append([near.name, *(f"{each:.0f}" for each in ends.T.ravel())])
+    table(["near models: found by", "allowed, half", "80 %", "plain, half", "80 %"], rows)
     say()
     rows = []
     for number, (serial, between) in enumerate(SCATTERS):
@@ -165,23 +203,37 @@ def year(course: Course, rng: np.random.Generator) -> list[bool]:
 
 def is_false(d: Floats, s: Floats, true: Floats, weights: Floats | None) -> bool:
     """Return True if any interval misses the true average so far."""
-    sequence = confidence_sequence(d, s, weights=weights, estimand="period")
     w = np.ones(len(d)) if weights is None else weights
+    return misses(confidence_sequence(d, s, weights=w, estimand="period"), true, w)
+
+
+def misses(sequence: ConfidenceSequence, true: Floats, w: Floats) -> bool:
+    """Return True if any interval misses the true average so far."""
     average = np.cumsum(w * true) / np.cumsum(w)
     return bool(np.any((average < sequence.low) | (average > sequence.high)))
 
 
 def year_of_rows(design: Rows, rng: np.random.Generator) -> list[float]:
-    """Return whether a year of rows is false, with both standard errors; and the ratio of these."""
+    """Return whether a year of rows is false, with the allowance and without; and the ratio of the widths."""
     true = SE * design.course.draw(rng)
-    d, cautious, plain, sizes = np.empty((4, CHECKS))
-    for i, difference in enumerate(true):
-        pair = week(design, difference, rng)
-        found = compare_auc_paired(pair)
-        d[i], plain[i], cautious[i] = found.difference, found.se, found.cautious_se()
-        sizes[i] = pair.n_pos + pair.n_neg
-    ratio = np.sqrt(np.sum(cautious**2) / np.sum(plain**2))
-    return [is_false(d, cautious, true, sizes), is_false(d, plain, true, sizes), float(ratio)]
+    weeks = [compare_auc_paired(week(design, each, rng)) for each in true]
+    sizes = np.array([each.n_pos_1 + each.n_neg_1 for each in weeks], dtype=float)
+    both = [auc_sequence(weeks, weights=sizes), without_allowance(weeks, sizes)]
+    allowed, plain = (each.high[3] - each.low[3] for each in both)
+    return [*(misses(each, true, sizes) for each in both), float(allowed / plain)]
+
+
+def without_allowance(weeks: Sequence[AucDifference], sizes: Floats) -> ConfidenceSequence:
+    """Return the sequence of DeLong's errors alone."""
+    d, s = np.array([(each.difference, each.se) for each in weeks]).T
+    return confidence_sequence(d, s, weights=sizes, estimand="period")
+
+
+def checks_to_part(design: Rows, difference: float, rng: np.random.Generator) -> list[float]:
+    """Return the check by which a lasting difference is found, with the allowance and without."""
+    weeks = [compare_auc_paired(week(design, difference, rng)) for _ in range(HALF)]
+    sizes = np.full(HALF, float(design.n_pos + design.n_neg))
+    return [first(auc_sequence(weeks)), first(without_allowance(weeks, sizes))]
 
 
 def week(design: Rows, difference: float, rng: np.random.Generator) -> PairedSample:
@@ -195,15 +247,23 @@ def week(design: Rows, difference: float, rng: np.random.Generator) -> PairedSam
         cluster = rng.integers(len(y) // 10, size=len(y))
         shared = np.sqrt(0.5) * (shared + rng.standard_normal(len(y))[cluster])
         own = [np.sqrt(0.5) * (each + rng.standard_normal(len(y))[cluster]) for each in own]
-    noise = [np.sqrt(CORRELATION) * shared + np.sqrt(1 - CORRELATION) * each for each in own]
+    alike = design.correlation
+    noise = [np.sqrt(alike) * shared + np.sqrt(1 - alike) * each for each in own]
     if design.law == "heavy":
         heavy = np.sqrt(rng.chisquare(FREEDOM, len(y)) / FREEDOM)
         noise = [each / heavy for each in noise]
     if design.law == "aside":
-        share = ASIDE - difference / (stats.norm.cdf(4 / np.sqrt(2)) - 0.5)
-        shifts = [4.0 * (rng.random(len(y)) >= each) for each in (share, ASIDE)]
+        share = ASIDE - difference / (stats.norm.cdf(APART / np.sqrt(2)) - 0.5)
+        shifts = [APART * (rng.random(len(y)) >= each) for each in (share, ASIDE)]
+    elif design.law == "lost":
+        area = LOST / 2 + (1 - LOST) * stats.norm.cdf(APART / np.sqrt(2))
+        shifts = [APART * (rng.random(len(y)) >= LOST), shift_of("normal", area - difference)]
+    elif design.law == "lost near":
+        others = (design.area + difference - LOST_NEAR / 2) / (1 - LOST_NEAR)
+        shifts = [shift_of("normal", others) * (rng.random(len(y)) >= LOST_NEAR)]
+        shifts.append(np.full(len(y), shift_of("normal", design.area)))
     else:
-        shifts = [shift_of(design.law, AREA + difference), shift_of(design.law, AREA)]
+        shifts = [shift_of(design.law, design.area + difference), shift_of(design.law, design.area)]
     first, second = (each + shift * y for each, shift in zip(noise, shifts, strict=True))
     return PairedSample(y, first, second, cluster=cluster)
 

@@ -203,6 +203,16 @@ def test_the_rule_in_words() -> None:
         assert "the mean of the true differences in the long run" in future[0]
 
 
+def test_few_rows_that_keep_the_rule_undecided_have_a_line() -> None:
+    few = Caveat("few-rows-keep-undecided", **VALUES["few-rows-keep-undecided"])
+    line = summary(undecided(AREA, caveats=(few,)))[1]
+    assert line == (
+        "Sampling error alone would decide (+0.0010 to +0.0200), but only about 3 of 150 positives speak "
+        "against it, and a few that no window has shown could undo it."
+    )
+    assert line not in summary(undecided(AREA, caveats=()))
+
+
 def test_a_period_chosen_by_hand() -> None:
     assert chosen(review()) != chosen(review(registered=False))
     assert "by hand" in chosen(review(registered=False))
@@ -212,6 +222,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "windows-not-checked": {"count": 1, "total": 3},
     "rate-not-checked": {"fpr": 0.01, "count": 1, "total": 3, "near": 0.1},
     "period-differs-more": {"difference": 0.01, "low": 0.001, "high": 0.02},
+    "few-rows-keep-undecided": {"rows": 3.2, "kind": "positives", "of": 150, "low": 0.001, "high": 0.02},
     "constant-scores": {"model": "champion", "rows": 9, "score": 0.5},
     "part-left-out": {"part": "band", "reason": "no rows"},
     "rate-moved": {"fpr": 0.1, "used": 0.0968, "negatives": 93},

@@ -25,6 +25,7 @@ from rocmonitor.stats import (
     ConfidenceSequence,
     PairedSample,
     auc,
+    auc_sequence,
     compare_auc_paired,
     confidence_sequence,
     vertical_difference,
@@ -147,11 +148,7 @@ def track_comparisons(checks: Sequence[Check], settings: ReviewSettings) -> tupl
     """Return the confidence sequences of the rule: the AUROC's first, then one for each rate."""
     rule = settings.rule
     alpha = (1 - rule.confidence_level) / (2 if rule.fpr else 1)
-    areas = {
-        number: (difference.difference, _error(difference, rule))
-        for number, difference in checked(checks).items()
-    }
-    tracks = [_track(None, checks, areas, 1 - alpha, rule)]
+    tracks = [_area_track(checks, 1 - alpha, rule)]
     for fpr in rule.fpr:
         rates = {number: check.rates[fpr] for number, check in enumerate(checks) if fpr in check.rates}
         tracks.append(_track(fpr, checks, rates, 1 - alpha / len(rule.fpr), rule))
@@ -241,6 +238,24 @@ def has_constant_scores(pair: PairedSample) -> bool:
     return min(len(pair.first.score), len(pair.second.score)) == 1
 
 
+def _area_track(checks: Sequence[Check], confidence_level: float, rule: ReviewRule) -> Track:
+    """Return the track of the AUROC; for the period few rows of all windows together widen its interval.
+
+    For the future the scatter between windows shows how far they can lie apart.
+    """
+    found = checked(checks)
+    if rule.decides == "period" and found:
+        sequence = auc_sequence(
+            tuple(found.values()),
+            confidence_level=confidence_level,
+            tuned_for=rule.tuned_for,
+            weights=[checks[number].rows for number in found],
+        )
+        return Track(fpr=None, numbers=tuple(found), sequence=sequence)
+    areas = {number: (each.difference, each.se) for number, each in found.items()}
+    return _track(None, checks, areas, confidence_level, rule)
+
+
 def _track(
     fpr: float | None,
     checks: Sequence[Check],
@@ -268,14 +283,6 @@ def _track(
         ]
         sequence = replace(sequence, caveats=tuple(told))
     return Track(fpr=fpr, numbers=tuple(found), sequence=sequence)
-
-
-def _error(difference: AucDifference, rule: ReviewRule) -> float:
-    """Return the standard error that a sequence sums up.
-
-    Scatter between windows does not enter for the period, so that a window's error must allow for few rows.
-    """
-    return difference.cautious_se() if rule.decides == "period" else difference.se
 
 
 def _with_allowance(caveat: Caveat, sequence_of: Callable[..., ConfidenceSequence]) -> Caveat:
@@ -344,7 +351,7 @@ def rule_on(tracks: Sequence[Track], margin: float, windows: int) -> Ruling:
     again after each costs nothing. Later windows may differ from earlier ones: a decision stands as long as
     the windows so far support it.
     """
-    decisions = [_decision(tracks, margin, number) for number in range(windows)]
+    decisions = [_decided([track.bounds(number) for track in tracks], margin) for number in range(windows)]
     final = decisions[-1]
     # The last window after which it was otherwise.
     other = next((i for i in reversed(range(windows)) if decisions[i] is not final), None)
@@ -352,8 +359,21 @@ def rule_on(tracks: Sequence[Track], margin: float, windows: int) -> Ruling:
     return Ruling(decision=final, number=None if final is Decision.UNDECIDED else since)
 
 
-def _decision(tracks: Sequence[Track], margin: float, number: int) -> Decision:
-    bounds = [track.bounds(number) for track in tracks]
+def blocked_by_few(tracks: Sequence[Track], margin: float) -> list[Caveat]:
+    """Return a caveat if the allowance for rows that the windows may lack keeps the rule from a decision."""
+    sequence = tracks[0].sequence
+    bounds = [track.bounds() for track in tracks]
+    if sequence is None or _decided(bounds, margin) is not Decision.UNDECIDED:
+        return []
+    low, high = bounds[0]
+    low, high = low + float(sequence.unseen_low[-1]), high - float(sequence.unseen_high[-1])
+    if _decided([(low, high), *bounds[1:]], margin) is Decision.UNDECIDED:
+        return []
+    few = [each for each in sequence.caveats if each.code == "difference-rests-on-few"]
+    return [Caveat("few-rows-keep-undecided", **each.values, low=low, high=high) for each in few]
+
+
+def _decided(bounds: Sequence[tuple[float, float]], margin: float) -> Decision:
     if any(low > 0 for low, _ in bounds) and any(high < 0 for _, high in bounds):
         return Decision.TRADE_OFF
     low, high = bounds[0]

@@ -49,6 +49,7 @@ from rocmonitor.policy.review.checks import (
     Progress,
     Ruling,
     Track,
+    blocked_by_few,
     check_windows,
     checked,
     checks_caveats,
@@ -188,7 +189,8 @@ def compare(
     coming = _coming(checks)
     tables["next"] = _next(coming, settings.rule.confidence_level)
     further = _further(ruling, tracks[0], coming, settings)
-    first = [*checks_caveats(checks, tracks), *_beyond_rule(ruling, comparisons[0], tables["auc"])]
+    blocked = blocked_by_few(tracks, settings.rule.margin)
+    first = [*blocked, *checks_caveats(checks, tracks), *_beyond_rule(ruling, comparisons[0], tables["auc"])]
     return Compared(
         decision=ruling.decision,
         decided_in=None if ruling.number is None else checks[ruling.number].window,

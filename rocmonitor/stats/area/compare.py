@@ -43,7 +43,7 @@ from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
 Alternative = Literal["two-sided", "greater", "less"]
 
 _METHODS = ("delong", "exact-bootstrap")
-_LEAST_LIMIT = 1e-3
+LEAST_LIMIT = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +128,12 @@ class AucDifference(Result):
     def cautious_se(self, confidence_level: float = 0.95) -> float:
         """Return the standard error of a normal interval as long as the longer side of `ci`.
 
-        It allows for all that `ci` does: few rows that carry the difference, few or unequal clusters, cells.
-        For sums over many samples, such as the variance of a sequence.
+        It allows for few or unequal clusters and for cells, in sums over many samples, such as the variance
+        of a sequence. It does not allow for rows that a sample may lack: `auc_sequence` does, once for all.
         """
-        low, high = self.ci(confidence_level)
+        if self.se == 0 and self.error is None:
+            return 0.0
+        low, high = replace(self, balances=None).ci(confidence_level)
         reach = max(high - self.difference, self.difference - low)
         return max(reach / quantile_beyond((1 - confidence_level) / 2, None), self.se)
 
@@ -175,13 +177,13 @@ class AucDifference(Result):
         z = quantile_beyond(tail, self.df)
         areas = (self.auc_2, self.auc_1) if gain else (self.auc_1, self.auc_2)
         if self.paired:  # a row that one model scores like the other class loses half of this on average
-            near = limit = min(max(abs(2 * areas[1] - 1), _LEAST_LIMIT), 1.0)
+            near = limit = min(max(abs(2 * areas[1] - 1), LEAST_LIMIT), 1.0)
         else:
             near, limit = max(2 * areas[0] - 1, 1 - 2 * areas[1]), 1.0
         found = reach_of(rows, sizes, z=z, tail=tail, limit=limit)
         beyond = max(found.bound - z * self.inflation * self.se, 0.0)
         carriers = min(each.loss.carried_by(n) for each, n in zip(rows, sizes, strict=True))
-        whole = _fading(carriers, VERY_FEW, 2 * VERY_FEW) * _fading(1 - near, 0.2, 0.4)
+        whole = fading(carriers, VERY_FEW, 2 * VERY_FEW) * fading(1 - near, 0.2, 0.4)
         return max(min(found.unseen, beyond), whole * beyond)
 
     def tested(self) -> AucDifference:
@@ -408,7 +410,7 @@ def compare_auc_paired(
     return replace(found, **known).tested()
 
 
-def _fading(value: float, whole: float, none: float) -> float:
+def fading(value: float, whole: float, none: float) -> float:
     """Return 1 up to `whole`, 0 from `none` on, and a line between them."""
     return min(max((none - value) / (none - whole), 0.0), 1.0)
 

@@ -62,6 +62,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "rule shows no difference: that interval is valid for a single check only, and compares positives "
         "of one window with negatives of another; the rule compares within windows, at all checks"
     ),
+    "few-rows-keep-undecided": (
+        "sampling error alone would decide ({low:+.4f} to {high:+.4f}), but only about {rows:.0f} of {of:,} "
+        "{kind} speak against it, and a few that no window has shown could undo it"
+    ),
     "constant-scores": (
         "the {model} gives all {rows:,} rows the score {score:g}: it has no curve, so nothing is compared "
         "at rates or thresholds; check its scoring"

@@ -13,6 +13,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.checks import (
     NO_SCATTER,
     TOO_FEW,
+    blocked_by_few,
     check_windows,
     checks_caveats,
     part_caveats,
@@ -20,7 +21,13 @@ from rocmonitor.policy.review.checks import (
     windows_table,
 )
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.stats import PairedSample, compare_auc_paired, confidence_sequence, vertical_difference
+from rocmonitor.stats import (
+    PairedSample,
+    auc_sequence,
+    compare_auc_paired,
+    confidence_sequence,
+    vertical_difference,
+)
 
 SETTINGS = ReviewSettings(rule=ReviewRule(fpr=(0.1, 0.3)), min_per_class=50)
 
@@ -84,17 +91,17 @@ def test_a_sequence_is_that_of_its_checks_weighted_by_their_rows():
     area, rate = track_comparisons(checks, replace(SETTINGS, rule=rule))
     used = [compare_auc_paired(windows[i][1]) for i in (0, 2)]
     at = [vertical_difference(windows[i][1], 0.1) for i in (0, 2)]
-    differences = [d.difference for d in used], [d.dtpr[0] for d in at]
-    errors = [d.cautious_se() for d in used], [d.dtpr_se[0] for d in at]
     own = {"confidence_level": 0.975, "tuned_for": 3}
-    for track, d, s in zip((area, rate), differences, errors, strict=True):
-        direct = confidence_sequence(d, s, weights=[360, 300], estimand="period", **own)
-        assert track.sequence.to_dict() == direct.to_dict()
+    of_areas = auc_sequence(used, weights=[360, 300], **own)
+    assert area.sequence.to_dict() == of_areas.to_dict()
+    tpr, error = [d.dtpr[0] for d in at], [d.dtpr_se[0] for d in at]
+    of_rates = confidence_sequence(tpr, error, weights=[360, 300], estimand="period", **own)
+    assert rate.sequence.to_dict() == of_rates.to_dict()
     for correlation in ("estimated", "none"):
         future = replace(rule, decides="future", correlation=correlation)
         ahead, _ = track_comparisons(checks, replace(SETTINGS, rule=future))
         direct = confidence_sequence(
-            differences[0],
+            [d.difference for d in used],
             [d.se for d in used],
             weights=[60 * 300 / 360, 200 * 100 / 300],
             correlation=correlation,
@@ -181,3 +188,37 @@ def test_windows_that_are_alike_are_shown_beside_with_their_correlation_estimate
     seen = [caveat.values[name] for name in ("low", "high", "pvalue")]
     assert seen == [allowing.low[-1], allowing.high[-1], allowing.pvalue[-1]]
     assert allowing.high[-1] - allowing.low[-1] > area.sequence.high[-1] - area.sequence.low[-1]
+
+
+def few_lost(windows, lost=0):
+    """The challenger ranks perfectly but for positives that it loses; of the champion's, a sixth are low."""
+    y = np.repeat([1, 0], [50, 450])
+    rows = []
+    for number in range(windows):
+        rng = np.random.default_rng([number, 5])
+        champion = y + rng.uniform(0, 1.2, len(y))
+        challenger = y + 0.5 * rng.uniform(0, 1, len(y))
+        challenger[: lost if number == 0 else 0] = -1.0
+        rows.append((week(number), PairedSample(y, challenger, champion)))
+    return rows
+
+
+def test_few_rows_that_keep_the_rule_undecided_are_named():
+    rule = ReviewRule()
+    settings = ReviewSettings(rule=rule, min_per_class=20)
+    checks, _ = checked(few_lost(2), settings)
+    tracks = track_comparisons(checks, settings)
+    low, high = tracks[0].bounds()
+    assert low < 0 < high
+    [caveat] = blocked_by_few(tracks, 0.0)
+    assert caveat.code == "few-rows-keep-undecided"
+    assert caveat.values["low"] == pytest.approx(low + tracks[0].sequence.unseen_low[-1])
+    assert caveat.values["low"] > 0
+    assert (caveat.values["kind"], caveat.values["of"]) == ("positives", 100)
+
+
+def test_nothing_is_blocked_where_the_rule_decides_or_sampling_error_would_not():
+    settings = ReviewSettings(min_per_class=20)
+    for windows in (few_lost(30), weeks(6, 11, challenger=1.25), []):
+        checks, _ = checked(windows, settings)
+        assert blocked_by_few(track_comparisons(checks, settings), 0.0) == []

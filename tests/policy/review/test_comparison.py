@@ -25,8 +25,8 @@ from rocmonitor.stats import (
     vertical_difference,
     vertical_intervals,
 )
+from rocmonitor.stats.area.period import auc_sequence
 from rocmonitor.stats.next_windows import next_windows
-from rocmonitor.stats.sequence import confidence_sequence
 
 MONEY = Money(false_positive=1, false_negative=9, prevalence=0.1, unit="EUR")
 SETTINGS = ReviewSettings(
@@ -244,9 +244,7 @@ def test_further_windows_are_those_by_which_most_of_the_possible_courses_decide(
     undecided = reviewed(nearly, settings)
     used = [compare_auc_paired(both) for _, both in nearly]
     d = [each.difference for each in used]
-    sequence = confidence_sequence(
-        d, [each.cautious_se() for each in used], weights=[240] * 6, estimand="period"
-    )
+    sequence = auc_sequence(used, weights=[240] * 6)
     expected = next_windows(d, [each.se for each in used], tuple(range(6))).until_decided(sequence, 0.0)
     assert undecided.decision is Decision.UNDECIDED
     assert undecided.metrics["review/windows_to_decide"] == undecided.further_windows == expected
