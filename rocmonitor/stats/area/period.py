@@ -98,7 +98,7 @@ def auc_sequence(
     ...     y = np.repeat([0, 1], [300, 100])
     ...     first, second = 1.6 * y + random.normal(size=400), y + random.normal(size=400)
     ...     weeks.append(compare_auc_paired(y, first, second))
-    >>> auc_sequence(weeks).low[-1] > 0
+    >>> bool(auc_sequence(weeks).low[-1] > 0)
     True
     """
     level = require_level(confidence_level)
