@@ -8,6 +8,9 @@ from typing import Literal
 Correlation = Literal["none", "estimated"]
 """The treatment of successive windows: independent, or with their estimated correlation."""
 
+Outliers = Literal["leave-out", "keep"]
+"""The treatment of reference windows far below the others."""
+
 Estimand = Literal["period", "future"]
 """The average of the true differences over the windows so far, or their mean in the long run."""
 

@@ -14,6 +14,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import printable
 from rocmonitor.policy.episode import OF_EPISODE, Episode
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition, Verdict
+from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.review.document import Review
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import review as review_wording
@@ -27,7 +28,7 @@ Kind = Literal["alarm", "recovery", "notice", "test"]
 
 LONGEST_TITLE = 80
 
-_NOT_ON_A_PAGER = ("How sure", "Owner", "Take it on", "Look")
+_NOT_ON_A_PAGER = ("How sure", "Reference", "Owner", "Take it on", "Look")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +137,7 @@ def compose(
         since_line(transition, context.zone, episode),
         *labelled("Also", words.also(also)),
         *labelled("How sure", how_sure(transition, evaluation, episode) if evaluation else ""),
+        *labelled("Reference", _doubt(evaluation)),
         *labelled("Why", "" if words.lasts(transition, episode) else "; ".join(_why(transition))),
         *labelled("What moved", moved),
         *labelled("Challenger", rival),
@@ -221,6 +223,12 @@ def _why(transition: Transition) -> list[str]:
         for each in transition.reasons
         if (each.code not in OF_EPISODE if isinstance(each, Caveat) else _is_why(each))
     )
+
+
+def _doubt(evaluation: Evaluation | None) -> str:
+    """Return what the reference was learned without; empty where all its windows count."""
+    found = [] if evaluation is None else doubts_of(evaluation.reference)
+    return _capital(str(found[0].bare())) if found else ""
 
 
 def _is_why(found: Verdict) -> bool:

@@ -73,6 +73,9 @@ def status(path: Path, as_json: bool) -> int:
         checked = None if ticked is None else now - ticked
         echo(" ".join(headline(counted, checked, ended)) + "\n", style="bold")
         echo_table(text.overview(standings, width_of(sys.stdout)))
+        for standing in standings:
+            if standing.reference and not standing.segment:
+                echo_folded(f"{standing.monitor}: {standing.reference}", hang=2)
         for budget in budgets:
             echo_folded(budget["text"], hang=0)
     print_outbox(waiting)
@@ -103,14 +106,15 @@ def _print_problems(health: Health) -> None:
 
 def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     """Return each monitor, followed by its segments."""
+    from rocmonitor.policy.left_out import doubts_of
     from rocmonitor.policy.stops import as_shown
     from rocmonitor.report.text import Standing
-    from rocmonitor.store.glance import all_states
+    from rocmonitor.store.glance import all_states, compared_with
     from rocmonitor.wording.episode import as_json
     from rocmonitor.wording.status import attention
 
     state = all_states(opened, windows=1)
-    found = []
+    found, of = [], compared_with(opened)
     for monitor in config.monitors.values():
         name, zone = monitor.name, monitor.timezone
         said, stops = state.said(name)
@@ -135,6 +139,7 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
                     episode=as_json(episode, said, monitor.notify),
                     not_judged_since=lapse.since if lapse and lapse.kind == "judged" else None,
                     watched_until=lapse.since if lapse and lapse.kind == "watch" else None,
+                    reference="; ".join(map(str, doubts_of(of.get((name, segment), {})))),
                     unjudged="" if segment else _unjudged(opened, monitor, last, state.ahead),
                     **newest,
                 )

@@ -24,7 +24,7 @@ from rocmonitor.config.values import (
     WindowLength,
     no_switch,
 )
-from rocmonitor.conventions import PER_UNIT, Correlation, Estimand
+from rocmonitor.conventions import PER_UNIT, Correlation, Estimand, Outliers
 from rocmonitor.errors import quoted
 from rocmonitor.policy.review.settings import Money
 from rocmonitor.policy.status import Alarm
@@ -214,6 +214,7 @@ class ReferencePeriod(Section):
     end: WallTime = Field(alias="to")
     windows: int | None = Field(default=None, ge=1)
     without: tuple[WallTime, ...] = ()
+    outliers: Outliers = "leave-out"
 
     @model_validator(mode="after")
     def _in_order(self) -> ReferencePeriod:

@@ -300,7 +300,7 @@ def forecasts(
     reference = ranges.reference
     if found.lacks or reference.cells is None:
         return {}
-    windows, intervals = [Window.from_dict(reference.windows[at]) for at in found.reading.numbers], {}
+    windows, intervals = [Window.from_dict(reference.learned[at]) for at in found.reading.numbers], {}
     days = [day_of(window) for window in windows]
     for name, full in reference.fits.items():
         if (rule := rules.get(name)) is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Point
@@ -17,9 +17,6 @@ from rocmonitor.stats import WindowAuc
 
 LONGEST = 520
 """Windows that a chart looks back at most."""
-
-_DAY = timedelta(days=1)
-_UNITS = {7 * _DAY: "week", _DAY: "day"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +39,7 @@ class Course:
 
     def name(self, place: int) -> str:
         """When a window starts, as a person in the zone writes it; a midnight as a plain date."""
-        start = self.windows[place].start.astimezone(self.zone)
-        return f"{start:%Y-%m-%d}" if start.time() == time() else f"{start:%Y-%m-%d %H:%M}"
+        return self.windows[place].name(self.zone)
 
     @property
     def day(self) -> float:
@@ -53,8 +49,7 @@ class Course:
     @property
     def unit(self) -> str:
         """The name of one window's length."""
-        last = self.windows[-1]
-        return _UNITS.get(round((last.end - last.start) / _DAY) * _DAY, "window")
+        return self.windows[-1].unit
 
 
 def course(

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.left_out import ABOVE, is_usual
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
@@ -94,7 +95,7 @@ class NormalRanges:
         assert cells is not None
         level = self.derived[name].settings["confidence_level"] if name in self.derived else None
         fit = fit or own
-        return fit.interval(
+        found = fit.interval(
             cells,
             batch or own.batch,
             confidence_level=level or own.confidence_level,
@@ -103,6 +104,8 @@ class NormalRanges:
             bounds=self.bounds,
             **more,
         )
+        highest = max((each["auc"] for each in self.reference.windows if ABOVE in each), default=0.0)
+        return replace(found, high=highest) if highest > found.high else found
 
     def first(self, day: float | None = None) -> ForecastInterval | None:
         """Return the range of the first rule that has one, for a window of the usual size."""
@@ -123,7 +126,7 @@ def _level(reference: Reference) -> LastingChart | None:
     if reference.charts or reference.cells is None:
         return next(iter(reference.charts.values()), None)
     windows = [
-        WindowAuc(each["auc"], each["n_pos"], each["n_neg"], _day(each)) if "auc" in each else None
+        WindowAuc(each["auc"], each["n_pos"], each["n_neg"], _day(each)) if is_usual(each) else None
         for each in reference.windows
     ]
     whole = moments(reference.cells)

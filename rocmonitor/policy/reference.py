@@ -10,12 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import ENOUGH_WINDOWS, Outliers
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.left_out import LEFT_OUT, doubt, learned
 from rocmonitor.policy.measure import LEVEL, shows_no_scatter, too_coarse
+from rocmonitor.policy.outlying import Far, far_from_others, marked
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.windows import DAY, Window, day_of
 from rocmonitor.rules import Rule
@@ -39,6 +43,7 @@ from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlati
 from rocmonitor.stats.season import WHOLE_YEAR
 
 Learned = TypeVar("Learned")
+_UTC = ZoneInfo("UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +77,9 @@ class Reference:
         When the labels became known; None without ``columns.labelled_at``.
     windows : list of dict
         ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
-        rows of each class; ``unlabelled`` rows, and the share of ``unusable`` ones.
+        rows of each class; ``unlabelled`` rows, and the share of ``unusable`` ones. One that was left out
+        has ``left_out`` in place of its AUROC, one far above the others ``above``
+        (`rocmonitor.policy.outlying`).
     pieces : list of dict
         Where windows were joined: ``start, end, n_pos, n_neg, unlabelled`` of each piece when it was due; of
         all rows only.
@@ -120,6 +127,11 @@ class Reference:
             low, high = self.auc.ci(LEVEL)
             plain["auc"] = self.auc.to_dict() | {"low": low, "high": high}
         return plain
+
+    @property
+    def learned(self) -> list[Mapping[str, Any]]:
+        """The windows that everything was learned from: all that were not left out."""
+        return learned(self.windows)
 
     def _errors(self, w: float) -> dict[str, int]:
         return self.cost_errors[w]._asdict() if w in self.cost_errors else {}
@@ -176,6 +188,8 @@ def freeze(
     outlooks: bool = False,
     max_error: float = 0.5,
     min_per_class: int = 0,
+    outliers: Outliers = "leave-out",
+    zone: ZoneInfo = _UTC,
 ) -> Reference:
     """Reduce the reference windows of one segment to what `rules` and the operating conditions `cost_w` need.
 
@@ -183,9 +197,17 @@ def freeze(
     the history of scores, with a caveat when `outlooks` need it. There is no reference where cells
     of neighbouring scores leave more than `max_error` of the AUROC open. A window with fewer rows of a class
     than `min_per_class` would not be judged, so the rules learn from it together with its neighbour.
+
+    Windows far below the others are left out of all of this, with a caveat that names them by their start in
+    `zone`; `outliers="keep"` leaves out none.
     """
+    areas = [None if shows_no_scatter(sample) else auc(sample) for _, sample in windows]
+    far = far_from_others([window for window, _ in windows], areas) if outliers == "leave-out" else Far()
+    sizes = [_measured(*each, area) for each, area in zip(windows, areas, strict=True)]
+    sizes = marked(sizes, far)
+    above = [window for place, (window, _) in enumerate(windows) if place in far.high]
+    windows = [each for place, each in enumerate(windows) if place not in far.low]
     samples = [sample for _, sample in windows]
-    sizes = [_measured(window, sample) for window, sample in windows]
     try:
         whole = Sample.merge(samples)
         overall = auc(whole)
@@ -193,9 +215,9 @@ def freeze(
         return Reference(auc=None, windows=sizes, caveats=(_not_computed("reference", error),))
     if (coarse := too_coarse(whole, max_error)) is not None:
         return Reference(auc=None, windows=sizes, caveats=(coarse.concerning("reference"),))
-    samples = aligned(whole, samples)
+    every = samples = aligned(whole, samples)
     windows = [(window, sample) for (window, _), sample in zip(windows, samples, strict=True)]
-    windows, pooled = large_enough(windows, min_per_class)
+    windows, pooled = large_enough(_typical(windows, above), min_per_class)
     samples = [sample for _, sample in windows]
     found = [window for window, _ in windows]
     past = ReferenceWindows(samples, [day_of(window) for window in found], ages(found))
@@ -205,6 +227,7 @@ def freeze(
     serial = _serial(fits)
     alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
     caveats = (*caveats_of(overall), *spanning(samples), *pooled, *lacking, *absent, *missing, *alike)
+    caveats = (*caveats, *doubt(sizes, zone))
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
@@ -216,10 +239,18 @@ def freeze(
         history=history,
         serial=serial,
         cost_thresholds=dict(zip(cost_w, at, strict=True)),
-        cost_errors=dict(zip(cost_w, cross_fitted(whole, samples, cost_w), strict=True)) if cost_w else {},
+        cost_errors=dict(zip(cost_w, cross_fitted(whole, every, cost_w), strict=True)) if cost_w else {},
         windows=sizes,
         caveats=tuple(dict.fromkeys(caveats)),
     )
+
+
+def _typical(
+    windows: Sequence[tuple[Window, Sample]], above: Sequence[Window]
+) -> Sequence[tuple[Window, Sample]]:
+    """Return the windows without those far above the others, as long as enough are left to learn from."""
+    found = [each for each in windows if each[0] not in above]
+    return found if len(found) >= ENOUGH_WINDOWS else windows
 
 
 def large_enough(
@@ -274,7 +305,7 @@ def season_not_seen(reference: Reference) -> tuple[Caveat, ...]:
     return (Caveat("season-not-seen", days=round(days)),) if 0 < days < WHOLE_YEAR else ()
 
 
-def _measured(window: Window, sample: Sample) -> dict[str, Any]:
+def _measured(window: Window, sample: Sample, area: AucResult | None) -> dict[str, Any]:
     """Return a reference window for charts: its sizes, and its AUROC with an interval where there is one."""
     found: dict[str, Any] = {
         "start": window.start.isoformat(),
@@ -282,9 +313,8 @@ def _measured(window: Window, sample: Sample) -> dict[str, Any]:
         "n_pos": sample.n_pos,
         "n_neg": sample.n_neg,
     }
-    if shows_no_scatter(sample):
+    if area is None:
         return found
-    area = auc(sample)
     low, high = area.ci(LEVEL)
     return found | {"auc": area.auc, "auc_low": low, "auc_high": high}
 
@@ -297,8 +327,12 @@ def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Seque
     return replace(
         reference,
         windows=[known | more for known, more in zip(reference.windows, counted, strict=True)],
-        labels=label_history(windows, ages) if ages else None,
+        labels=label_history(_learned_from(reference, windows), ages) if ages else None,
     )
+
+
+def _learned_from(reference: Reference, windows: Sequence[PastWindow]) -> list[PastWindow]:
+    return [each for each, known in zip(windows, reference.windows, strict=True) if LEFT_OUT not in known]
 
 
 def _learned(

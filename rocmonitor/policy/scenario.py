@@ -15,6 +15,7 @@ from typing import NamedTuple
 from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import forecast_of, outlook_limits
+from rocmonitor.policy.left_out import is_usual
 from rocmonitor.policy.lessons import wrong_share
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
@@ -141,7 +142,7 @@ class Scenario:
     @property
     def reference_windows(self) -> int:
         """Reference windows whose AUROC is known."""
-        return sum("auc" in window for window in self.reference.windows)
+        return sum(map(is_usual, self.reference.windows))
 
     @property
     def is_read(self) -> bool:
@@ -195,7 +196,7 @@ class Scenario:
     def at_sizes(self, name: str) -> tuple[int, ...]:
         """Return the outcome of a rule at the sizes of reference windows, 0 where the AUROC changes it."""
         least = max(self.min_per_class, 1)
-        sizes = [(of["n_pos"], of["n_neg"]) for of in self.reference.windows]
+        sizes = [(of["n_pos"], of["n_neg"]) for of in self.reference.learned]
         sizes = [each for each in sizes if min(each) >= least]
         found = {}
         for each in sorted(set(sizes))[:: 1 + len(set(sizes)) // _MOST_SIZES]:
@@ -226,7 +227,7 @@ class Scenario:
         For a forecast that takes a season off, without that season.
         """
         scale = self.auc.auc * (1 - self.auc.auc)
-        found = [(place, of) for place, of in enumerate(self.reference.windows) if "auc" in of]
+        found = [(place, of) for place, of in enumerate(self.reference.windows) if is_usual(of)]
         noise = [self.spread.variance(of["n_pos"], of["n_neg"]) / scale for _, of in found]
         values: Sequence[float] = [scaled(of["auc"]) for _, of in found]
         if self.takes_season(rule):
@@ -302,7 +303,7 @@ def _unread(scenario: Scenario, name: str) -> bool:
 
 def _promised(scenario: Scenario, name: str, coming: Coming) -> Steps:
     rule = scenario.rules[name]
-    usable = sum(bool(of["n_pos"] and of["n_neg"]) for of in scenario.reference.windows)
+    usable = sum(bool(of["n_pos"] and of["n_neg"]) for of in scenario.reference.learned)
     return promised(coming, rule.tail, usable, two_sided=_two_sided(rule))
 
 

@@ -61,6 +61,16 @@ class Window:
         form = "%Y-%m-%d" if all(end.time() == time() for end in ends) else "%Y-%m-%d %H:%M"
         return f"{ends[0]:{form}} to {ends[1]:{form}}"
 
+    def name(self, zone: ZoneInfo) -> str:
+        """Start as a person in `zone` writes it; a midnight as a plain date."""
+        start = self.start.astimezone(zone)
+        return f"{start:%Y-%m-%d}" if start.time() == time() else f"{start:%Y-%m-%d %H:%M}"
+
+    @property
+    def unit(self) -> str:
+        """The name of the window's length: week, day or window."""
+        return {7: "week", 1: "day"}.get(round((self.end - self.start) / DAY), "window")
+
 
 class Months(NamedTuple):
     """A length in months of the calendar; 3 are a quarter.

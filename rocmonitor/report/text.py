@@ -167,6 +167,8 @@ class Standing:
     unjudged : str
         Rows since the last window that are none yet, in words; empty where each window of the calendar is
         judged.
+    reference : str
+        What the reference was learned without, in words; empty where all its windows count.
     """
 
     monitor: str
@@ -184,6 +186,7 @@ class Standing:
     labelled_share: float | None = None
     attention: str = ""
     unjudged: str = ""
+    reference: str = ""
     not_judged_since: datetime | None = None
     watched_until: datetime | None = None
     episode: dict[str, Any] | None = None

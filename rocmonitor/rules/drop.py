@@ -63,7 +63,7 @@ class Drop(TwoSided):
         from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
         from rocmonitor.stats.forecast.strict import coming_window
 
-        past = [each.get("auc") for each in reference.windows]
+        past = [None if "above" in each else each.get("auc") for each in reference.windows]
         known = sum(auc is not None for auc in past)
         if reference.cells is None or reference.auc is None or known < 2:
             return 0.0

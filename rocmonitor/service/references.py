@@ -10,6 +10,8 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
+from rocmonitor.conventions import Outliers
+from rocmonitor.policy.left_out import learned
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.windows import Window
@@ -31,6 +33,7 @@ def digest(monitor: Monitor) -> str:
         "segments": monitor.segments,
         "positive": monitor.positive.model_dump(),
         "windows": [str(window) for window in monitor.reference_windows],
+        "outliers": monitor.reference.outliers,
         "min_per_class": monitor.min_per_class,
         "infinite_scores": monitor.ranks_infinite,
         "rules": {
@@ -229,10 +232,14 @@ def read_at(monitor: Monitor, now: datetime) -> tuple[datetime, tuple[timedelta,
 
 
 def frozen_for(
-    monitor: Monitor, windows: Sequence[tuple[Window, Sample]], doubts: Sequence[Caveat] = ()
+    monitor: Monitor,
+    windows: Sequence[tuple[Window, Sample]],
+    doubts: Sequence[Caveat] = (),
+    *,
+    outliers: Outliers | None = None,
 ) -> Reference:
     """Return the reference windows of one segment, as the monitor freezes them; `doubts` are about their
-    rows.
+    rows, and `outliers` stand in the place of the configured ones.
     """
     found = freeze(
         windows,
@@ -241,6 +248,8 @@ def frozen_for(
         outlooks=monitor.outlook is not None,
         max_error=monitor.condense.max_error,
         min_per_class=monitor.min_per_class,
+        outliers=outliers or monitor.reference.outliers,
+        zone=monitor.timezone,
     )
     return replace(found, caveats=(*found.caveats, *doubts))
 
@@ -264,12 +273,10 @@ def _piece(window: Window, labels: LabelCounts) -> dict[str, Any]:
 
 
 def frozen_windows(monitor: Monitor, source: SqlSource, kept: store.Store, now: datetime) -> list[Window]:
-    """Return the windows of the reference: as they were frozen, where they are joined by what they hold."""
-    frozen = (
-        None if reference_joining(monitor) is None else store.reference(kept, monitor.name, digest(monitor))
-    )
+    """Return the windows that the reference was learned from, as frozen; until then all that it has."""
+    frozen = store.reference(kept, monitor.name, digest(monitor))
     if frozen and "" in frozen:
-        return [Window.from_dict(each) for each in frozen[""]["windows"]]
+        return [Window.from_dict(each) for each in learned(frozen[""]["windows"])]
     return reference_windows(monitor, source, now)[0]
 
 

@@ -37,6 +37,7 @@ from rocmonitor.store.episodes import last_episodes
 from rocmonitor.store.migrate import NEWEST, OPTIONS
 from rocmonitor.store.outages import SavedStop, open_stops
 
+_AT_ONCE = 500  # values of a statement
 _evaluation, _transition = tables.evaluation.c, tables.transition.c
 
 
@@ -262,6 +263,30 @@ def all_states(store: Store, windows: int = 26) -> AllStates:
         stops=open_stops(store),
         episodes=last_episodes(store),
     )
+
+
+def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the reference that the newest window of every monitor and segment was compared with, in brief.
+
+    Raises
+    ------
+    StoreError
+    """
+    last, summary = _since(tables.evaluation, 1), tables.summary.c
+    newest = (
+        select(_evaluation.monitor, _evaluation.segment, _evaluation.summary_id)
+        .join_from(last, tables.evaluation, _same_segment(tables.evaluation, last))
+        .where(_evaluation.window_start >= last.c.since)
+        .order_by(_evaluation.window_start, _evaluation.revision)
+    )
+    with store.reading() as connection:
+        found = {(row[0], row[1]): row[2] for row in connection.execute(newest)}
+        wanted = sorted(set(found.values()))
+        kept: dict[int, dict[str, Any]] = {}
+        for at in range(0, len(wanted), _AT_ONCE):
+            query = select(summary.id, summary.content).where(summary.id.in_(wanted[at : at + _AT_ONCE]))
+            kept |= {row[0]: row[1] for row in connection.execute(query)}
+    return {key: kept[at] for key, at in found.items() if at in kept}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Evaluation
+from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import in_full
 from rocmonitor.store.history import Kept
@@ -60,6 +61,7 @@ def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
         "auc": whole.get("auc"),
         "low": whole.get("low"),
         "high": whole.get("high"),
+        "doubts": [str(each) for each in doubts_of(found)],
         "windows": [
             _reference_window(row, zone) for row in found.get("windows", ()) if row["n_pos"] + row["n_neg"]
         ],

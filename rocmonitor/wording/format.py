@@ -77,6 +77,30 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
+def windows_of(number: int, total: int, unit: str = "window") -> str:
+    """Return how many windows of all.
+
+    Examples
+    --------
+    >>> windows_of(1, 19, "week")
+    '1 of 19 weeks'
+    """
+    return f"{number:,} of {count(total, unit)}"
+
+
+def named_windows(names: Sequence[str], aucs: Sequence[float], most: int = 3) -> str:
+    """Return windows by their start, with their AUROC.
+
+    Examples
+    --------
+    >>> named_windows(["2026-03-02"], [0.7512])
+    '2026-03-02 (AUROC 0.751)'
+    """
+    parts = [f"{name} (AUROC {auc:.3f})" for name, auc in zip(names, aucs, strict=True)]
+    more = len(parts) - most
+    return listed([*parts[:most], *([count(more, "other")] if more > 0 else [])])
+
+
 def instant(moment: datetime, zone: ZoneInfo) -> str:
     """Return a time in a zone; midnight as a plain date."""
     local = moment.astimezone(zone)

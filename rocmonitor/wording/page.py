@@ -269,6 +269,17 @@ def monitor_lead(model: str, version: str | None, zone: str, next_due: str | Non
     return "; ".join(parts) + "."
 
 
+def reference_doubt(text: str) -> str:
+    """Return a doubt about the reference as a sentence.
+
+    Examples
+    --------
+    >>> reference_doubt("the reference was learned without 1 of 19 weeks")
+    'Bear in mind: the reference was learned without 1 of 19 weeks.'
+    """
+    return f"Bear in mind: {text}."
+
+
 def window_lead(version: str, challenger: str | None, revision: int, superseded: bool) -> str:
     """Whose window this is, and which state of its labels."""
     text = f"Champion version {version}"

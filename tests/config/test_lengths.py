@@ -108,3 +108,18 @@ def test_a_window_that_is_left_out_makes_another_reference(here: World):
     left_out = set(plain.reference_windows) - set(without.reference_windows)
     assert [each.in_zone(plain.timezone) for each in left_out] == ["2026-02-23 to 2026-03-02"]
     assert digest(plain) != digest(without)
+
+
+def test_outlying_windows_are_left_out_unless_they_are_kept(here: World):
+    monitors = [
+        here.configure(reference=f"{{from: 2026-01-05, to: 2026-05-25{more}}}").monitors["credit"]
+        for more in ("", ", outliers: leave-out", ", outliers: keep")
+    ]
+    assert [each.reference.outliers for each in monitors] == ["leave-out", "leave-out", "keep"]
+    assert digest(monitors[0]) == digest(monitors[1]) != digest(monitors[2])
+
+
+@pytest.mark.parametrize("value", ["true", "drop", "[2026-02-23]", "null", "3"])
+def test_other_treatments_of_outlying_windows_are_refused(here: World, value: str):
+    with pytest.raises(ConfigError, match=r"reference\.outliers.*'leave-out' or 'keep'"):
+        here.configure(reference=f"{{from: 2026-01-05, to: 2026-05-25, outliers: {value}}}")

@@ -133,8 +133,13 @@ def test_reference_windows_that_chance_does_not_explain_are_named(here):
     """Two windows without any signal among alike ones."""
     with sqlite3.connect(here.folder / "source.db") as database:
         database.execute("UPDATE scored SET p = ((id * 7919) % 1000) / 500.0 WHERE id < 200000")
-    here.configure(window=until("2026-06-08"), rules="[{kind: floor, value: 0.62}]")
-    told = checked(here)
+    changes = {"window": until("2026-06-08"), "rules": "[{kind: floor, value: 0.62}]"}
+    told = checked_with(here, **changes)
+    assert "2 of 20 weeks (2026-01-05 (AUROC 0." in told  # in one line
+    assert told.count("without: [2026-01-05, 2026-01-12]") == 1
+    assert "none of the 18 reference windows would be degraded" in told
+    kept = "{from: 2026-01-05, to: 2026-05-25, outliers: keep}"
+    told = checked_with(here, reference=kept, **changes)
     assert "2 of the 20 reference windows would be degraded; of as many later ones about" in told
     assert (
         ". Most lie closer together: was something wrong in 2026-01-05 to 2026-01-12 and 2026-01-12" in told
@@ -578,13 +583,21 @@ def test_check_names_a_reference_week_far_from_the_others_and_what_it_does(here)
     here.clear(7)
     here.score(7, shift=-0.3)
     found = checked_with(here)
-    assert "the window of 2026-02-23 is far from the others: AUROC 0." in found
-    assert "leave it out: reference: {without: [2026-02-23]}" in found
-    wide, narrow = re.findall(r"(0\.\d+) to (0\.\d+)", found.partition("makes the range of forecast")[2])[:2]
+    assert "1 of 20 weeks (2026-02-23 (AUROC 0." in found
+    assert "lies far below the others, about 0." in found
+    assert "write reference: {without: [2026-02-23]}; if they were good" in found
+    narrow, wide = re.findall(r"(0\.\d+) to (0\.\d+)", found.partition("the range of forecast is")[2])[:2]
     assert float(narrow[1]) - float(narrow[0]) < 0.6 * (float(wide[1]) - float(wide[0]))
+    kept = checked_with(here, reference="{from: 2026-01-05, to: 2026-05-25, outliers: keep}")
+    assert "counted, for reference.outliers is keep" in kept
+    assert re.findall(r"(0\.\d+) to (0\.\d+)", kept.partition("the range of forecast is")[2])[:2] == [
+        narrow,
+        wide,
+    ]
+    assert "{outliers: keep}" not in kept
     without = checked_with(here, reference="{from: 2026-01-05, to: 2026-05-25, without: [2026-02-23]}")
     assert "19 windows (1 left out: reference.without)" in without
-    assert "far from the others" not in without
+    assert "far below the others" not in without
 
 
 def checked_with(here, **changes):

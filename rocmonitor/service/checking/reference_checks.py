@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
@@ -12,6 +11,7 @@ from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.measure import shows_no_scatter
 from rocmonitor.policy.normal_ranges import NormalRanges
+from rocmonitor.policy.outlying import far_from_others
 from rocmonitor.policy.record import negated
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.stops import MOST
@@ -21,11 +21,10 @@ from rocmonitor.rules.forecast import window_weights
 from rocmonitor.service import references
 from rocmonitor.service.checking.words import Doubt
 from rocmonitor.sources import Rows
-from rocmonitor.stats import Sample, auc
+from rocmonitor.stats import AucResult, Sample, auc
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
-from rocmonitor.stats.forecast.windows import far_windows, sampling_errors
 from rocmonitor.stats.probabilities import require_probabilities
-from rocmonitor.wording.format import forecast_span, percent
+from rocmonitor.wording.format import forecast_span, named_windows, percent, windows_of
 
 
 def unfit(
@@ -131,7 +130,7 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
 
 def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
     """Yield each rule that learns from windows and cannot, and why."""
-    usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.windows)
+    usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.learned)
     for name, rule in rules.items():
         if reference.auc is not None and rule.needs.history and usable < ENOUGH_WINDOWS:
             yield (
@@ -165,7 +164,7 @@ def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
     for name, rule in rules.items():
         if not (rule.needs.range and rule.tail):  # it has no level
             continue
-        latest_first = enumerate(reversed(ranges.reference.windows))
+        latest_first = enumerate(reversed(ranges.reference.learned))
         usable = [age for age, window in latest_first if window["n_pos"] and window["n_neg"]]
         fit = ranges.reference.fits.get(name)
         equal = (1.0,) * (fit.n_windows if fit else len(usable))
@@ -291,32 +290,80 @@ def set_aside(names: Sequence[str]) -> list[str]:
     return [f"{len(names)} windows have one class only, or no labels, and are set aside: {most}"]
 
 
-def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: NormalRanges) -> Sequence[str]:
-    """Return a line for each reference window that is far from the others, with the forecast without it."""
-    measured = [(window, auc(sample)) for window, sample in samples if not shows_no_scatter(sample)]
-    areas = [area for _, area in measured]
-    found = far_windows([area.auc for area in areas], sampling_errors(areas))
-    lines, left = [], list(samples)
-    for each in found:
-        window, area = measured[each.place]
-        left = [part for part in left if part[0] != window]
-        without = NormalRanges.of(references.frozen_for(monitor, left), known.derived)
-        start = window.start.astimezone(monitor.timezone).replace(tzinfo=None)
-        name = f"{start:%Y-%m-%d}" if start.time() == time() else f"{start}"
+def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: NormalRanges) -> list[str]:
+    """Return a line on the reference windows far below the others, and one on those far above them.
+
+    They have the normal range that these windows make, and the one without them.
+    """
+    areas = [None if shows_no_scatter(sample) else auc(sample) for _, sample in samples]
+    of = far_from_others([window for window, _ in samples], areas)
+    if of.found is None:
+        return []
+    keeps, lines = monitor.reference.outliers == "keep", []
+    if of.low:
+        other = references.frozen_for(monitor, samples, outliers="leave-out" if keeps else "keep")
+        ranges = known, NormalRanges.of(other, known.derived)
+        how = "lies" if len(of.low) == 1 else "lie"
+        counts = (
+            "; counted, for reference.outliers is keep" if keeps else ", so the reference is learned without"
+        )
         lines.append(
-            Doubt(
-                f"the window of {name} is far from the others: AUROC {area.auc:.3f}, the others about "
-                f"{each.others:.3f}{_widths(known, without)}. If it is not an example of a good one, leave "
-                f"it out: reference: {{without: [{name}]}}"
+            f"{_far(monitor, samples, areas, of.low)} {how} far below the others, about "
+            f"{of.found.others:.3f}{_chance(of.found.low.chance)}{counts}"
+            f"{_widths(*(reversed(ranges) if keeps else ranges))}. {_ways(monitor, samples, of.low, keeps)}"
+        )
+    if of.high:
+        how = "lies" if len(of.high) == 1 else "lie"
+        lines.append(
+            f"{_far(monitor, samples, areas, of.high)} {how} far above the others, about "
+            f"{of.found.others:.3f}{_chance(of.found.high.chance)}"
+            + (
+                "; counted, for reference.outliers is keep"
+                if keeps
+                else ": only the upper end reaches so far"
             )
         )
-    return lines
+    return [Doubt(line) for line in lines]
 
 
-def _widths(known: NormalRanges, without: NormalRanges) -> str:
-    """Return the intervals of the first forecast with a window and without it; empty where there is none."""
-    for name in known.reference.fits:
-        if name in without.reference.fits:
-            spans = [forecast_span(each.low, each.high) for each in (known.range(name), without.range(name))]
-            return f"; it makes the range of {name} {spans[0]} where the others make it {spans[1]}"
+def _far(
+    monitor: Monitor,
+    samples: Sequence[tuple[Window, Sample]],
+    areas: Sequence[AucResult | None],
+    places: Iterable[int],
+) -> str:
+    """Return how many windows these are, with their starts and AUROCs."""
+    some = [(samples[place][0], area.auc) for place in sorted(places) if (area := areas[place]) is not None]
+    names = [window.name(monitor.timezone) for window, _ in some]
+    many = windows_of(len(some), len(samples), some[0][0].unit)
+    return f"{many} ({named_windows(names, [each for _, each in some], most=len(some))})"
+
+
+def _chance(chance: float) -> str:
+    """Return how often good windows lie so far out, all alike."""
+    return f" (by chance in {percent(max(chance, 1e-6), 1)} of references or fewer)"
+
+
+def _ways(
+    monitor: Monitor, samples: Sequence[tuple[Window, Sample]], places: Iterable[int], keeps: bool
+) -> str:
+    """Return the line of the configuration that says which of the two is right."""
+    names = ", ".join(samples[place][0].name(monitor.timezone) for place in sorted(places))
+    if monitor.joining is not None and monitor.reference.windows is None:
+        without = "leave their rows out in the query"
+    else:
+        without = f"write reference: {{without: [{names}]}}"
+    if keeps:
+        return f"If they are no example of good ones, {without}"
+    return f"If they were bad, {without}; if they were good, write reference: {{outliers: keep}}"
+
+
+def _widths(without: NormalRanges, among: NormalRanges) -> str:
+    """Return the intervals of the first forecast without some windows and with them; empty where there is
+    none.
+    """
+    for name in without.reference.fits:
+        if name in among.reference.fits:
+            spans = [forecast_span(each.low, each.high) for each in (without.range(name), among.range(name))]
+            return f"; the range of {name} is {spans[0]} without, {spans[1]} with"
     return ""

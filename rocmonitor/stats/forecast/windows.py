@@ -12,12 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.auc import AucResult
-from rocmonitor.stats.area.variances import exact_bootstrap_variance, placements
+from rocmonitor.stats.area.variances import placements
 from rocmonitor.stats.forecast.distance import cell_starts, joined, require_sample, window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.rows import Floats, add_up, places_among
@@ -250,113 +248,3 @@ def _require_some(kept: Sequence[int], total: int, caveats: Sequence[Caveat]) ->
             f"none of the {total} windows can be used ({'; '.join(map(str, caveats))}): give more or longer "
             "windows, or a fixed distance"
         )
-
-
-FEWEST = 6
-"""Windows below which none is called far."""
-_PART = 5
-
-
-class Far(NamedTuple):
-    """A window that is far from the others.
-
-    Attributes
-    ----------
-    place : int
-        Its index.
-    others : float
-        Mean AUC of the others.
-    pvalue : float
-        Chance that the farthest window is this far, if all are alike.
-    """
-
-    place: int
-    others: float
-    pvalue: float
-
-
-def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
-    """Return the sampling error of each window by its size, from the scatter of rows in all windows.
-
-    The standard error of a small window is small where its AUC is high by chance, and 0 where no pair is in
-    the wrong order, so such a window would seem far from the others.
-
-    Parameters
-    ----------
-    areas : sequence of AucResult
-        Of windows with `zeta`. Where rows come in clusters, all windows have the mean design effect.
-    """
-    known = [(area, area.zeta) for area in areas if area.zeta is not None]
-    if not known:
-        return [area.se for area in areas]
-    pairs = [float(area.n_pos) * area.n_neg for area, _ in known]
-    moments = [(*zeta, area.auc * (1 - area.auc)) for area, zeta in known]
-    zeta10, zeta01, kernel = map(float, np.average(moments, axis=0, weights=pairs))
-    effects = [area.design_effect for area in areas if area.design_effect is not None]
-    effect = float(np.mean(effects)) if effects else 1.0
-    return [
-        math.sqrt(effect * exact_bootstrap_variance(zeta10, zeta01, kernel, area.n_pos, area.n_neg))
-        for area in areas
-    ]
-
-
-def far_windows(aucs: Sequence[float], ses: Sequence[float], *, chance: float = 0.01) -> list[Far]:
-    """Return the windows that the others do not lead to expect, the farthest first.
-
-    Parameters
-    ----------
-    aucs, ses : sequence of float
-        Of each window, with the sampling error of its own size (`sampling_errors`); both of length n.
-    chance : float
-        Share of references without such a window in which one is named.
-
-    Returns
-    -------
-    list of Far
-        Empty with fewer than 6 windows.
-
-    Notes
-    -----
-    Each window is compared with the mean of the others, which differ by their sampling errors and by a
-    scatter of their own, estimated by moments from the others alone ([DL86]). The difference has Student's t
-    law with n - 2 degrees of freedom, nearly, and its p-value is multiplied by n (Bonferroni). The farthest
-    is left out and the rest looked at again, for a fifth of the windows: all up to the last with so small a
-    p-value are far, for two of them hide each other ([R83]). Cost: O(n^3).
-
-    References
-    ----------
-    .. [DL86] DerSimonian and Laird (1986). Controlled Clinical Trials 7, 177-188.
-    .. [R83] Rosner (1983). Technometrics 25, 165-172.
-
-    Examples
-    --------
-    >>> aucs = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.81, 0.60]
-    >>> [(each.place, round(each.others, 2)) for each in far_windows(aucs, [0.01] * 8)]
-    [(7, 0.8)]
-    """
-    values, variances = np.asarray(aucs, float), np.asarray(ses, float) ** 2
-    left, found, many = list(range(len(values))), list[Far](), 0
-    while len(left) >= FEWEST and len(found) < max(1, len(values) // _PART):
-        others, pvalues = _compared(values[left], variances[left])
-        place = int(np.argmin(pvalues))
-        pvalue = float(pvalues[place])
-        found.append(Far(left[place], float(others[place]), min(pvalue * len(left), 1.0)))
-        many = len(found) if found[-1].pvalue < chance else many
-        del left[place]
-    return found[:many]
-
-
-def _compared(values: Floats, variances: Floats) -> tuple[Floats, Floats]:
-    """Return for each window the mean of the others, and the p-value of its distance; shape (n,)."""
-    known, n = np.maximum(variances, 1e-12), len(values)
-    others = 1.0 - np.eye(n)
-    weights = others / known
-    total = weights.sum(axis=1)
-    means = weights @ values / total
-    spread = (weights * (values - means[:, None]) ** 2).sum(axis=1) - (n - 2)
-    scatter = np.maximum(spread / (total - (weights**2).sum(axis=1) / total), 0.0)
-    weights = others / (known + scatter[:, None])
-    total = weights.sum(axis=1)
-    means = weights @ values / total
-    error = np.sqrt(known + scatter + 1 / total)
-    return means, 2 * stdtr(n - 2, -np.abs(values - means) / error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rocmonitor.wording.format import CUT, percent, set_aside
+from rocmonitor.wording.format import CUT, named_windows, percent, set_aside, windows_of
 
 
 def _too_few_rows(**counts: Any) -> str:
@@ -43,6 +43,13 @@ def _pooled(*, windows: int, min_per_class: int) -> str:
     )
 
 
+def _without(*, count: int, n_windows: int, unit: str, names: list[str], aucs: list[float]) -> str:
+    return (
+        f"the reference was learned without {windows_of(count, n_windows, unit)}, far below the others: "
+        f"{named_windows(names, aucs)}"
+    )
+
+
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "error": "{text}",
     "works-again": "the monitor works again",
@@ -60,6 +67,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "degraded-alone": _degraded_alone,
     "rows-unusable": _unusable,
     "reference-windows-pooled": _pooled,
+    "reference-without-windows": _without,
     "segment-not-in-reference": "the reference has no rows of this segment",
     "no-reference-window": (
         "no whole window ({every}) lies in the reference period, {period}: choose a longer one, cut it finer "
