@@ -78,7 +78,8 @@ def test_one_tick_of_many_windows_finds_what_many_ticks_find(here: World) -> Non
 def test_windows_beyond_the_longest_course_are_forgotten_and_read_again_when_asked_for(
     here: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rocmonitor.policy.lasting.LONGEST", 2)
+    for module in ("policy.lasting", "service.tick.courses"):
+        monkeypatch.setattr(f"rocmonitor.{module}.LONGEST", 2)
     sizes: list[int] = []
     add = Courses.add
     monkeypatch.setattr(Courses, "add", lambda *a: (add(*a), sizes.append(len(a[0]._windows[a[1].segment]))))
