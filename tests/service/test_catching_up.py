@@ -31,8 +31,8 @@ def many(here: World) -> World:
 
 @pytest.mark.slow
 def test_no_window_stays_in_memory(many: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("lasting.LONGEST", "lessons.LESSONS"):
-        monkeypatch.setattr(f"rocmonitor.policy.{name}", 2)
+    for name in ("policy.lasting.LONGEST", "service.tick.courses.LONGEST", "service.tick.courses.LESSONS"):
+        monkeypatch.setattr(f"rocmonitor.{name}", 2)
     monkeypatch.setattr("rocmonitor.service.tick.outcome.LATEST", 2)
     # By the real clock: before the first mark, or SQLAlchemy keeps the statement that renews the lease.
     monkeypatch.setattr("rocmonitor.service.runtime.RENEW_EVERY", timedelta(seconds=0.1))
