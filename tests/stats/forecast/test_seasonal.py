@@ -13,7 +13,7 @@ from scipy.stats import f
 from rocmonitor.errors import InputError
 from rocmonitor.stats import ForecastInterval, Sample, auc, auc_bounds, forecast_interval
 from rocmonitor.stats.forecast.interval import season_of
-from rocmonitor.stats.season import YEAR_DAYS, explained, wave_of, wave_pvalue
+from rocmonitor.stats.season import YEAR_DAYS, _explained, wave_of, wave_pvalue
 
 DAYS = 28.0 * np.arange(27)  # two years
 HEIGHT = 0.06
@@ -200,10 +200,9 @@ def test_the_chance_of_a_wave_is_that_of_an_f_test():
 def test_less_than_what_a_wave_takes_explains_nothing():
     assert wave_of(np.arange(4.0), [0.0, 130.0, 260.0, 390.0]) is None
     assert wave_of(np.arange(9.0), [*(50.0 * n for n in range(8)), None]) is None
-    line = explained(np.arange(9.0), np.arange(9.0)[:, None])
+    line = _explained(np.arange(9.0), np.arange(9.0)[:, None])
     assert line.coefficients == pytest.approx([1])
     assert line.gaps == pytest.approx(0, abs=1e-9)
-    assert explained(np.arange(9.0), np.arange(9.0)[:, None], largest=0.0) is None
     fit, days = SEASONAL.fit, DAYS[:12].tolist() + [None] * 15
     assert season_of(fit.window_shifts, days, inside=fit.inside) == ((), ())
 
