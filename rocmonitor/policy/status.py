@@ -114,6 +114,7 @@ class SegmentState:
     ) -> None:
         self._monitor, self._segment, self._alarm, self._muted = monitor, segment, alarm, muted
         self._patience, self._ends = patience, set(ends)
+        self._judged_anew: set[Window] = set()  # of those with which an episode ended
         self._windows = [window for window, _ in outcomes]
         self._outcomes = [outcome for _, outcome in outcomes]
         self._healths: list[Health] = []  # of the first windows; the rest when it is asked for
@@ -138,6 +139,8 @@ class SegmentState:
         """Count a window that was judged, or judged anew; a warning of it ends."""
         self._warnings.pop(window, None)
         at = bisect_left(self._windows, window)
+        if window in self and window in self._ends:
+            self._judged_anew.add(window)
         if window not in self:
             self._windows.insert(at, window)
             self._outcomes.insert(at, outcome)
@@ -245,7 +248,8 @@ class SegmentState:
             last, outcome = self._healths[-1] if self._healths else Health(), self._outcomes[at]
             after = last if outcome is Status.INSUFFICIENT else last.after(outcome, self._alarm)
             if self._windows[at] in self._ends:
-                after = Health()
+                anew = self._windows[at] in self._judged_anew
+                after = Health().after(outcome, self._alarm) if anew else Health()
             self._healths.append(last if after == last else after)  # one object for many windows
         status = self._healths[count - 1].status
         run = self._insufficient(count)

@@ -108,6 +108,7 @@ NOT_OF_ROWS = {
     "auc_power",
     "auc_sample_size",
     "detectable_drop",
+    "auc_sequence",
     "confidence_sequence",
     "windows_to_decide",
     "seasonal_weights",
