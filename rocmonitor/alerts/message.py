@@ -138,7 +138,7 @@ def compose(
         *labelled("Also", words.also(also)),
         *labelled("How sure", how_sure(transition, evaluation, episode) if evaluation else ""),
         *labelled("Reference", _doubt(evaluation)),
-        *labelled("Why", "" if words.lasts(transition, episode) else "; ".join(_why(transition))),
+        *labelled("Why", "" if words.lasting(transition, episode) else "; ".join(_why(transition))),
         *labelled("What moved", moved),
         *labelled("Challenger", rival),
         *labelled("Check", words.advice(transition, evaluation)),

@@ -113,7 +113,7 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
 
 
 class _Answer(threading.local):
-    """What the last answer to this thread asks for: Apprise tells its status, and keeps its headers."""
+    """Answer that this thread got last, and the time it asks for: Apprise tells its status alone."""
 
     asks: timedelta | None = None
 

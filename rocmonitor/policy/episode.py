@@ -10,14 +10,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from rocmonitor.conventions import NORMAL_95
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Verdict, known
 from rocmonitor.policy.explanation import Explanation
 from rocmonitor.policy.record import Row, plain
 from rocmonitor.policy.status import SegmentState
 from rocmonitor.policy.windows import Window
+from rocmonitor.rules import kind_of
 
 if TYPE_CHECKING:
     from rocmonitor.stats.recovery import Change
@@ -33,9 +36,6 @@ UPDATE_EVERY = timedelta(days=7)
 
 RECOVERED, VERSION, CLOSED, REMOVED = "recovered", "another version", "closed", "not watched any more"
 """Why an episode ended."""
-
-LEVEL = 1.96
-"""Standard errors of a 95 % interval."""
 
 OF_EPISODE = ("no-longer-certain", "recovered")
 """Codes of the caveats that say how an episode stands after a window."""
@@ -124,14 +124,9 @@ class Episode:
         return self.is_open and self.still is not None
 
     @property
-    def period(self) -> tuple[datetime, datetime | None]:
-        """From the start to the end; None while it is open."""
-        return self.start, self.end
-
-    @property
     def metrics(self) -> dict[str, float]:
-        """What its newest window has of it: ``episode/windows``, ``episode/size`` and ``episode/still`` with
-        their intervals, as far as they are known.
+        """Metrics that its newest window gets: ``episode/windows``, ``episode/size`` and ``episode/still``
+        with their intervals, as far as they are known.
         """
         names = ("windows", "size", "size_low", "size_high", "still", "still_low", "still_high")
         found = {name: getattr(self, name) for name in names}
@@ -255,7 +250,7 @@ def followed(
         episode = _with_rules(episode, evaluation.verdicts, zone)
     used, changes = _changes(points, version)
     alarm = next((at for at, each in enumerate(used) if each.window == episode.alarm), None)
-    if alarm is None or not _OF_AUC & _kinds(episode.rules):
+    if alarm is None or _OF_AUC.isdisjoint(map(kind_of, episode.rules)):
         if not holds:
             return replace(episode, end=window.start, end_why=RECOVERED, ended_with=window)
         return replace(episode, windows=sum(each.window.start >= episode.start for each in points))
@@ -331,6 +326,12 @@ def pooled_window(verdicts: Sequence[Verdict], window: Window, zone: ZoneInfo) -
     return window if start is None else Window(min(start[0], window.start), window.end)
 
 
+def weighted_mean(values: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of values by the inverse of their variances, and its standard error."""
+    weights = [1 / each**2 for each in errors]
+    return fmean(values, weights), 1 / math.sqrt(sum(weights))
+
+
 def _with_rules(episode: Episode, verdicts: Sequence[Verdict], zone: ZoneInfo) -> Episode:
     """Return the episode with the rules that find the loss, and the start that one of them estimates."""
     names = [each.rule for each in verdicts if each.outcome is Status.DEGRADED]
@@ -363,10 +364,6 @@ def _finding(verdicts: Sequence[Verdict]) -> set[str]:
     return {each.kind for each in verdicts if each.outcome is Status.DEGRADED}
 
 
-def _kinds(rules: Sequence[str]) -> set[str]:
-    return {each.rstrip("_0123456789") for each in rules}
-
-
 def _changes(points: Sequence[Point], version: str) -> tuple[list[Point], list[Change]]:
     """Return the windows of one champion that can be compared with the reference."""
     from rocmonitor.stats.recovery import Change
@@ -382,16 +379,11 @@ def _changes(points: Sequence[Point], version: str) -> tuple[list[Point], list[C
 
 def _pooled(episode: Episode, points: Sequence[Point], changes: Sequence[Change]) -> Episode:
     """Return the episode with the means of its windows, weighted by how well each is known."""
-    weights = [1 / each.error**2 for each in changes]
-    total = sum(weights)
-
-    def mean(values: Sequence[float]) -> float:
-        return sum(w * value for w, value in zip(weights, values, strict=True)) / total
-
-    auc = mean([each.metrics["champion/auc"] for each in points])
-    size = mean([each.value for each in changes])
-    sampling = LEVEL / math.sqrt(total)
-    reach = LEVEL * math.sqrt(1 / total + changes[-1].reference_error ** 2)
+    errors = [each.error for each in changes]
+    auc, error = weighted_mean([each.metrics["champion/auc"] for each in points], errors)
+    size, _ = weighted_mean([each.value for each in changes], errors)
+    sampling = NORMAL_95 * error
+    reach = NORMAL_95 * math.hypot(error, changes[-1].reference_error)
     return replace(
         episode,
         windows=len(points),
@@ -408,13 +400,10 @@ def _pooled(episode: Episode, points: Sequence[Point], changes: Sequence[Change]
 def _challenger(points: Sequence[Point]) -> dict[str, float] | None:
     """Return the challenger in the same windows; None where it was not compared in any."""
     found = [values for each in points if (values := known(each.metrics, *CHALLENGER)) is not None]
-    errors = [(high - low) / (2 * LEVEL) for _, _, low, high in found]
+    errors = [(high - low) / (2 * NORMAL_95) for _, _, low, high in found]
     if not found or min(errors) <= 0:
         return None
-    weights = [1 / each**2 for each in errors]
-    total = sum(weights)
-    auc, difference = (
-        sum(w * values[at] for w, values in zip(weights, found, strict=True)) / total for at in (0, 1)
-    )
-    reach = LEVEL / math.sqrt(total)
+    auc, _ = weighted_mean([each[0] for each in found], errors)
+    difference, error = weighted_mean([each[1] for each in found], errors)
+    reach = NORMAL_95 * error
     return {"auc": auc, "difference": difference, "low": difference - reach, "high": difference + reach}

@@ -1,28 +1,25 @@
-"""The marks of reference windows far from the others, and the caveat on those that were left out."""
+"""The reference windows that were left out, far below the others: their mark, and the caveat on them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.windows import Window
 
-LEFT_OUT, ABOVE = "left_out", "above"
-"""Keys of a reference window: the AUROC that it would have had; the chance of one so far above the others."""
+LEFT_OUT = "left_out"
+"""Key of a reference window: the AUROC that it would have had."""
 
 _DOUBT = "reference-without-windows"
 
-
-def learned(windows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the windows of a reference that it was learned from."""
-    return [each for each in windows if LEFT_OUT not in each]
+T = TypeVar("T")
 
 
-def is_usual(window: Mapping[str, Any]) -> bool:
-    """Return True if the AUROC of a reference window shows how far windows differ."""
-    return "auc" in window and ABOVE not in window
+def learned(windows: Sequence[Mapping[str, Any]], of: Iterable[T]) -> list[T]:
+    """Return what belongs to the windows of a reference that it was learned from; `of` has one for each."""
+    return [each for window, each in zip(windows, of, strict=True) if LEFT_OUT not in window]
 
 
 def doubt(windows: Sequence[Mapping[str, Any]], zone: ZoneInfo) -> tuple[Caveat, ...]:

@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.left_out import ABOVE, is_usual
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
+from rocmonitor.rules.evidence import ABOVE, is_usual
 from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, WindowAuc, lasting_chart
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.bounds import Bounds, FollowedBounds

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rocmonitor.policy.left_out import ABOVE, LEFT_OUT
+from rocmonitor.policy.left_out import LEFT_OUT
 from rocmonitor.policy.windows import Window, day_of
+from rocmonitor.rules.evidence import ABOVE
 from rocmonitor.stats import AucResult
 from rocmonitor.stats.outlying import Outlying, outlying_windows, sampling_errors, sampling_skewness
 from rocmonitor.stats.season import wave_of

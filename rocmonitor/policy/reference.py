@@ -17,7 +17,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS, Outliers
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.left_out import LEFT_OUT, doubt, learned
+from rocmonitor.policy.left_out import doubt, learned
 from rocmonitor.policy.measure import LEVEL, shows_no_scatter, too_coarse
 from rocmonitor.policy.outlying import Far, far_from_others, marked
 from rocmonitor.policy.record import caveats_of
@@ -131,7 +131,7 @@ class Reference:
     @property
     def learned(self) -> list[Mapping[str, Any]]:
         """The windows that everything was learned from: all that were not left out."""
-        return learned(self.windows)
+        return learned(self.windows, self.windows)
 
     def _errors(self, w: float) -> dict[str, int]:
         return self.cost_errors[w]._asdict() if w in self.cost_errors else {}
@@ -327,12 +327,8 @@ def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Seque
     return replace(
         reference,
         windows=[known | more for known, more in zip(reference.windows, counted, strict=True)],
-        labels=label_history(_learned_from(reference, windows), ages) if ages else None,
+        labels=label_history(learned(reference.windows, windows), ages) if ages else None,
     )
-
-
-def _learned_from(reference: Reference, windows: Sequence[PastWindow]) -> list[PastWindow]:
-    return [each for each, known in zip(windows, reference.windows, strict=True) if LEFT_OUT not in known]
 
 
 def _learned(

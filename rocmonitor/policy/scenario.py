@@ -15,13 +15,12 @@ from typing import NamedTuple
 from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import forecast_of, outlook_limits
-from rocmonitor.policy.left_out import is_usual
 from rocmonitor.policy.lessons import wrong_share
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule
-from rocmonitor.rules.evidence import AllLabels, Evidence
+from rocmonitor.rules.evidence import AllLabels, Evidence, is_usual
 from rocmonitor.stats import AucResult, AucSpread, WindowAuc
 from rocmonitor.stats.coming import Coming, Processes, draw, learned, sampling_alone
 from rocmonitor.stats.lasting.windows import scaled, unscaled

@@ -113,8 +113,8 @@ class SegmentState:
         ends: Collection[Window] = (),
     ) -> None:
         self._monitor, self._segment, self._alarm, self._muted = monitor, segment, alarm, muted
-        self._patience, self._ends = patience, set(ends)
-        self._judged_anew: set[Window] = set()  # of those with which an episode ended
+        self._patience = patience
+        self._ends = dict.fromkeys(ends, False)  # by the window, whether its own outcome counts again
         self._windows = [window for window, _ in outcomes]
         self._outcomes = [outcome for _, outcome in outcomes]
         self._healths: list[Health] = []  # of the first windows; the rest when it is asked for
@@ -140,7 +140,7 @@ class SegmentState:
         self._warnings.pop(window, None)
         at = bisect_left(self._windows, window)
         if window in self and window in self._ends:
-            self._judged_anew.add(window)
+            self._ends[window] = True
         if window not in self:
             self._windows.insert(at, window)
             self._outcomes.insert(at, outcome)
@@ -151,7 +151,7 @@ class SegmentState:
 
     def end(self, window: Window) -> None:
         """Begin the count anew after a window: it showed that an episode is over."""
-        self._ends.add(window)
+        self._ends.setdefault(window, False)
         del self._healths[bisect_left(self._windows, window) :]
 
     def warn(self, window: Window, rules: frozenset[str]) -> bool:
@@ -247,9 +247,8 @@ class SegmentState:
         for at in range(len(self._healths), count):
             last, outcome = self._healths[-1] if self._healths else Health(), self._outcomes[at]
             after = last if outcome is Status.INSUFFICIENT else last.after(outcome, self._alarm)
-            if self._windows[at] in self._ends:
-                anew = self._windows[at] in self._judged_anew
-                after = Health().after(outcome, self._alarm) if anew else Health()
+            if (counts := self._ends.get(self._windows[at])) is not None:
+                after = Health().after(outcome, self._alarm) if counts else Health()
             self._healths.append(last if after == last else after)  # one object for many windows
         status = self._healths[count - 1].status
         run = self._insufficient(count)

@@ -329,11 +329,24 @@ class Shown:
         From when it holds; None where it never changed.
     stops : list of Stop
         What stopped arriving, and the lapse where nothing else explains it.
+    lapse : Stop or None
+        Nothing was judged for too long, or the watch has ended.
     """
 
     status: str
     since: datetime | None
     stops: list[Stop]
+    lapse: Stop | None = None
+
+    @property
+    def not_judged_since(self) -> datetime | None:
+        """When a window should have been judged, and none has been since; None while they are."""
+        return self.lapse.since if self.lapse and self.lapse.kind == "judged" else None
+
+    @property
+    def watched_until(self) -> datetime | None:
+        """When the watch ended; None while it goes on."""
+        return self.lapse.since if self.lapse and self.lapse.kind == "watch" else None
 
 
 def as_shown(
@@ -367,7 +380,7 @@ def as_shown(
     if seen.kind == "judged" and status in ("ok", "improved", "at-risk"):
         status, since = "insufficient", seen.since
     explained = seen.kind == "judged" and any(each.kind == "rows" for each in others)
-    return Shown(status=status, since=since, stops=others if explained else [*others, seen])
+    return Shown(status=status, since=since, stops=others if explained else [*others, seen], lapse=seen)
 
 
 def stop(

@@ -33,6 +33,7 @@ __all__ = [
     "Scores",
     "by_name",
     "highest_floor",
+    "kind_of",
 ]
 
 AnyRule = Forecast | Lasting | Floor | Drop | Cost | Calibration | Challenger | Scores | Outlook
@@ -51,3 +52,8 @@ def by_name(rules: Sequence[Rule]) -> dict[str, Rule]:
         same = sum(other.kind == rule.kind for other in names.values())
         names[f"{rule.kind}_{same + 1}" if same else rule.kind] = rule
     return names
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of the rule that `by_name` gives this name."""
+    return name.rstrip("_0123456789")

@@ -11,7 +11,7 @@ from annotated_types import Interval
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
-from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.rules.evidence import Evidence, Reference, is_usual
 from rocmonitor.verdict import Verdict
 
 
@@ -63,7 +63,7 @@ class Drop(TwoSided):
         from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
         from rocmonitor.stats.forecast.strict import coming_window
 
-        past = [None if "above" in each else each.get("auc") for each in reference.windows]
+        past = [each["auc"] if is_usual(each) else None for each in reference.windows]
         known = sum(auc is not None for auc in past)
         if reference.cells is None or reference.auc is None or known < 2:
             return 0.0

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from rocmonitor.stats.forecast.learning import JudgedOutlook
 
 
+ABOVE = "above"
+"""Key of a reference window whose AUROC lies far above the others: the chance of one so high."""
+
+
 class Law(Protocol):
     """The AUROC of a window with its sampling law."""
 
@@ -222,3 +226,8 @@ class Reference(Protocol):
 
     def cost_of(self, w: float) -> tuple[float, tuple[WrongDecisions, int, int]]:
         """Return the threshold of an operating condition, and its errors, positives and negatives there."""
+
+
+def is_usual(window: Mapping[str, Any]) -> bool:
+    """Return True if the AUROC of a reference window shows how far windows differ."""
+    return "auc" in window and ABOVE not in window

@@ -55,20 +55,21 @@ def close(kept: Store, monitor: str, *, by: str, now: datetime) -> int:
     StoreError
     """
     why = f"{CLOSED} by {one_line(by)}"
-    found = [each for each in store.episodes(kept, monitor) if each.is_open]
-    if not found:
-        raise ConfigError(f"{monitor} has no open loss that could be closed")
     lease = store.acquire(kept, f"monitor:{monitor}", f"close {uuid4()}", now, _CLOSING)
     if lease is None:
         raise ConfigError(f"{monitor} is being judged: try again in a moment")
     try:
+        found = [each for each in store.episodes(kept, monitor) if each.is_open]
+        if not found:
+            raise ConfigError(f"{monitor} has no open loss that could be closed")
+        said = store.last_said(kept, monitor)
         for each in found:
             newest = store.outcomes(kept, monitor, each.segment)[-1][0]
             ended = Transition(
                 monitor=monitor,
                 segment=each.segment,
                 at=now,
-                before=store.last_said(kept, monitor).get(each.segment, Said()).status,
+                before=said.get(each.segment, Said()).status,
                 after=Status.OK,
                 reasons=(Caveat("episode-closed", why=why),),
                 since=now,

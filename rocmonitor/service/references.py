@@ -276,7 +276,8 @@ def frozen_windows(monitor: Monitor, source: SqlSource, kept: store.Store, now: 
     """Return the windows that the reference was learned from, as frozen; until then all that it has."""
     frozen = store.reference(kept, monitor.name, digest(monitor))
     if frozen and "" in frozen:
-        return [Window.from_dict(each) for each in learned(frozen[""]["windows"])]
+        windows = frozen[""]["windows"]
+        return [Window.from_dict(each) for each in learned(windows, windows)]
     return reference_windows(monitor, source, now)[0]
 
 

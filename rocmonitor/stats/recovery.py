@@ -12,10 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rocmonitor.conventions import NORMAL_95
 from rocmonitor.stats.rows import Floats
-
-LEVEL = 1.96
-"""Standard errors of a 95 % interval."""
 
 _EVIDENCE = 1.0  # log likelihood ratio beyond that of chance; chosen by simulation
 _FEWEST, _WEEKS = 8, 8  # windows, or weeks of windows, in which the smallest drop can be told from none
@@ -103,7 +101,7 @@ def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recov
     needed = 2 * math.log(max(per_year, 1.0)) + _EVIDENCE
     enough = max(_FEWEST, per_year * _WEEKS / 52)
     smallest = math.sqrt(2 * needed * max(float(np.median(errors)) ** 2 / enough, _SHARED * shared))
-    least = np.maximum(smallest, -lower - LEVEL * np.sqrt(1 / before + shared))
+    least = np.maximum(smallest, -lower - NORMAL_95 * np.sqrt(1 / before + shared))
     both = before + since
     level = (before * lower + since * mean) / both
     if shared:
@@ -113,7 +111,7 @@ def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recov
         level, beyond = np.minimum(level, -least), 0.0
     still = before * (lower - level) ** 2 + since * (mean - level) ** 2 + beyond
     ratio = (still - mean**2 / (1 / since + shared)) / 2
-    reach = LEVEL * np.sqrt(1 / since + shared)
+    reach = NORMAL_95 * np.sqrt(1 / since + shared)
     shown = (ratio >= needed) & (mean >= -reach)
     best = int(np.argmax(np.where(shown, ratio, -np.inf) if shown.any() else ratio))
     change, half = float(mean[best]), float(reach[best])

@@ -7,7 +7,7 @@
 from rocmonitor.store.attention import acknowledge, attention, attentions, mute
 from rocmonitor.store.connection import Store, clock_seen, database_time, save_clock_seen
 from rocmonitor.store.counts import KeptCounts, counts, rows_counted, windows_counted
-from rocmonitor.store.episodes import episodes, last_episodes
+from rocmonitor.store.episodes import episodes, last_episode, last_episodes
 from rocmonitor.store.keep import (
     Publication,
     delete_arrivals,
@@ -125,6 +125,7 @@ __all__ = [
     "evaluations",
     "has_reference",
     "instance_id",
+    "last_episode",
     "last_episodes",
     "last_number",
     "last_reviewed",

@@ -29,6 +29,16 @@ def episodes(store: Store, monitor: str, segment: str | None = None) -> list[Epi
         return list(found)
 
 
+def last_episode(store: Store, monitor: str, segment: str) -> Episode | None:
+    """Return the newest episode of a segment; None where it had none.
+
+    Raises
+    ------
+    StoreError
+    """
+    return next(reversed(episodes(store, monitor, segment)), None)
+
+
 def last_episodes(store: Store) -> dict[tuple[str, str], Episode]:
     """Return the newest episode of every monitor and segment that has had one.
 

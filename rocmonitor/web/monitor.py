@@ -227,11 +227,12 @@ def _standing(
     """Return the part of the view that the chosen period does not change; the status is that of `at`."""
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
-    episode = next(reversed(store.episodes(kept, monitor.name, segment)), None)
+    episode = store.last_episode(kept, monitor.name, segment)
     shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
-    lost, shown_with = _lines(episode, zone), (windows, outlooks, zone)
+    lost = _lines(episode, zone)
+    told = () if status == "ok" or not changes else _why(changes[-1], windows, outlooks, zone, whole=not lost)
     return {
         "name": monitor.name,
         "segment": segment,
@@ -249,10 +250,7 @@ def _standing(
         "since": since,
         "sentence": _sentence(windows, monitor, status, since, now),
         "episode": as_json(episode, said, monitor.notify),
-        "why": [
-            *lost,
-            *([] if status == "ok" or not changes else _why(changes[-1], *shown_with, whole=not lost)),
-        ],
+        "why": [*lost, *told],
         "advice": wording.advice(status),
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),

@@ -9,7 +9,7 @@ from rocmonitor.policy.evaluation import Evaluation, Status, Transition, known
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.wording.episode import chance
 from rocmonitor.wording.format import count, percent, span_of
-from rocmonitor.wording.status import deciding, lasts
+from rocmonitor.wording.status import deciding, lasting
 
 _LEAST = 1e-9
 
@@ -23,11 +23,10 @@ def how_sure(change: Transition, evaluation: Evaluation, episode: Episode | None
     if episode is not None and episode.end is not None and episode.still is not None:
         return ""  # the first line has it
     often = _often(change, evaluation)
-    if lasts(change, episode):
-        assert episode is not None
+    if loss := lasting(change, episode):
         decided = deciding(change, evaluation)
         often = often if decided is not None and decided.kind == "lasting" else ""
-        return f"{count(episode.windows, 'window')} together{often and f'; {often}'}."
+        return f"{count(loss.windows, 'window')} together{often and f'; {often}'}."
     rows = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
     return f"{percent(LEVEL)} interval {span_of(*found[1:])}, from {rows}{often and f'; {often}'}."
 

@@ -10,7 +10,7 @@ from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.explanation import GroupPart
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.status import Attention
-from rocmonitor.wording.format import count, decimals, instant, listed, lower, number, percent, still
+from rocmonitor.wording.format import count, decimals, instant, listed, lower, number, percent, span_of, still
 
 _MOST_NAMED = 2
 _YEAR_DAYS = 365.25
@@ -26,8 +26,7 @@ def with_error(value: float, low: float, high: float) -> str:
     >>> with_error(-0.15, -0.21, -0.09)
     '−0.15 (−0.21 to −0.09)'
     """
-    digits = decimals(low, high)
-    return f"{number(value, digits)} ({number(low, digits)} to {number(high, digits)})"
+    return f"{number(value, decimals(low, high))} ({span_of(low, high)})"
 
 
 def headline(of: Episode, zone: ZoneInfo) -> str:
@@ -127,11 +126,11 @@ def challenger(of: Episode) -> str:
         return ""
     low, high = of.challenger["low"], of.challenger["high"]
     digits = decimals(low, high)
-    place = f"no clear difference ({number(low, digits)} to {number(high, digits)})"
+    place = f"no clear difference ({span_of(low, high)})"
     if low > 0:
-        place = f"better by {number(low, digits)} to {number(high, digits)}"
+        place = f"better by {span_of(low, high)}"
     elif high < 0:
-        place = f"worse by {number(-high, digits)} to {number(-low, digits)}"
+        place = f"worse by {span_of(-high, -low)}"
     return f"{of.challenger['auc']:.{digits}f} in the same windows, {place}."
 
 

@@ -190,8 +190,8 @@ def lower(size: float, low: float, high: float) -> str:
     """
     digits = decimals(low, high)
     if size > 0:
-        return f"{size:.{digits}f} higher ({number(low, digits)} to {number(high, digits)})"
-    return f"{-size:.{digits}f} lower ({number(-high, digits)} to {number(-low, digits)})"
+        return f"{size:.{digits}f} higher ({span_of(low, high)})"
+    return f"{-size:.{digits}f} lower ({span_of(-high, -low)})"
 
 
 def still(change: float | None, low: float | None, high: float | None) -> str:

@@ -111,32 +111,27 @@ def headline(
             return over
         what = "gain" if change.before is Status.IMPROVED else "loss"
         return f"{'' if degraded else f'No rule finds a {what} any more: '}{_back(evaluation)}"
-    if lasts(change, episode):
-        assert episode is not None
-        return episodes.headline(episode, zone)
+    if loss := lasting(change, episode):
+        return episodes.headline(loss, zone)
     found = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:
         return f"Cannot be judged: {_undecided(evaluation, decided)}; {found}"
     return found
 
 
-def lasts(change: Transition, episode: Episode | None) -> bool:
-    """Return True of an alarm that several windows make together: one of them shows little."""
-    return (
-        change.after is Status.DEGRADED
-        and episode is not None
-        and episode.size is not None
-        and (episode.windows > 1 or change.before is Status.DEGRADED)
-    )
+def lasting(change: Transition, episode: Episode | None) -> Episode | None:
+    """Return the episode if several windows make its alarm together, and one of them shows little."""
+    if change.after is not Status.DEGRADED or episode is None or episode.size is None:
+        return None
+    return episode if episode.windows > 1 or change.before is Status.DEGRADED else None
 
 
 def title(change: Transition, evaluation: Evaluation | None, episode: Episode | None = None) -> str:
     """Return what the title says after the monitor's name."""
-    if lasts(change, episode):
-        assert episode is not None
-        assert episode.auc is not None
-        assert episode.size is not None
-        shown, before = apart(episode.auc, episode.auc - episode.size)
+    if loss := lasting(change, episode):
+        assert loss.auc is not None
+        assert loss.size is not None
+        shown, before = apart(loss.auc, loss.auc - loss.size)
         return f"AUROC {shown}, {before} before"
     if evaluation is None:
         return "; ".join(reasons(change.reasons))
@@ -152,9 +147,8 @@ def title(change: Transition, evaluation: Evaluation | None, episode: Episode | 
 
 def since(change: Transition, zone: ZoneInfo, episode: Episode | None = None) -> str:
     """Since when the new status holds, and what it was before; ok, where nothing was known, says nothing."""
-    if lasts(change, episode):
-        assert episode is not None
-        return f"{episodes.began(episode, zone)} ({zone.key})"
+    if loss := lasting(change, episode):
+        return f"{episodes.began(loss, zone)} ({zone.key})"
     word = "Ok" if change.after is Status.OK else WORDS[change.after].headline
     was = "" if change.before is Status.OK else f", was {change.before}"
     return f"{word} since {instant(change.since, zone)} ({zone.key}){was}"

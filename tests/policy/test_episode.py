@@ -274,12 +274,18 @@ def test_a_window_inside_its_range_is_no_end(known: Scenario) -> None:
         assert episode.still_low < episode.still < 0
 
 
-def test_the_count_begins_anew_with_an_end(known: Scenario) -> None:
+def back_again(known: Scenario) -> Stream:
+    """Return a stream of six windows with a loss, and four without."""
     stream = Stream(known)
     for _ in range(6):
         stream.add(known.auc.auc - 0.08)
     for _ in range(4):
         stream.add(known.auc.auc)
+    return stream
+
+
+def test_the_count_begins_anew_with_an_end(known: Scenario) -> None:
+    stream = back_again(known)
     [episode] = stream.episodes
     assert episode.end_why == RECOVERED
     assert episode.end == stream.evaluations[6].window.start
@@ -336,10 +342,6 @@ class Always(Drop):
 
 
 def test_it_can_be_stored(known: Scenario) -> None:
-    stream = Stream(known)
-    for _ in range(6):
-        stream.add(known.auc.auc - 0.08)
-    for _ in range(4):
-        stream.add(known.auc.auc)
+    stream = back_again(known)
     for each in (stream.episodes[0], stream.episodes[0].told(START)):
         assert Episode.from_dict(each.to_dict()) == each

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import datetime
 
-from rocmonitor.policy.episode import LEVEL, Episode
+from rocmonitor.conventions import NORMAL_95
+from rocmonitor.policy.episode import Episode, weighted_mean
 from rocmonitor.policy.record import Row
 from rocmonitor.policy.windows import Window
 
@@ -42,9 +42,8 @@ def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequ
 
 
 def _mean(part: str, rows: Sequence[Row]) -> Row:
-    weights = [1 / row["se"] ** 2 for row in rows]
-    mean = sum(w * row["difference"] for w, row in zip(weights, rows, strict=True)) / sum(weights)
-    reach = LEVEL / math.sqrt(sum(weights))
+    mean, error = weighted_mean([row["difference"] for row in rows], [row["se"] for row in rows])
+    reach = NORMAL_95 * error
     return {
         "part": part,
         "start": rows[0]["start"],

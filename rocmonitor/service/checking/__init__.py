@@ -18,7 +18,7 @@ from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import too_few
-from rocmonitor.policy.left_out import LEFT_OUT
+from rocmonitor.policy.left_out import learned
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import Early, Scenario, simulation
@@ -443,7 +443,7 @@ def _served(
             monitor, [(at, one) for (at, _), one in zip(counts, rows, strict=True)], now
         )
         ranges = NormalRanges.of(known, levels.derived)
-        scatter = _scatter([one.champion for one in _learned_from(known, counts, rows)[1]])
+        scatter = _scatter([one.champion for one in learned(known.windows, rows)])
         said += far(monitor, samples, ranges)
     low_is_positive = monitor.positive.low_is_positive
     if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
@@ -453,7 +453,8 @@ def _served(
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     seen.ranges = None if rows is None else ranges
     if rows is not None:
-        seen.judged = on_reference(monitor, *_learned_from(known, counts, rows), ranges, serving)
+        of = learned(known.windows, [window for window, _ in counts])
+        seen.judged = on_reference(monitor, of, learned(known.windows, rows), ranges, serving)
         said += [*unusable_share(rows), *_last(monitor, seen.last, ranges, serving, now)]
     seen.scenario = _scenario(serving, ranges, scatter, seen.judged, monitor.min_per_class)
     if seen.scenario is None:
@@ -469,15 +470,6 @@ def _served(
         *[*likeness(known), *seasons(ranges, serving)],
         *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
     ]
-
-
-def _learned_from(
-    reference: Reference, counts: Sequence[Counted], rows: Sequence[Rows]
-) -> tuple[list[Window], list[Rows]]:
-    """Return the windows that the reference was learned from, and their rows."""
-    every = zip(reference.windows, counts, rows, strict=True)
-    found = [(window, one) for known, (window, _), one in every if LEFT_OUT not in known]
-    return [window for window, _ in found], [one for _, one in found]
 
 
 def _last(

@@ -271,15 +271,15 @@ class _Work:
         pooled = pooled_window(finding.verdicts, job.window, monitor.timezone)
         try:
             found = self._explanation(job, judged, job.window, expected=expected)
-            since = found
-            if pooled != job.window and due_for_groups(state.episode(""), job.window):
-                since = self._explanation(job, judged, pooled)
+            told: Explanation | None = found
+            if pooled != job.window:
+                due = due_for_groups(state.episode(""), job.window)
+                told = self._explanation(job, judged, pooled) if due else None
         except (StoppedError, StoreError):
             raise
         except Exception as error:  # what was judged stands, and is told
             return judged.finding_that(explaining.unexplained(finding, _foreseen(error, monitor)))
-        told = None if expected or (since is found and pooled != job.window) else since
-        return replace(judged.finding_that(found.added_to(finding)), explained=told)
+        return replace(judged.finding_that(found.added_to(finding)), explained=None if expected else told)
 
     def _explanation(
         self, job: Job, judged: Judged, window: Window, *, expected: bool = False

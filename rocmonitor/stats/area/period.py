@@ -26,7 +26,7 @@ from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, half_at
 
 _NO_OTHERS = 1e-12
-"""What rows that the sample lacks may lose, where none are supposed."""
+"""Most that rows which the sample lacks lose, where none are supposed."""
 
 _LOST = 0.4
 """Share of what it could lose that a row like none seen is supposed to, where several carry the loss.
@@ -130,7 +130,7 @@ def auc_sequence(
 
 
 class _Side(NamedTuple):
-    """What speaks against one end, in the rows of both classes.
+    """Evidence against one end, in the rows of both classes.
 
     Attributes
     ----------
