@@ -61,14 +61,19 @@ def upgrade() -> None:
     op.create_index("ix_rocmonitor_counts_read_at", "rocmonitor_counts", ["read_at"])
     op.create_table(
         "rocmonitor_episode",
-        sa.Column("monitor", sa.String(), nullable=False),
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("monitor", sa.String(), nullable=True),
         sa.Column("segment", sa.String(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("alarm_start", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("ended", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("began", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("open_as", sa.String(), nullable=True),
+        sa.Column("closed", sa.DateTime(timezone=True), nullable=True),
         sa.Column("content", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("monitor", "segment", "kind", "alarm_start", name="pk_rocmonitor_episode"),
+        sa.PrimaryKeyConstraint("id", name="pk_rocmonitor_episode"),
+        sa.UniqueConstraint("monitor", "segment", "kind", "began", name="uq_rocmonitor_episode_monitor"),
+        sa.UniqueConstraint("open_as", name="uq_rocmonitor_episode_open_as"),
     )
+    op.create_index("ix_rocmonitor_episode_closed", "rocmonitor_episode", ["closed"])
     op.create_table(
         "rocmonitor_evaluation",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -139,22 +144,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_rocmonitor_lease"),
     )
     op.create_table(
-        "rocmonitor_outage",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("cause", sa.String(), nullable=False),
-        sa.Column("open_cause", sa.String(), nullable=True),
-        sa.Column("state", sa.String(), nullable=False),
-        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("error", sa.String(), nullable=False),
-        sa.Column("lasting", sa.Boolean(), nullable=False),
-        sa.Column("members", sa.JSON(), nullable=False),
-        sa.Column("notified_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
-        sa.PrimaryKeyConstraint("id", name="pk_rocmonitor_outage"),
-        sa.UniqueConstraint("open_cause", name="uq_rocmonitor_outage_open_cause"),
-    )
-    op.create_index("ix_rocmonitor_outage_state", "rocmonitor_outage", ["state"])
-    op.create_table(
         "rocmonitor_outlook",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("monitor", sa.String(), nullable=False),
@@ -195,18 +184,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("key", name="uq_rocmonitor_review_key"),
     )
     op.create_index("ix_rocmonitor_review_monitor", "rocmonitor_review", ["monitor", "id"])
-    op.create_table(
-        "rocmonitor_stop",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("monitor", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("notified", sa.Boolean(), nullable=False),
-        sa.Column("result", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_rocmonitor_stop"),
-    )
-    op.create_index("ix_rocmonitor_stop_monitor", "rocmonitor_stop", ["monitor", "id"])
     op.create_table(
         "rocmonitor_summary",
         sa.Column("id", sa.Integer(), nullable=False),

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor.alerts.mail import Line, Lines, as_html, as_text
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import printable
-from rocmonitor.policy.episode import OF_EPISODE, Episode
+from rocmonitor.policy.episode import OF_EPISODE, Decline
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.review.document import Review
@@ -92,7 +92,7 @@ def compose(
     evaluation: Evaluation | None,
     context: Context,
     also: Sequence[Transition] = (),
-    episode: Episode | None = None,
+    episode: Decline | None = None,
 ) -> Message:
     """Return the message about a change of status.
 
@@ -105,7 +105,7 @@ def compose(
     context : Context
     also : sequence of Transition
         The other changes.
-    episode : Episode or None
+    episode : Decline or None
         The loss that it begins, changes or ends.
 
     Returns
@@ -243,7 +243,7 @@ def where_to_look(context: Context) -> list[Line]:
     ]
 
 
-def since_line(transition: Transition, zone: ZoneInfo, episode: Episode | None = None) -> Line:
+def since_line(transition: Transition, zone: ZoneInfo, episode: Decline | None = None) -> Line:
     """Since when, and in which segment."""
     where = f"; {transition.segment}" if transition.segment else ""
     return Line("", f"{words.since(transition, zone, episode)}{where}.")

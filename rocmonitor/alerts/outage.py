@@ -69,11 +69,12 @@ def compose_outage(
     # What to do when a model is worse than expected: of no use to a channel or to MLflow.
     unjudged = [each for each in concerned if each.monitor in notice.unjudged]
     ended = notice.phase == "ended"
-    times = (notice.since.isoformat(), notice.at.isoformat())
-    named = event(str(notice.outage), notice.place, notice.phase, *times)
+    outage = notice.outage
+    times = (outage.start.isoformat(), notice.at.isoformat())
+    named = event(str(outage.id), outage.place, notice.phase, *times)
     lines = [
         Line("", f"{words.headline(notice, zone)}."),
-        *labelled("Last error" if ended else "Why", notice.error),
+        *labelled("Last error" if ended else "Why", outage.error),
         *labelled("Monitors", words.more_names(notice)),
         *labelled("Check", words.advice(notice)),
         *_people("Owner", [(each.owner, each.monitor) for each in concerned], _MOST_OWNERS),
@@ -174,21 +175,21 @@ def compose_stop(found: Stop, context: Context, also: Sequence[Transition] = ())
         The same arguments always give the same message, with the same event id.
     """
     zone = context.zone
-    kind: Kind = "recovery" if found.ended else "notice" if found.kind == "watch" else "alarm"
-    phase = "end" if found.ended else "begin"
+    kind: Kind = "recovery" if not found.is_open else "notice" if found.kind == "watch" else "alarm"
+    phase = "begin" if found.is_open else "end"
     lines = [
         Line("", f"{stops.headline(found, zone)}."),
         Line("", f"{stops.since(found, zone)}."),
         *labelled("Also", also_changed(also)),
         *(
-            []
-            if found.ended
-            else [Line("How sure", stops.how_sure(found)), Line("Check", stops.CHECK[found.kind])]
+            [Line("How sure", stops.how_sure(found)), Line("Check", stops.CHECK[found.kind])]
+            if found.is_open
+            else []
         ),
         *where_to_look(context),
-        looking("rocmonitor status", context, found.monitor, found.kind, found.since.isoformat(), phase),
+        looking("rocmonitor status", context, found.monitor, found.kind, found.start.isoformat(), phase),
     ]
     heads = {"usable": "UNUSABLE", "judged": "NOT JUDGED", "watch": "ENDED"}
-    head = "OK" if found.ended else heads.get(found.kind, "STOPPED")
+    head = heads.get(found.kind, "STOPPED") if found.is_open else "OK"
     title = titled(head, found.monitor, stops.title(found))
     return assemble(title, kind, lines)

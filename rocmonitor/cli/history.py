@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -25,7 +25,10 @@ from rocmonitor.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from rocmonitor.policy.episode import Episode
     from rocmonitor.store import Store
+
+_Episode = TypeVar("_Episode", bound="Episode")
 
 
 @click.command()
@@ -38,7 +41,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
     """Show a monitor's windows and changes of status."""
     from rocmonitor import store
     from rocmonitor.report import text
-    from rocmonitor.wording import episode
+    from rocmonitor.wording import episode, outages
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -53,11 +56,8 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
         changes = [
             change for change in store.transitions(opened, monitor) if start is None or change.since >= start
         ]
-        episodes = [
-            each
-            for each in store.episodes(opened, monitor)
-            if start is None or each.end is None or each.end > start
-        ]
+        episodes = _since(start, store.episodes(opened, monitor))
+        failures = _since(start, store.failures(opened, monitor))
         said = store.attention(opened, monitor)
         waiting = store.outbox_summary(opened)
     if as_json:
@@ -68,6 +68,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
                 "outlooks": [outlook.to_dict() for outlook in outlooks],
                 "episode": next((each for each in reversed(found) if not each["segment"]), None),
                 "episodes": found,
+                "failures": list(map(outages.as_json, failures)),
                 "transitions": [change.to_dict() for change in changes],
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
             }
@@ -80,16 +81,21 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
             echo_table(text.windows(evaluations, chosen.timezone, width_of(sys.stdout)))
         if outlooks:
             print_outlooks(text.outlooks(outlooks, chosen.timezone), "\nBefore the labels")
-        if episodes:
-            echo(f"\nLosses ({chosen.timezone}):", style="bold")
-            lines = [
-                episode.of_segment(each.segment, episode.line(each, chosen.timezone)) for each in episodes
-            ]
-            echo_folded("\n".join(lines), hang=2)
+        losses = [episode.of_segment(each.segment, episode.line(each, chosen.timezone)) for each in episodes]
+        failed = [outages.line(each, chosen.timezone) for each in failures]
+        for head, lines in (("Losses", losses), ("Failures", failed)):
+            if lines:
+                echo(f"\n{head} ({chosen.timezone}):", style="bold")
+                echo_folded("\n".join(lines), hang=2)
         echo(f"\nChanges of status ({chosen.timezone}):", style="bold")
         echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)
     return OK
+
+
+def _since(start: datetime | None, episodes: list[_Episode]) -> list[_Episode]:
+    """Return the episodes that had not ended by then."""
+    return [each for each in episodes if start is None or each.end is None or each.end > start]
 
 
 def _start(opened: Store, monitor: str, last: int) -> datetime | None:

@@ -36,7 +36,7 @@ from rocmonitor.policy.budget import YEAR, Load
 from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.joining import Joining
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
-from rocmonitor.policy.stops import Stop, lapse
+from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import DAY, Calendar, Labels, Months, Window, split
 from rocmonitor.rules import AnyRule, Rule, by_name
 
@@ -362,12 +362,12 @@ class Monitor(Section):
         if last is None:
             return None
         if self.window.end is not None and self.is_over(now):
-            return lapse(self.name, "watch", last, self._instant(self.window.end), now)
+            return Stop(monitor=self.name, kind="watch", start=self._instant(self.window.end), window=last)
         joined = self.window.length * (self.window.pool or 1)
         usual = last.end + 2 * max(joined, last.end - last.start) + self.window.label_delay
         if now <= usual + DAY or now <= next_fire(self.schedule, self.timezone, usual) + DAY:
             return None
-        return lapse(self.name, "judged", last, last.end, now)
+        return Stop(monitor=self.name, kind="judged", start=last.end, window=last)
 
     def is_over(self, now: datetime) -> bool:
         """Return True if the watch has ended, and its last window is due."""

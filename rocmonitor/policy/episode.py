@@ -1,7 +1,9 @@
-"""An episode: the period in which a model ranks worse than in the reference, from its start to its end.
+"""Episodes: the periods in which something is wrong, from their start to their end.
 
-It begins with an alarm, gathers the windows since its estimated start, and ends on evidence only. That no
-rule finds a loss in the newest window does not show that the loss is over.
+A decline, in which a model ranks worse than in the reference, begins with an alarm, gathers the windows since
+its estimated start, and ends on evidence only. That no rule finds a loss in the newest window does not show
+that the loss is over. What stops arriving is in `rocmonitor.policy.stops`, what fails in
+`rocmonitor.policy.outages`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from zoneinfo import ZoneInfo
 
 from rocmonitor.conventions import NORMAL_95
@@ -47,20 +49,77 @@ _MOST_GROUPS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One period of loss of one monitor and segment.
+    """A period in which something is wrong.
 
     Attributes
     ----------
-    monitor, segment, kind : str
-        The kind is ``performance``.
+    kind : str
+        ``performance`` of a `Decline`; ``rows``, ``labels``, ``usable``, ``judged`` or ``watch`` of a `Stop`;
+        ``source``, ``mlflow``, ``channel``, ``store``, ``executor`` or ``monitor`` of an `Outage`.
+    monitor, segment : str
+        Empty where it is about several.
+    start : datetime
+    first_message, last_message : datetime or None
+        When people were told of it.
+    end : datetime or None
+        Start of the first window after it, or when it works again; None while it is open.
+    end_why : str or None
+    """
+
+    kind: str
+    monitor: str = ""
+    segment: str = ""
+    start: datetime
+    first_message: datetime | None = None
+    last_message: datetime | None = None
+    end: datetime | None = None
+    end_why: str | None = None
+
+    INSTANTS: ClassVar[tuple[str, ...]] = ("start", "first_message", "last_message", "end")
+
+    @property
+    def is_open(self) -> bool:
+        """True until the end is shown."""
+        return self.end is None
+
+    def told(self, at: datetime) -> Self:
+        """Return the episode after a message about it."""
+        return replace(self, first_message=self.first_message or at, last_message=at)
+
+    def closed(self, at: datetime, why: str) -> Self:
+        """Return the episode with its end."""
+        return replace(self, end=at, end_why=why)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; `from_dict` is the inverse."""
+        content: dict[str, Any] = plain(self)
+        return content
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the episode that `to_dict` gave."""
+        instants = {name: stored[name] and datetime.fromisoformat(stored[name]) for name in cls.INSTANTS}
+        return cls(**{**stored, **instants, **cls._parsed(stored)})
+
+    @classmethod
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the other fields that are more than plain JSON types."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decline(Episode):
+    """The period in which a model ranks worse than in the reference; of one monitor and segment.
+
+    Attributes
+    ----------
     alarm : Window
         The window that raised the alarm.
     champion_version : str
     rules : tuple of str
         All that found the loss.
-    start, start_low, start_high : datetime
-        When it began, with the interval of that (95 %) where a rule ``lasting`` shows it; else the alarm's
-        window.
+    start_low, start_high : datetime
+        Interval (95 %) of the start where a rule ``lasting`` shows it; else the alarm's window.
     windows : int
         Since the start, up to the presumed end.
     auc, auc_low, auc_high : float or None
@@ -74,23 +133,16 @@ class Episode:
         the champion's.
     groups : tuple of Row
         The groups that made the change of the pooled rows, the clearest first; as of `GroupPart.to_row`.
-    first_message, last_message : datetime or None
     told_size, told_groups : float or None, tuple of str
         The size that was told last, and the groups.
-    end : datetime or None
-        Start of the first window after it.
-    end_why : str or None
     ended_with : Window or None
         The window that showed the end.
     """
 
-    monitor: str
-    segment: str = ""
     kind: str = "performance"
     alarm: Window
     champion_version: str
     rules: tuple[str, ...] = ()
-    start: datetime
     start_low: datetime
     start_high: datetime
     windows: int = 1
@@ -105,18 +157,11 @@ class Episode:
     still_high: float | None = None
     challenger: Mapping[str, float] | None = None
     groups: tuple[Row, ...] = ()
-    first_message: datetime | None = None
-    last_message: datetime | None = None
     told_size: float | None = None
     told_groups: tuple[str, ...] = ()
-    end: datetime | None = None
-    end_why: str | None = None
     ended_with: Window | None = None
 
-    @property
-    def is_open(self) -> bool:
-        """True until the end is shown."""
-        return self.end is None
+    INSTANTS: ClassVar[tuple[str, ...]] = (*Episode.INSTANTS, "start_low", "start_high")
 
     @property
     def is_uncertain(self) -> bool:
@@ -132,41 +177,20 @@ class Episode:
         found = {name: getattr(self, name) for name in names}
         return {f"episode/{name}": float(value) for name, value in found.items() if value is not None}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; `from_dict` is the inverse."""
-        found: dict[str, Any] = plain(self)
-        return found
-
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Episode:
-        """Return the episode that `to_dict` gave."""
-        instants = ("start", "start_low", "start_high", "first_message", "last_message", "end")
-        parsed = {name: stored[name] and datetime.fromisoformat(stored[name]) for name in instants}
-        ended = stored["ended_with"]
-        return cls(
-            **{
-                **stored,
-                **parsed,
-                "alarm": Window.from_dict(stored["alarm"]),
-                "ended_with": None if ended is None else Window.from_dict(ended),
-                "rules": tuple(stored["rules"]),
-                "groups": tuple(stored["groups"]),
-                "told_groups": tuple(stored["told_groups"]),
-            }
-        )
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        windows = {name: stored[name] and Window.from_dict(stored[name]) for name in ("alarm", "ended_with")}
+        lists = {name: tuple(stored[name]) for name in ("rules", "groups", "told_groups")}
+        return windows | lists
 
-    def told(self, at: datetime) -> Episode:
+    def told(self, at: datetime) -> Decline:
         """Return the episode after a message about it."""
         first = self.first_message or at
         return replace(
             self, first_message=first, last_message=at, told_size=self.size, told_groups=self.group_names
         )
 
-    def closed(self, at: datetime, why: str) -> Episode:
-        """Return the episode, ended by something else than windows."""
-        return replace(self, end=at, end_why=why)
-
-    def explained(self, found: Explanation | None) -> Episode:
+    def explained(self, found: Explanation | None) -> Decline:
         """Return the episode with the groups that made the change of its rows; the same without any."""
         if found is None:
             return self
@@ -190,7 +214,7 @@ class Episode:
         return not self.size_low <= self.told_size <= self.size_high
 
 
-def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Episode:
+def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Decline:
     """Return the episode that an alarm begins.
 
     Parameters
@@ -203,7 +227,7 @@ def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Episode:
         In which rules write dates.
     """
     window = evaluation.window
-    new = Episode(
+    new = Decline(
         monitor=evaluation.monitor,
         segment=evaluation.segment,
         alarm=window,
@@ -216,13 +240,13 @@ def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Episode:
 
 
 def followed(
-    episode: Episode, evaluation: Evaluation, points: Sequence[Point], status: Status, zone: ZoneInfo
-) -> Episode:
+    episode: Decline, evaluation: Evaluation, points: Sequence[Point], status: Status, zone: ZoneInfo
+) -> Decline:
     """Return an open episode after one more window, which may end it.
 
     Parameters
     ----------
-    episode : Episode
+    episode : Decline
     evaluation : Evaluation
         The newest window.
     points : sequence of Point
@@ -269,17 +293,17 @@ def followed(
 
 
 def episodes_after(
-    before: Episode | None,
+    before: Decline | None,
     state: SegmentState,
     evaluation: Evaluation,
     points: Callable[[], Sequence[Point]],
     zone: ZoneInfo,
-) -> list[Episode]:
+) -> list[Decline]:
     """Return the episodes that a window begins, changes or ends, and begin the count anew where one ended.
 
     Parameters
     ----------
-    before : Episode or None
+    before : Decline or None
         The open one.
     state : SegmentState
         With the window.
@@ -288,7 +312,7 @@ def episodes_after(
         Returns the windows since the last episode, up to this one.
     zone : ZoneInfo
     """
-    status, found = state.after(), list[Episode]()
+    status, found = state.after(), list[Decline]()
     if before is not None and state.newest == evaluation.window:
         found = [followed(before, evaluation, points(), status, zone)]
         if found[0].ended_with is not None:
@@ -300,7 +324,7 @@ def episodes_after(
     return found
 
 
-def due_for_update(episode: Episode, at: datetime, *, again: bool) -> bool:
+def due_for_update(episode: Decline, at: datetime, *, again: bool) -> bool:
     """Return True if people are told of an open episode once more.
 
     A week after the last message at the earliest, if size or groups have clearly changed since then, or a
@@ -312,7 +336,7 @@ def due_for_update(episode: Episode, at: datetime, *, again: bool) -> bool:
     return again or episode.differs()
 
 
-def due_for_groups(episode: Episode | None, window: Window) -> bool:
+def due_for_groups(episode: Decline | None, window: Window) -> bool:
     """Return True if the rows since the start are explained with this window: the first one, then weekly."""
     if episode is None:
         return True
@@ -332,7 +356,7 @@ def weighted_mean(values: Sequence[float], errors: Sequence[float]) -> tuple[flo
     return fmean(values, weights), 1 / math.sqrt(sum(weights))
 
 
-def _with_rules(episode: Episode, verdicts: Sequence[Verdict], zone: ZoneInfo) -> Episode:
+def _with_rules(episode: Decline, verdicts: Sequence[Verdict], zone: ZoneInfo) -> Decline:
     """Return the episode with the rules that find the loss, and the start that one of them estimates."""
     names = [each.rule for each in verdicts if each.outcome is Status.DEGRADED]
     rules = tuple(dict.fromkeys([*episode.rules, *names]))
@@ -344,7 +368,7 @@ def _with_rules(episode: Episode, verdicts: Sequence[Verdict], zone: ZoneInfo) -
     return replace(episode, rules=rules, start=first, start_low=low, start_high=high)
 
 
-def _latest(episode: Episode) -> tuple[datetime, datetime, datetime]:
+def _latest(episode: Decline) -> tuple[datetime, datetime, datetime]:
     return episode.alarm.start, episode.alarm.start, episode.alarm.end
 
 
@@ -377,7 +401,7 @@ def _changes(points: Sequence[Point], version: str) -> tuple[list[Point], list[C
     return used, changes
 
 
-def _pooled(episode: Episode, points: Sequence[Point], changes: Sequence[Change]) -> Episode:
+def _pooled(episode: Decline, points: Sequence[Point], changes: Sequence[Change]) -> Decline:
     """Return the episode with the means of its windows, weighted by how well each is known."""
     errors = [each.error for each in changes]
     auc, error = weighted_mean([each.metrics["champion/auc"] for each in points], errors)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from rocmonitor.errors import ExecutorError, ExternalError, SourceError, StoreError, TrackingError
+from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.record import plain
 
 Phase = Literal["began", "lasts", "ended"]
 
@@ -20,6 +22,8 @@ SETTLE = timedelta(minutes=2)
 
 REVIEW = "review:"
 """The prefix before a monitor's name that marks the monitor's review as a member of an outage."""
+WORKS = "works again"
+"""Why an outage ended."""
 MLFLOW, STORE, EXECUTOR = "mlflow", "store", "executor"
 """Places; the others are ``source:NAME``, ``channel:NAME`` and ``monitor``."""
 
@@ -42,16 +46,19 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outage:
+class Outage(Episode):
     """Failures for the same reason.
 
     Attributes
     ----------
     id : int
+        Of its row in the store; 0 of an outage of the store.
     cause : str
         The place, and for what does not pass by itself also which error.
-    since : datetime
+    start : datetime
         First failure.
+    failures : int
+        How many there were.
     error : str
         The last one.
     lasting : bool
@@ -59,30 +66,24 @@ class Outage:
     members : dict of str to Member
         All that failed so far: monitors by name, their reviews as ``review:NAME``, deliveries as
         ``outbox:DESTINATION``.
-    notified_at : datetime or None
-        When people were last notified.
-    ended_at : datetime or None
     """
 
-    id: int
+    id: int = 0
     cause: str
-    since: datetime
+    failures: int = 0
     error: str
     lasting: bool
-    members: Mapping[str, Member]
-    notified_at: datetime | None = None
-    ended_at: datetime | None = None
+    members: Mapping[str, Member] = field(default_factory=dict)
 
     @property
     def place(self) -> str:
         """``mlflow``, ``store``, ``executor``, ``source:NAME``, ``channel:NAME`` or ``monitor``."""
-        return self.cause.partition("#")[0]
+        return place_in(self.cause)
 
     @property
     def about(self) -> list[str]:
         """The members that fail; once it has ended, those that failed."""
-        ended = self.ended_at is not None
-        return [name for name, each in self.members.items() if ended or each.works_at is None]
+        return [name for name, each in self.members.items() if not self.is_open or each.works_at is None]
 
     @property
     def monitors(self) -> list[str]:
@@ -94,17 +95,13 @@ class Outage:
         """The monitors whose reviews are among those that it is about."""
         return [name.removeprefix(REVIEW) for name in self.about if name.startswith(REVIEW)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {
-            "place": self.place,
-            "since": self.since.isoformat(),
-            "error": self.error,
-            "lasting": self.lasting,
-            "monitors": self.monitors,
-            "reviews": self.reviews,
-            "notified_at": None if self.notified_at is None else self.notified_at.isoformat(),
+    @classmethod
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        members = {
+            name: Member(**{key: value and datetime.fromisoformat(value) for key, value in each.items()})
+            for name, each in stored["members"].items()
         }
+        return {"members": members}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,55 +110,52 @@ class Notice:
 
     Attributes
     ----------
-    outage : int
-    place : str
+    outage : Outage
     phase : {"began", "lasts", "ended"}
-    since, at : datetime
-    error : str
-    lasting : bool
-    unjudged : tuple of str
-        Monitors that could not be judged.
-    unreviewed : tuple of str
-        Others that could be judged, but not reviewed.
-    concerned : tuple of str
-        Other monitors whose messages or runs do not arrive.
+    at : datetime
+    monitors : tuple of str
+        Those of the channel that it concerns.
     """
 
-    outage: int
-    place: str
+    outage: Outage
     phase: Phase
-    since: datetime
     at: datetime
-    error: str
-    lasting: bool
-    unjudged: tuple[str, ...] = ()
-    unreviewed: tuple[str, ...] = ()
-    concerned: tuple[str, ...] = ()
+    monitors: tuple[str, ...]
+
+    @property
+    def unjudged(self) -> list[str]:
+        """Monitors that cannot be judged."""
+        return [name for name in self.monitors if name in self.outage.about]
+
+    @property
+    def unreviewed(self) -> list[str]:
+        """Others that can be judged, but not reviewed."""
+        return [name for name in self.monitors if name in self.outage.reviews and name not in self.unjudged]
+
+    @property
+    def concerned(self) -> list[str]:
+        """Other monitors whose messages or runs do not arrive."""
+        return [name for name in self.monitors if name not in {*self.unjudged, *self.unreviewed}]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {
-            **{name: getattr(self, name) for name in ("outage", "place", "phase", "error", "lasting")},
-            "since": self.since.isoformat(),
-            "at": self.at.isoformat(),
-            "unjudged": list(self.unjudged),
-            "unreviewed": list(self.unreviewed),
-            "concerned": list(self.concerned),
-        }
+        """Plain JSON types; `from_dict` is the inverse."""
+        content: dict[str, Any] = plain(self)
+        return content
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Notice:
-        """Return the inverse of `to_dict`."""
+        """Return the notice that `to_dict` gave."""
         return cls(
-            **{
-                **stored,
-                "since": datetime.fromisoformat(stored["since"]),
-                "at": datetime.fromisoformat(stored["at"]),
-                "unjudged": tuple(stored["unjudged"]),
-                "unreviewed": tuple(stored.get("unreviewed", ())),
-                "concerned": tuple(stored["concerned"]),
-            }
+            outage=Outage.from_dict(stored["outage"]),
+            phase=stored["phase"],
+            at=datetime.fromisoformat(stored["at"]),
+            monitors=tuple(stored["monitors"]),
         )
+
+
+def place_in(cause: str) -> str:
+    """Return the place in a cause."""
+    return cause.partition("#")[0]
 
 
 def is_lasting(error: Exception) -> bool:
@@ -212,12 +206,13 @@ def phase_due(
     settled : bool
         No other failure is about to join the outage.
     """
-    if outage.ended_at is not None:
-        return None if outage.notified_at is None else "ended"
-    if outage.notified_at is not None:
-        return "lasts" if now - outage.notified_at >= REMIND_EVERY else None
+    told = outage.last_message
+    if not outage.is_open:
+        return None if told is None else "ended"
+    if told is not None:
+        return "lasts" if now - told >= REMIND_EVERY else None
     wait = min(tolerance, timedelta() if settled else SETTLE) if outage.lasting else tolerance
-    return "began" if now - outage.since >= wait else None
+    return "began" if now - outage.start >= wait else None
 
 
 FIRST_PAUSE = timedelta(seconds=5)

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline, Episode
 from rocmonitor.policy.evaluation import Counts
-from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import DAY, Window
 
 if TYPE_CHECKING:
@@ -33,6 +32,9 @@ Kind = Literal["rows", "labels", "usable", "judged", "watch"]
 
 CountedKind = Literal["rows", "labels"]
 """The kinds that a count by age shows; that rows can be used shows only when a window is read."""
+
+ARRIVES = "arrives again"
+"""Why a stop ended."""
 
 FEWEST_WINDOWS = 8
 """With fewer nothing is expected."""
@@ -98,14 +100,13 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """Rows, labels or usable rows that stopped arriving, or do so again.
+class Stop(Episode):
+    """Rows, labels or usable rows that stopped arriving, or do so again; of one monitor.
 
     Attributes
     ----------
-    monitor : str
     kind : {"rows", "labels", "usable", "judged", "watch"}
-    since : datetime
+    start : datetime
         Start of the first window that has too few.
     window : Window
         The newest that was looked at.
@@ -115,36 +116,20 @@ class Stop:
         Rows, or the share of labelled or usable rows, that windows like it had at least.
     n_windows : int
         How many these are; 0 where too few are known, for usable rows only.
-    at : datetime
-        When it was found.
     unusable : dict of str to int
         Rows of that window that cannot be used, by the name of their count in `Counts`.
-    ended : bool
-        True when they arrive again.
     """
 
-    monitor: str
-    kind: Kind
-    since: datetime
     window: Window
-    rows: int
-    labelled: int
-    lowest: float
-    n_windows: int
-    at: datetime
+    rows: int = 0
+    labelled: int = 0
+    lowest: float = 0.0
+    n_windows: int = 0
     unusable: Mapping[str, int] = field(default_factory=dict)
-    ended: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; `from_dict` is the inverse."""
-        found: dict[str, Any] = plain(self)
-        return found
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Stop:
-        """Return the inverse of `to_dict`."""
-        parsed = {name: datetime.fromisoformat(stored[name]) for name in ("since", "at")}
-        return cls(**{**stored, **parsed, "window": Window.from_dict(stored["window"])})
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        return {"window": Window.from_dict(stored["window"])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,23 +286,6 @@ class Arrival:
         return start.weekday(), start.hour * 60 + start.minute
 
 
-def lapse(
-    monitor: str, kind: Literal["judged", "watch"], last: Window, since: datetime, now: datetime
-) -> Stop:
-    """Return that nothing has been judged since the newest window, or that the watch is over."""
-    return Stop(
-        monitor=monitor,
-        kind=kind,
-        since=since,
-        window=last,
-        rows=0,
-        labelled=0,
-        lowest=0.0,
-        n_windows=0,
-        at=now,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """A status as people see it.
@@ -341,12 +309,12 @@ class Shown:
     @property
     def not_judged_since(self) -> datetime | None:
         """When a window should have been judged, and none has been since; None while they are."""
-        return self.lapse.since if self.lapse and self.lapse.kind == "judged" else None
+        return self.lapse.start if self.lapse and self.lapse.kind == "judged" else None
 
     @property
     def watched_until(self) -> datetime | None:
         """When the watch ended; None while it goes on."""
-        return self.lapse.since if self.lapse and self.lapse.kind == "watch" else None
+        return self.lapse.start if self.lapse and self.lapse.kind == "watch" else None
 
 
 def as_shown(
@@ -354,7 +322,7 @@ def as_shown(
     since: datetime | None,
     stops: Sequence[Stop],
     seen: Stop | None,
-    episode: Episode | None = None,
+    episode: Decline | None = None,
 ) -> Shown:
     """Return a status as people see it: ok expires when nothing has been judged for too long, and is at risk
     while a loss may go on that no rule finds any more.
@@ -367,7 +335,7 @@ def as_shown(
         What has stopped arriving, as it was told.
     seen : Stop or None
         The lapse as it is now; None while there is none.
-    episode : Episode or None
+    episode : Decline or None
         The newest one.
     """
     if status in ("ok", "improved") and episode is not None and episode.is_uncertain:
@@ -378,13 +346,13 @@ def as_shown(
     if seen is None:
         return Shown(status=status, since=since, stops=others)
     if seen.kind == "judged" and status in ("ok", "improved", "at-risk"):
-        status, since = "insufficient", seen.since
+        status, since = "insufficient", seen.start
     explained = seen.kind == "judged" and any(each.kind == "rows" for each in others)
     return Shown(status=status, since=since, stops=others if explained else [*others, seen], lapse=seen)
 
 
 def stop(
-    monitor: str, kind: CountedKind, counted: Sequence[Arrived], arrival: Arrival, now: datetime
+    monitor: str, kind: CountedKind, counted: Sequence[Arrived], arrival: Arrival
 ) -> Stop | Arrived | None:
     """Return what the newest window of which something can be said shows.
 
@@ -395,7 +363,6 @@ def stop(
     counted : sequence of Arrived
         Windows as they are now, in any order.
     arrival : Arrival
-    now : datetime
 
     Returns
     -------
@@ -417,13 +384,12 @@ def stop(
     return Stop(
         monitor=monitor,
         kind=kind,
-        since=short[-1].window.start,
+        start=short[-1].window.start,
         window=short[0].window,
         rows=short[0].rows,
         labelled=short[0].labelled,
         lowest=expected.lowest,
         n_windows=expected.n_windows,
-        at=now,
     )
 
 
@@ -475,21 +441,18 @@ def unusable(reference: Reference, counts: Counts) -> Caveat | None:
     return Caveat("rows-unusable", share=share, usual=usual, most=MOST, refused=refused, **asdict(counts))
 
 
-def usable_stop(
-    monitor: str, window: Window, counts: Counts, reference: Reference, now: datetime
-) -> tuple[Stop, bool]:
+def usable_stop(monitor: str, window: Window, counts: Counts, reference: Reference) -> tuple[Stop, bool]:
     """Return how many rows of a window can be used, as the stop that it may be, and True if it is one."""
     shares = _usual(reference)
     found = Stop(
         monitor=monitor,
         kind="usable",
-        since=window.start,
+        start=window.start,
         window=window,
         rows=counts.rows,
         labelled=counts.used,
         lowest=1 - max(shares, default=0.0),
         n_windows=len(shares),
-        at=now,
         unusable={name: getattr(counts, name) for name in _UNUSABLE},
     )
     return found, unusable(reference, counts) is not None

@@ -11,7 +11,7 @@ from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.stops import Arrival, Arrived, AtAge, CountedKind, Kind, Stop, stop, usable_stop
+from rocmonitor.policy.stops import ARRIVES, Arrival, Arrived, AtAge, CountedKind, Stop, stop, usable_stop
 from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.service.references import digest
 from rocmonitor.sources import LabelCounts
@@ -20,7 +20,7 @@ WINDOWS_KEPT = 60
 """Earlier windows that a young one is compared with."""
 
 _COUNTED: tuple[CountedKind, ...] = ("rows", "labels")
-_LAPSES: tuple[Kind, ...] = ("judged", "watch")
+_LAPSES = ("judged", "watch")
 
 
 class Arrivals:
@@ -87,54 +87,49 @@ class Arrivals:
             before = store.arrivals(self._store, name, oldest)
         last = {each.window: (each.rows, each.labelled) for each in before}
         muted = store.attention(self._store, name).is_muted(self._now)
-        found, outbox = list[store.SavedStop](), list[store.Outgoing]()
-        already = {each.stop.kind: each for each in store.open_stops(self._store).get(name, ())}
+        stops, outbox = list[Stop](), list[store.Outgoing]()
+        already = {each.kind: each for each in store.open_stops(self._store).get(name, ())}
         changes = [self._changed(kind, arrival, already.get(kind)) for kind in _COUNTED]
         changes += [self._usable(already.get("usable")), *self._lapses(lapse, already, news=news)]
         for change in changes:
-            if change is None or (muted and change.stop.ended and change.notified):
+            if change is None or (muted and not change.is_open and change.first_message):
                 continue  # its end is sent when the monitor is no longer muted
             # People who did not hear of the stop need not hear of its end.
-            if not muted and (change.notified or not change.stop.ended):
-                outbox += self._messages(change.stop)
-            found.append(replace(change, notified=change.notified or not muted))
+            is_told = not muted and (change.is_open or change.first_message is not None)
+            stops.append(change.told(self._now) if is_told else change)
+            if is_told:
+                outbox += self._messages(stops[-1])
         store.save_arrivals(
             self._store,
             name,
             [each for each in self._counted if last.get(each.window) != (each.rows, each.labelled)],
-            found,
+            stops,
             outbox,
             at=self._now,
             lease=lease,
         )
 
-    def _changed(
-        self, kind: CountedKind, arrival: Arrival, before: store.SavedStop | None
-    ) -> store.SavedStop | None:
+    def _changed(self, kind: CountedKind, arrival: Arrival, before: Stop | None) -> Stop | None:
         """Return a stop that begins, ends, or could not be sent before."""
         old_enough = [each for each in self._recent if kind == "labels" or each.age >= self._rows_after]
-        seen = stop(self._monitor.name, kind, old_enough, arrival, self._now)
+        seen = stop(self._monitor.name, kind, old_enough, arrival)
         if isinstance(seen, Stop):
-            return _begun(replace(seen, since=self._since(seen.since)) if kind == "rows" else seen, before)
+            return _begun(replace(seen, start=self._since(seen.start)) if kind == "rows" else seen, before)
         if before is None or seen is None:
             return None
-        ended = replace(
-            before.stop, window=seen.window, rows=seen.rows, labelled=seen.labelled, at=self._now, ended=True
-        )
-        return replace(before, stop=ended)
+        ended = before.closed(self._now, ARRIVES)
+        return replace(ended, window=seen.window, rows=seen.rows, labelled=seen.labelled)
 
-    def _lapses(
-        self, seen: Stop | None, already: Mapping[Kind, store.SavedStop], *, news: bool
-    ) -> Iterator[store.SavedStop | None]:
+    def _lapses(self, seen: Stop | None, already: Mapping[str, Stop], *, news: bool) -> Iterator[Stop | None]:
         """Yield that nothing has been judged for too long, or that the watch is over, and the end of that."""
         if seen is not None:
             yield _begun(seen, already.get(seen.kind)) if news else None
             return
         for before in (already[kind] for kind in _LAPSES if kind in already):
-            last = max((each.window for each in self._read.values()), default=before.stop.window)
-            yield replace(before, stop=replace(before.stop, window=last, at=self._now, ended=True))
+            last = max((each.window for each in self._read.values()), default=before.window)
+            yield replace(before.closed(self._now, ARRIVES), window=last)
 
-    def _usable(self, before: store.SavedStop | None) -> store.SavedStop | None:
+    def _usable(self, before: Stop | None) -> Stop | None:
         """Return the same of rows that can be used: the newest window that was read decides.
 
         Labels come when later windows have been read without them: of such a window they alone count.
@@ -143,24 +138,21 @@ class Arrivals:
         if late is not None and (late.passed or (early is not None and early.window > late.window)):
             late = late._replace(counts=replace(late.counts, bad_score=0, duplicates=0, outside=0))
         read = [each for each in (late, early) if each is not None]
-        found = [
-            usable_stop(self._monitor.name, each.window, each.counts, each.reference, self._now)
-            for each in read
-        ]
+        found = [usable_stop(self._monitor.name, each.window, each.counts, each.reference) for each in read]
         short = [seen for seen, is_short in found if is_short]
         if short:
             return _begun(short[0], before)
         if before is None:
             return None
-        by_labels = before.stop.unusable["bad_label"] + before.stop.unusable["two_labels"] > 0
+        by_labels = before.unusable["bad_label"] + before.unusable["two_labels"] > 0
         ends = [
             seen
             for each, (seen, _) in zip(read, found, strict=True)
-            if seen.window >= before.stop.window and (each is late or not by_labels)
+            if seen.window >= before.window and (each is late or not by_labels)
         ]
         if not ends:
             return None
-        return replace(before, stop=replace(ends[-1], since=before.stop.since, ended=True))
+        return _known(ends[-1], before).closed(self._now, ARRIVES)
 
     def _since(self, start: datetime) -> datetime:
         """Start of the first of the empty windows that lead up to an instant."""
@@ -192,11 +184,17 @@ class _Read(NamedTuple):
     passed: bool
 
 
-def _begun(seen: Stop, before: store.SavedStop | None) -> store.SavedStop | None:
+def _begun(seen: Stop, before: Stop | None) -> Stop | None:
     """Return a stop to save: a new one, or one that nobody has heard of; None if somebody has."""
     if before is None:
-        return store.SavedStop(stop=seen, notified=False)
-    return None if before.notified else replace(before, stop=replace(seen, since=before.stop.since))
+        return seen
+    return None if before.first_message else _known(seen, before)
+
+
+def _known(seen: Stop, before: Stop) -> Stop:
+    """Return a stop as it is seen now, with what was known of it before."""
+    first, last = before.first_message, before.last_message
+    return replace(seen, start=before.start, first_message=first, last_message=last)
 
 
 def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[AtAge]:

@@ -14,6 +14,7 @@ from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.outages import MLFLOW, STORE, Outage
 from rocmonitor.store import glance
+from rocmonitor.wording.outages import as_json
 
 if TYPE_CHECKING:
     from rocmonitor.service.runtime import Runtime
@@ -136,7 +137,7 @@ class Health:
             },
             "monitors": {name: _tick(name, seen) for name in self.monitors},
             "outbox": {} if seen is None else _outbox(seen, self.now),
-            "outages": [] if seen is None else [each.to_dict() for each in seen.outages],
+            "outages": [] if seen is None else [as_json(each) for each in seen.outages],
         }
         if service is not None:
             said["work"] = [_work(each) for each in service.runtime.work.current()]
@@ -191,7 +192,7 @@ def look(kept: store.Store, now: datetime) -> Seen:
         ticks=store.ticks(kept),
         at_work=glance.at_work(kept, now),
         undelivered=store.backlog(kept),
-        outages=[each for each in store.open_outages(kept) if each.ended_at is None],
+        outages=[each for each in store.open_outages(kept) if each.is_open],
         schema=glance.schema_version(kept),
         clock=glance.database_clock(kept),
     )

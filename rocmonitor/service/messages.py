@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rocmonitor import store
 from rocmonitor.config import Config
 from rocmonitor.errors import AlertError
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.outlook import Outlook
@@ -112,7 +112,7 @@ def _is_one_event(one: store.Delivery, other: store.Delivery) -> bool:
     if "stop" not in stop or "transition" not in change:
         return False
     before, after = (change["transition"][each] for each in ("before", "after"))
-    if stop["stop"]["ended"]:
+    if stop["stop"]["end"]:
         return bool(before == Status.INSUFFICIENT and after == Status.OK)
     return bool(after == Status.INSUFFICIENT)
 
@@ -125,7 +125,7 @@ def _news(rows: Sequence[store.Delivery]) -> tuple[object, ...] | None:
     """Return what a message is about; None where it is not joined with those of other monitors."""
     stop = _stop(rows)
     if stop is not None:
-        return ("stop", stop["kind"], stop["ended"], stop["since"])
+        return ("stop", stop["kind"], stop["end"] is None, stop["start"])
     change = rows[0].payload.get("transition")
     return None if change is None else ("status", change["after"], change["since"])
 
@@ -165,7 +165,7 @@ def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], found: Found) -> M
     if isinstance(found, Outlook):
         return alerts.compose_outlook(changes[0], found, context, changes[1:])
     episode = row.payload.get("episode")
-    known = None if episode is None else Episode.from_dict(episode)
+    known = None if episode is None else Decline.from_dict(episode)
     return alerts.compose(changes[0], found, context, changes[1:], known)
 
 
@@ -188,7 +188,7 @@ def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.
     of = {name: [row for row in rows if row.monitor == name] for name in named}
     sources, models = (set(each) for each in zip(*(_place(config, name) for name in monitors), strict=True))
     shared = f"read source {sources.pop()}" if len(sources) == 1 else f"watch model {models.pop()}"
-    first = _stop(rows) or rows[0].payload["transition"]
+    stop = _stop(rows)
     return alerts.compose_several(
         [_of_one(runtime, of[name], _found(runtime, of[name][0])) for name in named],
         [
@@ -197,7 +197,7 @@ def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.
         ],
         also=[len(_changes(of[name])) - 1 for name in named],
         shared=shared,
-        since=datetime.fromisoformat(first["since"]),
+        since=datetime.fromisoformat(stop["start"] if stop else rows[0].payload["transition"]["since"]),
         zone=zone_of(runtime, monitors[0]),
         page=config.page,
         event_parts=[str(row.id) for row in rows],

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -21,6 +20,7 @@ from rocmonitor.policy.outages import (
     MLFLOW,
     REVIEW,
     STORE,
+    WORKS,
     Member,
     Notice,
     Outage,
@@ -158,8 +158,8 @@ class StoreWatch:
         self.runtime.failing[STORE] = str(error)
         now = self.runtime.clock()
         known = self.outage
-        since, notified_at = (now, None) if known is None else (known.since, known.notified_at)
-        self.outage = store_outage(self.runtime.config, error, since, now, notified_at)
+        since, told = (now, None) if known is None else (known.start, known.last_message)
+        self.outage = store_outage(self.runtime.config, error, since, now, told)
         return self._notify(now)
 
     def works(self) -> list[threading.Thread]:
@@ -168,7 +168,7 @@ class StoreWatch:
         if self.outage is None:
             return []
         now = self.runtime.clock()
-        self.outage = replace(self.outage, ended_at=now)
+        self.outage = self.outage.closed(now, WORKS)
         threads = self._notify(now)
         self.outage = None
         return threads
@@ -180,23 +180,24 @@ class StoreWatch:
         if phase is None:
             return []
         threads = send_directly(config, self.outage, phase, now)
-        self.outage = replace(self.outage, notified_at=now)
+        self.outage = self.outage.told(now)
         return threads
 
 
 def store_outage(
-    config: Config, error: StoreError | None, since: datetime, now: datetime, notified_at: datetime | None
+    config: Config, error: StoreError | None, since: datetime, now: datetime, told: datetime | None
 ) -> Outage:
     """Return an outage of the store, which concerns all monitors; without an error it is over now."""
     return Outage(
-        id=0,
+        kind=STORE,
         cause=STORE,
-        since=since,
+        start=since,
         error="" if error is None else str(error)[:_LONGEST_ERROR],
         lasting=error is not None and is_lasting(error),
         members={name: Member(since=since, seen=now) for name in config.monitors},
-        notified_at=notified_at,
-        ended_at=now if error is None else None,
+        first_message=told,
+        last_message=told,
+        end=now if error is None else None,
     )
 
 
@@ -219,8 +220,7 @@ def outage_message(config: Config, notice: Notice) -> Message:
     """Return the message about an outage, with the people whom the configuration names."""
     from rocmonitor import alerts
 
-    named = {*notice.unjudged, *notice.unreviewed, *notice.concerned}
-    monitors = [monitor for monitor in config.monitors.values() if monitor.name in named]
+    monitors = [monitor for monitor in config.monitors.values() if monitor.name in notice.monitors]
     zones = {monitor.timezone for monitor in monitors}
     return alerts.compose_outage(
         notice,
@@ -276,22 +276,8 @@ def _notices(
 
 
 def _notice(outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: datetime) -> Notice:
-    ended = outage.ended_at if phase == "ended" else None
-    names = [monitor.name for monitor in monitors]
-    unjudged = [name for name in names if name in outage.about]
-    unreviewed = [name for name in names if name in outage.reviews and name not in unjudged]
-    return Notice(
-        outage=outage.id,
-        place=outage.place,
-        phase=phase,
-        since=outage.since,
-        at=ended or now,
-        error=outage.error,
-        lasting=outage.lasting,
-        unjudged=tuple(unjudged),
-        unreviewed=tuple(unreviewed),
-        concerned=tuple(name for name in names if name not in {*unjudged, *unreviewed}),
-    )
+    names = tuple(monitor.name for monitor in monitors)
+    return Notice(outage=outage, phase=phase, at=outage.end or now, monitors=names)
 
 
 def _send_now(config: Config, channel: str, notice: Notice) -> None:

@@ -4,10 +4,21 @@
 `rocmonitor.errors.StoreError`.
 """
 
+from rocmonitor.store.arrivals import arrivals, save_arrivals
 from rocmonitor.store.attention import acknowledge, attention, attentions, mute
 from rocmonitor.store.connection import Store, clock_seen, database_time, save_clock_seen
 from rocmonitor.store.counts import KeptCounts, counts, rows_counted, windows_counted
-from rocmonitor.store.episodes import episodes, last_episode, last_episodes
+from rocmonitor.store.episodes import (
+    add_failure,
+    end_failure,
+    episodes,
+    failures,
+    last_episode,
+    last_episodes,
+    notify_outage,
+    open_outages,
+    open_stops,
+)
 from rocmonitor.store.keep import (
     Publication,
     delete_arrivals,
@@ -20,16 +31,6 @@ from rocmonitor.store.keep import (
 )
 from rocmonitor.store.leases import Lease, acquire, release, release_all, renew
 from rocmonitor.store.migrate import open_store
-from rocmonitor.store.outages import (
-    SavedStop,
-    add_failure,
-    arrivals,
-    end_failure,
-    notify_outage,
-    open_outages,
-    open_stops,
-    save_arrivals,
-)
 from rocmonitor.store.outbox import (
     Backlog,
     Delivery,
@@ -97,7 +98,6 @@ __all__ = [
     "Outgoing",
     "OutlookRecord",
     "Publication",
-    "SavedStop",
     "SavedTransition",
     "Store",
     "WindowRecord",
@@ -123,6 +123,7 @@ __all__ = [
     "evaluated",
     "evaluation",
     "evaluations",
+    "failures",
     "has_reference",
     "instance_id",
     "last_episode",

@@ -1,36 +1,49 @@
-"""Episodes: one row each, written with the window that began, changed or ended it."""
+"""Episodes: one row each, of a decline, of what has stopped arriving, or of an outage.
+
+A decline is written with the window that began, changed or ended it, a stop with the counts that show it, an
+outage when something fails or works again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, get_args
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, select, update
 
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
+from rocmonitor.policy.outages import REVIEW, WORKS, Member, Outage, place_in
+from rocmonitor.policy.stops import Kind, Stop
 from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.outbox import Outgoing, put
 from rocmonitor.store.tables import episode as table
 
-_KEY = ("monitor", "segment", "kind", "alarm_start")
+_KEY = ("monitor", "segment", "kind", "began")
+_STOPS = get_args(Kind)
+_DECLINE = table.c.kind == "performance"
+_OUTAGE = table.c.monitor.is_(None)
+_OPEN = table.c.closed.is_(None)
+_FORGOTTEN = timedelta(days=2)
 
 
-def episodes(store: Store, monitor: str, segment: str | None = None) -> list[Episode]:
-    """Return the episodes of a monitor, or of one segment, oldest first.
+def episodes(store: Store, monitor: str, segment: str | None = None) -> list[Decline]:
+    """Return the declines of a monitor, or of one segment, oldest first.
 
     Raises
     ------
     StoreError
     """
-    query = select(table.c.content).where(table.c.monitor == monitor)
+    query = select(table.c.content).where(_DECLINE, table.c.monitor == monitor)
     if segment is not None:
         query = query.where(table.c.segment == segment)
     with store.reading() as connection:
-        found = map(Episode.from_dict, connection.scalars(query.order_by(table.c.alarm_start)))
-        return list(found)
+        return list(map(Decline.from_dict, connection.scalars(query.order_by(table.c.began))))
 
 
-def last_episode(store: Store, monitor: str, segment: str) -> Episode | None:
-    """Return the newest episode of a segment; None where it had none.
+def last_episode(store: Store, monitor: str, segment: str) -> Decline | None:
+    """Return the newest decline of a segment; None where it had none.
 
     Raises
     ------
@@ -39,23 +52,54 @@ def last_episode(store: Store, monitor: str, segment: str) -> Episode | None:
     return next(reversed(episodes(store, monitor, segment)), None)
 
 
-def last_episodes(store: Store) -> dict[tuple[str, str], Episode]:
-    """Return the newest episode of every monitor and segment that has had one.
+def last_episodes(store: Store) -> dict[tuple[str, str], Decline]:
+    """Return the newest decline of every monitor and segment that has had one.
 
     Raises
     ------
     StoreError
     """
     with store.reading() as connection:
-        found = map(Episode.from_dict, connection.scalars(_newest()))
-        return {(each.monitor, each.segment): each for each in found}
+        declines = map(Decline.from_dict, connection.scalars(_newest()))
+        return {(each.monitor, each.segment): each for each in declines}
 
 
-def put_episodes(connection: Connection, episodes: Sequence[Episode]) -> None:
-    """Write episodes, each over what is known of it."""
+def failures(store: Store, monitor: str) -> list[Stop | Outage]:
+    """Return what has stopped arriving for a monitor and the outages that it was in, oldest first.
+
+    Raises
+    ------
+    StoreError
+    """
+    names = {monitor, f"{REVIEW}{monitor}"}
+    stops = select(table.c.content).where(table.c.monitor == monitor, table.c.kind.in_(_STOPS))
+    with store.reading() as connection:
+        stopped = map(Stop.from_dict, connection.scalars(stops))
+        failed = (each for each in _outages(connection) if not each.members.keys().isdisjoint(names))
+        return sorted([*stopped, *failed], key=lambda each: each.start)
+
+
+def open_stops(store: Store) -> dict[str, list[Stop]]:
+    """Return what has stopped and does not arrive again yet, by monitor.
+
+    Raises
+    ------
+    StoreError
+    """
+    query = select(table.c.content).where(_OPEN, table.c.kind.in_(_STOPS)).order_by(table.c.id)
+    stops: dict[str, list[Stop]] = {}
+    with store.reading() as connection:
+        for stop in map(Stop.from_dict, connection.scalars(query)):
+            stops.setdefault(stop.monitor, []).append(stop)
+    return stops
+
+
+def put_episodes(connection: Connection, episodes: Iterable[Decline | Stop]) -> None:
+    """Write declines and stops, each over what is known of it."""
     for each in episodes:
-        key = {name: getattr(each, name) for name in _KEY[:3]} | {"alarm_start": each.alarm.start}
-        values = {"ended": each.end, "content": each.to_dict()}
+        began = each.alarm.start if isinstance(each, Decline) else each.start
+        key = {"monitor": each.monitor, "segment": each.segment, "kind": each.kind, "began": began}
+        values = {"closed": each.end, "content": each.to_dict()}
         connection.execute(
             insert(connection, table)
             .values(**key, **values)
@@ -63,12 +107,137 @@ def put_episodes(connection: Connection, episodes: Sequence[Episode]) -> None:
         )
 
 
+def open_outages(store: Store) -> list[Outage]:
+    """Return what fails now, and what works again without people being notified of that yet; oldest first.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        return _outages(connection, _OPEN)
+
+
+def add_failure(store: Store, cause: str, member: str, at: datetime, *, error: str, lasting: bool) -> None:
+    """Note that a member failed: it joins the outage with this cause, and leaves any other.
+
+    One that comes from another outage fails since it failed there; when it was the last there, that outage is
+    closed without a message, for it goes on in this one.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.writing() as connection:
+        since = at
+        for outage in _outages(connection, _OPEN, lock=True):
+            if _fails(outage, member):
+                since = min(since, outage.members[member].since)
+                if outage.cause != cause:
+                    left = {name: each for name, each in outage.members.items() if name != member}
+                    _save_members(connection, outage, left, at, quietly=True)
+        kind = place_in(cause).partition(":")[0]
+        new = Outage(kind=kind, cause=cause, start=since, error=error, lasting=lasting)
+        # Another process may open it in the same moment: there is one with a cause.
+        connection.execute(
+            insert(connection, table)
+            .values(segment="", kind=kind, began=at, open_as=cause, content=new.to_dict())
+            .on_conflict_do_nothing(index_elements=[table.c.open_as])
+        )
+        [known] = _outages(connection, table.c.open_as == cause, lock=True)
+        changed = replace(
+            known,
+            start=min(since, known.start),
+            failures=known.failures + 1,
+            error=error,
+            lasting=lasting,
+            members={**known.members, member: Member(since=since, seen=at)},
+        )
+        _save(connection, changed)
+
+
+def end_failure(store: Store, member: str, at: datetime, *, known: Collection[str] | None = None) -> None:
+    """Note that a member works: outages in which nothing else fails end. Nothing is written if it did before.
+
+    Parameters
+    ----------
+    store : Store
+    member : str
+    at : datetime
+    known : collection of str, optional
+        Members that there are: others leave when they have not failed for two days.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.reading() as connection:
+        if not any(_fails(outage, member) for outage in _outages(connection, _OPEN)):
+            return
+    with store.writing() as connection:
+        for outage in _outages(connection, _OPEN, lock=True):
+            if _fails(outage, member):
+                left = {
+                    name: replace(each, works_at=at) if name == member else each
+                    for name, each in outage.members.items()
+                    if known is None or name in known or at - each.seen <= _FORGOTTEN
+                }
+                _save_members(connection, outage, left, at)
+
+
+def notify_outage(store: Store, outage: Outage, at: datetime, outgoing: Sequence[Outgoing]) -> bool:
+    """Put messages about an outage into the outbox, unless another process was faster; whether it was done.
+
+    Raises
+    ------
+    StoreError
+    """
+    with store.writing() as connection:
+        known = _outages(connection, _OPEN, table.c.id == outage.id, lock=True)
+        if [(each.end, each.last_message) for each in known] != [(outage.end, outage.last_message)]:
+            return False
+        _save(connection, known[0].told(at), closed=None if outage.is_open else at)
+        put(connection, "", outgoing, at)
+        return True
+
+
 def _newest() -> Select[Any]:
-    newest = select(table.c.monitor, table.c.segment, func.max(table.c.alarm_start).label("start"))
+    newest = select(table.c.monitor, table.c.segment, func.max(table.c.began).label("start")).where(_DECLINE)
     last = newest.group_by(table.c.monitor, table.c.segment).subquery()
-    return select(table.c.content).join(
-        last,
-        (table.c.monitor == last.c.monitor)
-        & (table.c.segment == last.c.segment)
-        & (table.c.alarm_start == last.c.start),
+    same = (table.c[name] == last.c[name] for name in ("monitor", "segment"))
+    return select(table.c.content).where(_DECLINE, *same, table.c.began == last.c.start)
+
+
+def _outages(connection: Connection, *which: Any, lock: bool = False) -> list[Outage]:
+    query = select(table.c.id, table.c.content).where(_OUTAGE, *which).order_by(table.c.id)
+    # SQLite has no FOR UPDATE and needs none: it lets one transaction write at a time.
+    rows = connection.execute(query.with_for_update() if lock else query)
+    return [replace(Outage.from_dict(row.content), id=row.id) for row in rows]
+
+
+def _fails(outage: Outage, member: str) -> bool:
+    return outage.is_open and member in outage.about
+
+
+def _save(connection: Connection, outage: Outage, *, closed: datetime | None = None) -> None:
+    values: dict[str, Any] = {"content": outage.to_dict(), "closed": closed}
+    if not outage.is_open:
+        values["open_as"] = None
+    connection.execute(update(table).where(table.c.id == outage.id).values(values))
+
+
+def _save_members(
+    connection: Connection,
+    outage: Outage,
+    members: Mapping[str, Member],
+    at: datetime,
+    *,
+    quietly: bool = False,
+) -> None:
+    """Keep who failed and who works again; when nobody fails any more, the outage has ended."""
+    outage, over = (
+        replace(outage, members=members),
+        all(each.works_at is not None for each in members.values()),
     )
+    silent = outage.first_message is None or (quietly and not members)
+    _save(connection, outage.closed(at, WORKS) if over else outage, closed=at if over and silent else None)

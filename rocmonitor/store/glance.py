@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Brief, Chart, Status
 from rocmonitor.policy.status import Attention, is_alarm
 from rocmonitor.policy.stops import Stop
@@ -33,9 +33,8 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
 from rocmonitor.store.attention import attentions
 from rocmonitor.store.connection import Store
-from rocmonitor.store.episodes import last_episodes
+from rocmonitor.store.episodes import last_episodes, open_stops
 from rocmonitor.store.migrate import NEWEST, OPTIONS
-from rocmonitor.store.outages import SavedStop, open_stops
 
 _AT_ONCE = 500  # values of a statement
 _evaluation, _transition = tables.evaluation.c, tables.transition.c
@@ -213,9 +212,9 @@ class AllStates:
     ahead : dict of pairs of str to tuple of Ahead
         Outlooks after the last judged window.
     attention : dict of str to Attention
-    stops : dict of str to list of SavedStop
+    stops : dict of str to list of Stop
         By monitor, what has stopped arriving.
-    episodes : dict of pairs of str to Episode
+    episodes : dict of pairs of str to Decline
         The newest one.
     """
 
@@ -223,13 +222,12 @@ class AllStates:
     changed: Mapping[tuple[str, str], LastChange]
     ahead: Mapping[tuple[str, str], tuple[Ahead, ...]] = field(default_factory=dict)
     attention: Mapping[str, Attention] = field(default_factory=dict)
-    stops: Mapping[str, Sequence[SavedStop]] = field(default_factory=dict)
-    episodes: Mapping[tuple[str, str], Episode] = field(default_factory=dict)
+    stops: Mapping[str, list[Stop]] = field(default_factory=dict)
+    episodes: Mapping[tuple[str, str], Decline] = field(default_factory=dict)
 
     def said(self, monitor: str) -> tuple[Attention, list[Stop]]:
         """Return what people said about a monitor, and what has stopped arriving."""
-        stops = [each.stop for each in self.stops.get(monitor, ())]
-        return self.attention.get(monitor, Attention()), stops
+        return self.attention.get(monitor, Attention()), self.stops.get(monitor, [])
 
     def status(self, monitor: str, segment: str = "") -> str:
         """Return the status after the last change; without one ok, or waiting for the first window."""

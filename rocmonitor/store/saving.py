@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Executable, Table, bindparam, func, select
 
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.windows import Window
@@ -63,7 +63,7 @@ class WindowRecord:
         The outlook of a window that had none before it was judged.
     counts : sequence of KeptCounts
         The rows of all segments, with the evaluation of all rows.
-    episodes : sequence of Episode
+    episodes : sequence of Decline
         Those that the window began, changed or ended.
     """
 
@@ -77,7 +77,7 @@ class WindowRecord:
     outbox: Sequence[Outgoing] = ()
     outlook: OutlookRecord | None = None
     counts: Sequence[KeptCounts] = ()
-    episodes: Sequence[Episode] = ()
+    episodes: Sequence[Decline] = ()
 
 
 def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None:
@@ -150,7 +150,7 @@ def save_transition(
     outbox: Sequence[Outgoing],
     *,
     lease: Lease,
-    episodes: Sequence[Episode] = (),
+    episodes: Sequence[Decline] = (),
 ) -> None:
     """Save a change of status that no evaluation made: a monitor that fails, works again, or is removed; and
     what it makes of its episodes.

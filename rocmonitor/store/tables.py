@@ -232,12 +232,15 @@ transition = Table(
 episode = Table(
     PREFIX + "episode",
     metadata,
-    Column("monitor", String, primary_key=True),
-    Column("segment", String, primary_key=True),
-    Column("kind", String, primary_key=True),
-    Column("alarm_start", Instant, primary_key=True),  # of the window that raised the alarm
-    Column("ended", Instant),  # NULL: it is open
+    Column("id", Integer, primary_key=True),
+    Column("monitor", String),  # NULL: of several
+    Column("segment", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("began", Instant, nullable=False),  # of a decline: start of the window that raised the alarm
+    Column("open_as", String, unique=True),  # the cause of an outage while it is open: there is one with it
+    Column("closed", Instant, index=True),  # NULL: it is open, or people are to be told of its end
     Column("content", Plain, nullable=False),  # all of Episode.to_dict()
+    UniqueConstraint("monitor", "segment", "kind", "began"),
 )
 
 review = Table(
@@ -349,21 +352,6 @@ clock = Table(
     Column("ahead_since", Float),
 )
 
-outage = Table(
-    PREFIX + "outage",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("cause", String, nullable=False),
-    Column("open_cause", String, unique=True),  # the cause while it is open: there is one with a cause
-    Column("state", String, nullable=False, index=True),  # open, ended (people are to be notified) or closed
-    Column("since", Instant, nullable=False),
-    Column("error", String, nullable=False),
-    Column("lasting", Boolean, nullable=False),
-    Column("members", Plain, nullable=False),
-    Column("notified_at", Instant),
-    Column("ended_at", Instant),
-)
-
 arrival = Table(
     PREFIX + "arrival",
     metadata,
@@ -373,19 +361,6 @@ arrival = Table(
     Column("at", Instant, primary_key=True),
     Column("rows", Integer, nullable=False),
     Column("labelled", Integer, nullable=False),
-)
-
-stop = Table(
-    PREFIX + "stop",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("monitor", String, nullable=False),
-    Column("kind", String, nullable=False),  # rows or labels
-    Column("since", Instant, nullable=False),
-    Column("ended_at", Instant),  # NULL: they have not arrived since
-    Column("notified", Boolean, nullable=False),
-    Column("result", Plain, nullable=False),  # all of Stop.to_dict()
-    Index(None, "monitor", "id"),
 )
 
 lease = Table(

@@ -13,7 +13,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
@@ -287,7 +287,7 @@ def _day(moment: datetime | None, zone: ZoneInfo) -> str:
 
 def _stops(kept: store.Store, name: str) -> list[Stop]:
     """Return what has stopped arriving."""
-    return [each.stop for each in store.open_stops(kept).get(name, ())]
+    return store.open_stops(kept).get(name, [])
 
 
 def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:
@@ -346,7 +346,7 @@ def _sentence(
     return wording.monitor_sentence(newest.metrics, newest.window, monitor.timezone, status, since)
 
 
-def _lines(episode: Episode | None, zone: ZoneInfo) -> list[str]:
+def _lines(episode: Decline | None, zone: ZoneInfo) -> list[str]:
     """Return an open episode of several windows: its size, its start, its groups and the challenger in it."""
     if episode is None or not episode.is_open or (episode.windows < 2 and not episode.is_uncertain):
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import NormalDist
 
-from rocmonitor.policy.episode import CHANGE, Episode
+from rocmonitor.policy.episode import CHANGE, Decline
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition, known
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.wording.episode import chance
@@ -14,7 +14,7 @@ from rocmonitor.wording.status import deciding, lasting
 _LEAST = 1e-9
 
 
-def how_sure(change: Transition, evaluation: Evaluation, episode: Episode | None = None) -> str:
+def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None = None) -> str:
     """Return how far chance can explain what was found; empty where there is no AUROC."""
     metrics, counts = evaluation.metrics, evaluation.counts
     found = known(metrics, "champion/auc", "champion/auc_low", "champion/auc_high")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.explanation import GroupPart
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.status import Attention
@@ -29,7 +29,7 @@ def with_error(value: float, low: float, high: float) -> str:
     return f"{number(value, decimals(low, high))} ({span_of(low, high)})"
 
 
-def headline(of: Episode, zone: ZoneInfo) -> str:
+def headline(of: Decline, zone: ZoneInfo) -> str:
     """Return the AUROC since the start beside the one before.
 
     Examples
@@ -37,7 +37,7 @@ def headline(of: Episode, zone: ZoneInfo) -> str:
     >>> from datetime import UTC, datetime, timedelta
     >>> from rocmonitor.policy.windows import Window
     >>> may, week = datetime(2026, 5, 25, tzinfo=UTC), timedelta(days=7)
-    >>> found = Episode(
+    >>> found = Decline(
     ...     monitor="credit", champion_version="3", start=may, start_low=may - week, start_high=may + week,
     ...     alarm=Window(may + 2 * week, may + 3 * week), windows=3, auc=0.762, auc_low=0.755, auc_high=0.769,
     ...     size=-0.022, size_low=-0.029, size_high=-0.015,
@@ -57,7 +57,7 @@ def headline(of: Episode, zone: ZoneInfo) -> str:
     )
 
 
-def began(of: Episode, zone: ZoneInfo) -> str:
+def began(of: Decline, zone: ZoneInfo) -> str:
     """Return when it began, as far as that is known."""
     if of.start_low == of.start and of.start_high == of.alarm.end:
         return f"Began with the window of {instant(of.start, zone)}"
@@ -67,14 +67,14 @@ def began(of: Episode, zone: ZoneInfo) -> str:
     )
 
 
-def uncertain(of: Episode | None) -> str:
+def uncertain(of: Decline | None) -> str:
     """Return how much lower the AUROC still may be after an alarm that has not ended; else empty."""
     if of is None or not of.is_uncertain:
         return ""
     return still(of.still, of.still_low, of.still_high)
 
 
-def brief(of: Episode | None) -> str:
+def brief(of: Decline | None) -> str:
     """Return why an open episode needs attention, in a few words; empty without one."""
     if of is None or not of.is_open:
         return ""
@@ -86,7 +86,7 @@ def brief(of: Episode | None) -> str:
     return f"{behind}{lower(of.size, of.size_low, of.size_high)}"
 
 
-def back(of: Episode, zone: ZoneInfo) -> str:
+def back(of: Decline, zone: ZoneInfo) -> str:
     """Return that an episode is over, and what shows it."""
     if of.end is None or of.still is None or of.auc is None or of.size is None:
         return ""
@@ -98,7 +98,7 @@ def back(of: Episode, zone: ZoneInfo) -> str:
     return f"Back: AUROC {ends} since {instant(of.end, zone)}, {before:.{digits}f} before the loss"
 
 
-def groups(of: Episode) -> str:
+def groups(of: Decline) -> str:
     """Return which groups are behind it; empty where none is known.
 
     Examples
@@ -110,7 +110,7 @@ def groups(of: Episode) -> str:
     ...     column="channel", group="Broker", part=-0.02, mix=0.0, ranking=-0.02, se=0.003,
     ...     adjusted_pvalue=0.001, rows=900, share=0.3, reference_share=0.3,
     ... ).to_row()
-    >>> groups(Episode(
+    >>> groups(Decline(
     ...     monitor="credit", champion_version="3", start=may, start_low=may, start_high=june,
     ...     alarm=Window(may, june), size=-0.022, groups=(row,),
     ... ))
@@ -120,7 +120,7 @@ def groups(of: Episode) -> str:
     return f"{'; '.join(found)}." if found else ""
 
 
-def challenger(of: Episode) -> str:
+def challenger(of: Decline) -> str:
     """Return the challenger in the same windows; empty without one."""
     if of.challenger is None:
         return ""
@@ -157,7 +157,7 @@ def chance(days_between: float) -> str:
     return f"chance alone would do this about once in {often}"
 
 
-def who_was_told(of: Episode | None, channels: Sequence[str], zone: ZoneInfo) -> str:
+def who_was_told(of: Decline | None, channels: Sequence[str], zone: ZoneInfo) -> str:
     """Return which channels got the message about an open episode, and when; empty if nobody was told."""
     if of is None or not of.is_open or of.first_message is None:
         return ""
@@ -167,7 +167,7 @@ def who_was_told(of: Episode | None, channels: Sequence[str], zone: ZoneInfo) ->
     return f"{whom}, first on {instant(of.first_message, zone)}{again}"
 
 
-def line(of: Episode, zone: ZoneInfo) -> str:
+def line(of: Decline, zone: ZoneInfo) -> str:
     """Return an episode in one line: its period, its size, and how it stands."""
     until = "" if of.end is None else f" to {instant(of.end, zone)}"
     size = ""
@@ -184,7 +184,7 @@ def of_segment(segment: str, text: str) -> str:
     return f"{segment}: {text}" if segment else text
 
 
-def as_json(of: Episode | None, said: Attention, channels: Sequence[str]) -> dict[str, Any] | None:
+def as_json(of: Decline | None, said: Attention, channels: Sequence[str]) -> dict[str, Any] | None:
     """Return an episode as programs read it, with who was told and who took it on."""
     if of is None:
         return None

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.outages import EXECUTOR, MLFLOW, STORE, Notice, Outage
+from rocmonitor.policy.stops import Stop
 from rocmonitor.wording.format import count, instant, listed, one_line
 
 FEW_NAMES, MOST_NAMES = 3, 20
+
+_STOPPED = {
+    "rows": "rows stopped arriving",
+    "labels": "labels stopped arriving",
+    "usable": "many rows could not be used",
+    "judged": "nothing was judged",
+    "watch": "not watched",
+}
+_NOT_SHOWN = {"id", "cause", "members", "monitor", "segment"}
 
 _ABOUT_MONITORS, _ABOUT_REVIEWS = "cannot be judged", "does not work"
 _KEPT = "Nothing is lost: windows stay due, and rocmonitor tries again by itself."
@@ -23,11 +34,12 @@ def subject(notice: Notice) -> str:
     --------
     >>> from datetime import UTC, datetime
     >>> at = datetime(2026, 6, 1, tzinfo=UTC)
-    >>> subject(Notice(outage=1, place="source:dwh", phase="began", since=at, at=at, error="", lasting=True))
+    >>> down = Outage(kind="source", cause="source:dwh", start=at, error="", lasting=True)
+    >>> subject(Notice(outage=down, phase="began", at=at, monitors=("credit",)))
     'source dwh'
     """
-    if notice.place != "monitor":
-        return place_name(notice.place)
+    if notice.outage.place != "monitor":
+        return place_name(notice.outage.place)
     if not notice.unjudged and notice.unreviewed:
         alone = len(notice.unreviewed) == 1
         return f"review of {notice.unreviewed[0] if alone else count(len(notice.unreviewed), 'monitor')}"
@@ -56,13 +68,42 @@ def in_status(outage: Outage) -> str:
     if outage.place != "monitor":  # names of monitors stay as they are
         what = f"{what[0].upper()}{what[1:]}"
     return (
-        f"{what} {verb} been failing since {outage.since:%Y-%m-%d %H:%M:%SZ}: {one_line(outage.error, 500)}"
+        f"{what} {verb} been failing since {outage.start:%Y-%m-%d %H:%M:%SZ}: {one_line(outage.error, 500)}"
     )
+
+
+def line(of: Stop | Outage, zone: ZoneInfo) -> str:
+    """Return what stopped arriving, or what failed, and in which period, in one line.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> at = datetime(2026, 6, 1, 3, 10, tzinfo=UTC)
+    >>> down = Outage(
+    ...     kind="source", cause="source:dwh", start=at, end=at + timedelta(minutes=72), failures=14,
+    ...     error="sources.dwh: no answer within 60 s", lasting=False,
+    ... )
+    >>> line(down, ZoneInfo("UTC"))
+    '2026-06-01 03:10 to 2026-06-01 04:22: source dwh failed 14 times: sources.dwh: no answer within 60 s'
+    """
+    period = f"{instant(of.start, zone)} {'on' if of.end is None else f'to {instant(of.end, zone)}'}"
+    if isinstance(of, Stop):
+        return f"{period}: {_STOPPED[of.kind]}"
+    what = "it" if of.place == "monitor" else place_name(of.place)
+    return f"{period}: {what} failed {count(of.failures, 'time')}: {one_line(of.error, 200)}"
+
+
+def as_json(of: Stop | Outage) -> dict[str, Any]:
+    """Return what stopped arriving, or what failed, as programs read it."""
+    content = {name: value for name, value in of.to_dict().items() if name not in _NOT_SHOWN}
+    if isinstance(of, Stop):
+        return content
+    return content | {"place": of.place, "monitors": of.monitors, "reviews": of.reviews}
 
 
 def effect(notice: Notice, *, named: bool = False) -> str:
     """Return what does not happen meanwhile, and to which monitors."""
-    kind = notice.place.partition(":")[0]
+    kind = notice.outage.place.partition(":")[0]
 
     def many(monitors: Sequence[str]) -> str:
         return names(monitors, FEW_NAMES) if named else count(len(monitors), "monitor")
@@ -84,24 +125,26 @@ def effect(notice: Notice, *, named: bool = False) -> str:
 def title(notice: Notice) -> str:
     """Return what the title says after what fails."""
     if notice.phase == "ended":
-        return f"works again after {lasted(notice.at - notice.since)}"
+        return f"works again after {lasted(notice.at - notice.outage.start)}"
     if notice.phase == "lasts":
-        return f"still failing after {lasted(notice.at - notice.since)}"
+        return f"still failing after {lasted(notice.at - notice.outage.start)}"
     return effect(notice)
 
 
 def headline(notice: Notice, zone: ZoneInfo) -> str:
     """Return what fails, since when, and what follows, in one line."""
-    what, since = subject(notice), f"{instant(notice.since, zone)} ({zone.key})"
-    if notice.place == STORE:
+    what, since = subject(notice), f"{instant(notice.outage.start, zone)} ({zone.key})"
+    if notice.outage.place == STORE:
         what = "The store"
-    elif notice.place != "monitor" or not notice.unjudged:
+    elif notice.outage.place != "monitor" or not notice.unjudged:
         what = f"{what[0].upper()}{what[1:]}"
-    many = notice.place == "monitor" and len(notice.unjudged) > 1
+    many = notice.outage.place == "monitor" and len(notice.unjudged) > 1
     if notice.phase == "ended":
         verb = "work" if many else "works"
-        return f"{what} {verb} again after failing for {lasted(notice.at - notice.since)}, since {since}"
-    if notice.place == "monitor":
+        return (
+            f"{what} {verb} again after failing for {lasted(notice.at - notice.outage.start)}, since {since}"
+        )
+    if notice.outage.place == "monitor":
         still = "still " if notice.phase == "lasts" else ""
         return f"{what} {still}{effect(notice)}; the first failure was at {since}"
     verb = "is still failing," if notice.phase == "lasts" else "has been failing"
@@ -111,8 +154,8 @@ def headline(notice: Notice, zone: ZoneInfo) -> str:
 def more_names(notice: Notice) -> str:
     """Return the monitors by name, where the headline does not have all of them."""
     monitors = [*notice.unjudged, *notice.unreviewed, *notice.concerned]
-    known = notice.place != "monitor" and notice.phase != "ended" and len(monitors) <= FEW_NAMES
-    alone = notice.place == "monitor" and len(monitors) == 1
+    known = notice.outage.place != "monitor" and notice.phase != "ended" and len(monitors) <= FEW_NAMES
+    alone = notice.outage.place == "monitor" and len(monitors) == 1
     return "" if known or alone else names(monitors, MOST_NAMES)
 
 
@@ -124,10 +167,10 @@ def names(monitors: Sequence[str], most: int) -> str:
 
 def advice(notice: Notice) -> str:
     """Return what to check first; nothing once it works again."""
-    kind, _, name = notice.place.partition(":")
+    kind, _, name = notice.outage.place.partition(":")
     if notice.phase == "ended":
         return ""
-    if notice.lasting and notice.unreviewed and not notice.unjudged:
+    if notice.outage.lasting and notice.unreviewed and not notice.unjudged:
         alone = notice.unreviewed[0] if len(notice.unreviewed) == 1 else "MONITOR"
         return f"does `rocmonitor review {alone}` work? Windows are still judged."
     if kind == "channel":
@@ -142,7 +185,7 @@ def advice(notice: Notice) -> str:
         )
     if kind == EXECUTOR:
         return f"has the machine memory left, and may rocmonitor start processes on it? {_KEPT}"
-    if notice.lasting:
+    if notice.outage.lasting:
         return f"somebody must fix this; `rocmonitor check` shows whether it works. {_KEPT}"
     if kind == "source":
         return f"is the database running, and does it answer this account? {_KEPT}"
@@ -152,7 +195,7 @@ def advice(notice: Notice) -> str:
 def in_log(notice: Notice, channels: Sequence[str]) -> str:
     """Return the outage in one line of the log, and who hears of it."""
     heard = f"for {listed([f'channel {name}' for name in channels])}" if channels else "no channel is left"
-    why = "" if notice.phase == "ended" else f": {one_line(notice.error, 500)}"
+    why = "" if notice.phase == "ended" else f": {one_line(notice.outage.error, 500)}"
     return f"{headline(notice, ZoneInfo('UTC'))} ({heard}){why}"
 
 

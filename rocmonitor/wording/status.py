@@ -9,7 +9,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
 from rocmonitor.policy.status import Attention
 from rocmonitor.policy.stops import Stop
@@ -84,7 +84,7 @@ ENDED: dict[str, str] = {
 
 
 def headline(
-    change: Transition, evaluation: Evaluation | None, zone: ZoneInfo, episode: Episode | None = None
+    change: Transition, evaluation: Evaluation | None, zone: ZoneInfo, episode: Decline | None = None
 ) -> str:
     """Return what was found, beside what is normal, in one line; the status is said elsewhere.
 
@@ -119,14 +119,14 @@ def headline(
     return found
 
 
-def lasting(change: Transition, episode: Episode | None) -> Episode | None:
+def lasting(change: Transition, episode: Decline | None) -> Decline | None:
     """Return the episode if several windows make its alarm together, and one of them shows little."""
     if change.after is not Status.DEGRADED or episode is None or episode.size is None:
         return None
     return episode if episode.windows > 1 or change.before is Status.DEGRADED else None
 
 
-def title(change: Transition, evaluation: Evaluation | None, episode: Episode | None = None) -> str:
+def title(change: Transition, evaluation: Evaluation | None, episode: Decline | None = None) -> str:
     """Return what the title says after the monitor's name."""
     if loss := lasting(change, episode):
         assert loss.auc is not None
@@ -145,7 +145,7 @@ def title(change: Transition, evaluation: Evaluation | None, episode: Episode | 
     return _beside_normal(evaluation, None if change.after is Status.OK else decided)
 
 
-def since(change: Transition, zone: ZoneInfo, episode: Episode | None = None) -> str:
+def since(change: Transition, zone: ZoneInfo, episode: Decline | None = None) -> str:
     """Since when the new status holds, and what it was before; ok, where nothing was known, says nothing."""
     if loss := lasting(change, episode):
         return f"{episodes.began(loss, zone)} ({zone.key})"
@@ -267,7 +267,7 @@ _LONGEST_NOTE = 80
 
 
 def attention(
-    said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo, episode: Episode | None = None
+    said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo, episode: Decline | None = None
 ) -> str:
     """Return what people said about a monitor and still holds, after an open episode and what has stopped
     arriving; may be empty.

@@ -32,11 +32,11 @@ _LAPSES = {
 def title(found: Stop) -> str:
     """Return what a title says after the monitor's name."""
     if found.kind in _LAPSES:
-        return _LAPSES[found.kind][found.ended]
+        return _LAPSES[found.kind][not found.is_open]
     if found.kind == "usable":
         share = f"{percent(_lost(found))} of the rows cannot be used{_usually(found)}"
-        return "rows can be used again" if found.ended else share
-    if found.ended:
+        return "rows can be used again" if not found.is_open else share
+    if not found.is_open:
         return f"{found.kind} arrive again"
     if found.kind == "rows":
         return f"{_rows(found.rows)} arrived, usually {found.lowest:,.0f} or more"
@@ -47,11 +47,11 @@ def headline(found: Stop, zone: ZoneInfo) -> str:
     """Return what was found, in one line."""
     window = found.window.in_zone(zone)
     if found.kind in _LAPSES:
-        last = "the newest window is" if not found.ended or found.kind == "watch" else "window"
-        return f"{_LAPSES[found.kind][found.ended].capitalize()}: {last} {window}"
+        last = "the newest window is" if found.is_open or found.kind == "watch" else "window"
+        return f"{_LAPSES[found.kind][not found.is_open].capitalize()}: {last} {window}"
     if found.kind == "usable":
         return _unusable(found, window)
-    if found.ended:
+    if not found.is_open:
         has = _rows(found.rows) if found.kind == "rows" else f"labels for {_share(found)} of its rows"
         return f"{found.kind.capitalize()} arrive again: window {window} has {has}"
     if found.kind == "rows":
@@ -65,12 +65,12 @@ def headline(found: Stop, zone: ZoneInfo) -> str:
 
 def since(found: Stop, zone: ZoneInfo) -> str:
     """Since when."""
-    when = f"{instant(found.since, zone)} ({zone.key})"
+    when = f"{instant(found.start, zone)} ({zone.key})"
     if found.kind in _LAPSES:
         before = "Not judged" if found.kind == "judged" else "Not watched"
         return f"{before} since {when}"
     came = "could be used" if found.kind == "usable" else "came"
-    return f"Too few {came} from {when} on" if found.ended else f"Too few since {when}"
+    return f"Too few {came} from {when} on" if not found.is_open else f"Too few since {when}"
 
 
 def how_sure(found: Stop) -> str:
@@ -118,15 +118,15 @@ def standing(found: Stop, zone: ZoneInfo) -> str:
     """Return how it stands, beside the status of a monitor."""
     if found.kind in _LAPSES:
         said = "not judged since" if found.kind == "judged" else "watched until"
-        return f"{said} {instant(found.since, zone)}"
+        return f"{said} {instant(found.start, zone)}"
     what = "usable rows" if found.kind == "usable" else found.kind
-    return f"{what} stopped arriving: too few since {instant(found.since, zone)}"
+    return f"{what} stopped arriving: too few since {instant(found.start, zone)}"
 
 
 def _unusable(found: Stop, window: str) -> str:
     lost = sum(found.unusable.values())
     has = f"{lost:,} of {count(found.rows, 'row')}"
-    if found.ended:
+    if not found.is_open:
         return f"Rows can be used again: {has} of window {window} cannot"
     refused = _lost(found) > max(MOST, 2 * (1 - found.lowest))
     rest = f". With more than {percent(MOST)} a window is not judged" if refused else ""

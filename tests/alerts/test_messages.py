@@ -8,7 +8,7 @@ After a change that is meant, write them anew and read the difference::
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -45,11 +45,11 @@ from rocmonitor.alerts import (
 from rocmonitor.alerts.mail import LONGEST_TEXT
 from rocmonitor.alerts.service import _fitting
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.explanation import GroupPart
 from rocmonitor.policy.judge import too_few
-from rocmonitor.policy.outages import Notice, Phase
+from rocmonitor.policy.outages import REVIEW, Member, Notice, Outage, Phase
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Decision
 from rocmonitor.policy.revised import Revised
@@ -70,7 +70,7 @@ def _degraded() -> Message:
 
 MAY, WEEK = MONDAY - timedelta(weeks=5), timedelta(days=7)
 
-LOSS = Episode(
+LOSS = Decline(
     monitor="credit-default",
     champion_version="7",
     alarm=Window(MONDAY, MONDAY + WEEK),
@@ -241,24 +241,43 @@ def _error() -> Message:
     return compose(transition(Status.ERROR, reasons=(failed,)), None, WHOSE)
 
 
-def _outage(place: str, phase: Phase = "began", hours: int = 1, **changes: Any) -> Message:
+def _outage(
+    place: str,
+    phase: Phase = "began",
+    hours: int = 1,
+    unjudged: Sequence[str] = ("credit-default", "fraud", "churn"),
+    unreviewed: Sequence[str] = (),
+    concerned: Sequence[str] = (),
+    **changes: Any,
+) -> Message:
     values: dict[str, Any] = {
         "error": "sources.warehouse: the database cannot be reached or has stopped: connection refused",
         "lasting": False,
-        "unjudged": ("credit-default", "fraud", "churn"),
     } | changes
-    notice = Notice(
-        outage=7, place=place, phase=phase, since=FOUND - timedelta(hours=hours), at=FOUND, **values
+    start, ended = FOUND - timedelta(hours=hours), phase == "ended"
+    failing = {
+        name: Member(since=start, seen=FOUND) for name in (*unjudged, *map(REVIEW.__add__, unreviewed))
+    }
+    outage = Outage(
+        id=7,
+        kind=place.partition(":")[0],
+        cause=place,
+        start=start,
+        end=FOUND if ended else None,
+        members=failing,
+        **values,
     )
-    concerned = [
+    names = (*unjudged, *unreviewed, *concerned)
+    notice = Notice(outage=outage, phase=phase, at=FOUND, monitors=names)
+    whose = [
         Concerned(
             monitor=name,
             owner=None if name == "churn" else WHOSE.owner,
             runbook=f"https://wiki.example/{name}",
         )
-        for name in (*notice.unjudged, *notice.unreviewed, *notice.concerned)
+        for name in names
     ]
-    return compose_outage(notice, concerned, zone=BERLIN, page="https://mlflow.example/rocmonitor")
+    return compose_outage(notice, whose, zone=BERLIN, page="https://mlflow.example/rocmonitor")
 
 
 def _outage_of_a_source() -> Message:
@@ -350,13 +369,12 @@ def _stop(**changes: object) -> Stop:
     plain = Stop(
         monitor="credit-default",
         kind="rows",
-        since=MONDAY,
+        start=MONDAY,
         window=evaluation().window,
         rows=0,
         labelled=0,
         lowest=4210.0,
         n_windows=26,
-        at=FOUND,
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
 
@@ -389,7 +407,7 @@ def _few_rows_arrive() -> Message:
 
 
 def _rows_arrive_again() -> Message:
-    return compose_stop(_stop(rows=4600, ended=True), CONTEXT)
+    return compose_stop(_stop(rows=4600, end=FOUND), CONTEXT)
 
 
 def _labels_stopped() -> Message:
@@ -397,7 +415,7 @@ def _labels_stopped() -> Message:
 
 
 def _labels_arrive_again() -> Message:
-    return compose_stop(_stop(kind="labels", rows=4600, labelled=2300, lowest=0.41, ended=True), CONTEXT)
+    return compose_stop(_stop(kind="labels", rows=4600, labelled=2300, lowest=0.41, end=FOUND), CONTEXT)
 
 
 CASES: dict[str, Callable[[], Message]] = {

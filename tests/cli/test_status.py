@@ -81,6 +81,11 @@ def test_a_source_that_fails_is_an_error(here, rocmonitor):
     )
     [outage] = json.loads(rocmonitor("status", "--json", code=5).stdout)["health"]["outages"]
     assert (outage["place"], outage["monitors"]) == ("source:here", ["credit"])
+    assert re.search(
+        r"(?m)^\S+ \S+ on: source here failed 1 time: sources", rocmonitor("history", "credit").stdout
+    )
+    [failure] = json.loads(rocmonitor("history", "credit", "--json").stdout)["failures"]
+    assert (failure["kind"], failure["failures"], failure["end"]) == ("source", 1, None)
 
 
 @pytest.mark.slow

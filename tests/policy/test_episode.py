@@ -18,7 +18,7 @@ from rocmonitor.policy.episode import (
     RECOVERED,
     UPDATE_EVERY,
     VERSION,
-    Episode,
+    Decline,
     due_for_update,
     episodes_after,
     pooled_window,
@@ -69,11 +69,11 @@ class Stream:
     first: int = 26
     rules: dict[str, Rule] = field(default_factory=lambda: dict(RULES))
     evaluations: list[Evaluation] = field(default_factory=list)
-    episodes: list[Episode] = field(default_factory=list)
+    episodes: list[Decline] = field(default_factory=list)
     state: SegmentState = field(default_factory=lambda: SegmentState("credit", "", Alarm()))
 
     @property
-    def open(self) -> Episode | None:
+    def open(self) -> Decline | None:
         return self.episodes[-1] if self.episodes and self.episodes[-1].is_open else None
 
     @property
@@ -344,4 +344,4 @@ class Always(Drop):
 def test_it_can_be_stored(known: Scenario) -> None:
     stream = back_again(known)
     for each in (stream.episodes[0], stream.episodes[0].told(START)):
-        assert Episode.from_dict(each.to_dict()) == each
+        assert Decline.from_dict(each.to_dict()) == each

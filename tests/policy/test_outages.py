@@ -19,14 +19,15 @@ from rocmonitor.policy.outages import (
     phase_due,
     place_of,
 )
+from rocmonitor.wording.outages import as_json
 
 NOW = datetime(2026, 6, 10, 4, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 TOLERANCE = 30 * MINUTE
 OUTAGE = Outage(
-    id=1,
+    kind="source",
     cause="source:dwh",
-    since=NOW,
+    start=NOW,
     error="down",
     lasting=False,
     members={"credit": Member(since=NOW, seen=NOW), "outbox:mlflow": Member(since=NOW, seen=NOW)},
@@ -73,11 +74,11 @@ def test_what_passes_by_itself_is_grouped_by_place_and_the_rest_by_error():
         (0, {"lasting": True}, True, "began"),  # nothing more joins
         (1, {"lasting": True}, False, None),
         (2, {"lasting": True}, False, "began"),
-        (60, {"notified_at": NOW}, True, None),
-        (24 * 60, {"notified_at": NOW}, True, "lasts"),
-        (24 * 60, {"notified_at": NOW + MINUTE}, True, None),
-        (5, {"ended_at": NOW + MINUTE}, True, None),  # nobody knew
-        (45, {"ended_at": NOW + 40 * MINUTE, "notified_at": NOW + 30 * MINUTE}, True, "ended"),
+        (60, {"last_message": NOW}, True, None),
+        (24 * 60, {"last_message": NOW}, True, "lasts"),
+        (24 * 60, {"last_message": NOW + MINUTE}, True, None),
+        (5, {"end": NOW + MINUTE}, True, None),  # nobody knew
+        (45, {"end": NOW + 40 * MINUTE, "last_message": NOW + 30 * MINUTE}, True, "ended"),
     ],
 )
 def test_when_people_are_notified(minutes, changes, settled, expected):
@@ -94,19 +95,19 @@ def test_a_tolerance_of_nothing_is_for_every_error():
 def test_deliveries_are_no_monitors():
     assert OUTAGE.monitors == ["credit"]
     assert replace(OUTAGE, cause="source:dwh#0123").place == "source:dwh"
-    assert OUTAGE.to_dict()["monitors"] == ["credit"]
+    assert as_json(OUTAGE)["monitors"] == ["credit"]
+
+
+def test_an_outage_comes_back_as_it_was():
+    assert Outage.from_dict(OUTAGE.to_dict()) == OUTAGE
 
 
 def test_a_notice_comes_back_as_it_was():
     notice = Notice(
-        outage=3,
-        place="mlflow",
+        outage=OUTAGE,
         phase="lasts",
-        since=NOW,
         at=NOW + MINUTE,
-        error="down",
-        lasting=False,
-        unjudged=("a",),
-        concerned=("b", "c"),
+        monitors=("credit", "fraud"),
     )
+    assert (notice.unjudged, notice.unreviewed, notice.concerned) == (["credit"], [], ["fraud"])
     assert Notice.from_dict(notice.to_dict()) == notice

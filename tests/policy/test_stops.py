@@ -174,14 +174,14 @@ def test_few_labels_are_no_stop():
 def test_the_newest_window_decides_and_the_first_short_one_says_since_when():
     known = arrival(frozen(*[(10, 80, 10)] * 8))
     seen = [counted(30, 100), counted(31, 49), counted(32, 0)]
-    found = stop("credit", "rows", seen, known, window(33).end)
+    found = stop("credit", "rows", seen, known)
     assert isinstance(found, Stop)
-    assert (found.since, found.window, found.rows) == (window(31).start, window(32), 0)
+    assert (found.start, found.window, found.rows) == (window(31).start, window(32), 0)
     assert (found.lowest, found.n_windows) == (100, 8)
     assert Stop.from_dict(found.to_dict()) == found
     enough = counted(33, 50)
-    assert stop("credit", "rows", [*seen, enough], known, window(33).end) is enough
-    assert stop("credit", "rows", [], known, window(33).end) is None
+    assert stop("credit", "rows", [*seen, enough], known) is enough
+    assert stop("credit", "rows", [], known) is None
 
 
 def test_a_share_of_labels_that_nobody_counted_at_an_age_is_not_drawn():

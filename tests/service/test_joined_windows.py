@@ -331,10 +331,10 @@ def test_rows_that_stop_are_an_alarm_although_no_window_ends(here: World):
     tick(here, week(21) + 2 * DAY, **BY_ROWS)  # a day without rows has had a day to get them
     with here.runtime(**BY_ROWS) as runtime:
         [stopped] = store.open_stops(runtime.store)["credit"]
-    assert stopped.stop.kind == "rows"
-    assert stopped.stop.since == week(21)
-    assert stopped.stop.window.end - stopped.stop.window.start == DAY
-    assert stopped.stop.lowest == 57
+    assert stopped.kind == "rows"
+    assert stopped.start == week(21)
+    assert stopped.window.end - stopped.window.start == DAY
+    assert stopped.lowest == 57
 
 
 def test_status_and_run_say_what_is_no_window_yet(here: World, rocmonitor: Rocmonitor):

@@ -37,7 +37,7 @@ def test_windows_labels_and_schedule_explain_a_gap(here: World, after: str) -> N
     assert monitor.lapse(last, explained - DAY) is None
     lapse = monitor.lapse(last, explained + DAY)
     assert lapse is not None
-    assert (lapse.kind, lapse.since) == ("judged", last.end)
+    assert (lapse.kind, lapse.start) == ("judged", last.end)
     assert [as_shown(status, None, (), lapse).status for status in ("ok", "improved", "degraded")] == [
         "insufficient",
         "insufficient",

@@ -71,7 +71,9 @@ def row(
 
 
 def stopped(monitor: str, kind: str = "rows", *, ended: bool = False) -> store.Delivery:
-    return row(monitor, Status.OK, stop={"kind": kind, "ended": ended, "since": "2026-05-25"})
+    return row(
+        monitor, Status.OK, stop={"kind": kind, "end": "2026-06-01" if ended else None, "start": "2026-05-25"}
+    )
 
 
 BAD, GOOD, NONE = Status.DEGRADED, Status.OK, Status.INSUFFICIENT

@@ -15,6 +15,7 @@ from sinks import HttpSink
 from rocmonitor import store
 from rocmonitor.errors import DegenerateDataError, SourceError, StoreError, TrackingError
 from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.outages import Notice
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.outages import StoreWatch, note_delivery, note_review, note_tick, notify
 from rocmonitor.service.runtime import Runtime
@@ -63,11 +64,11 @@ def runtime(three: World, clock: Clock):
         yield made
 
 
-def waiting(runtime: Runtime) -> dict[str, list[dict]]:
+def waiting(runtime: Runtime) -> dict[str, list[Notice]]:
     """The messages in the outbox, by channel."""
-    found: dict[str, list[dict]] = {}
+    found: dict[str, list[Notice]] = {}
     for row in store.pending(runtime.store, runtime.clock()):
-        found.setdefault(row.destination, []).append(row.payload["outage"])
+        found.setdefault(row.destination, []).append(Notice.from_dict(row.payload["outage"]))
         store.mark_delivered(runtime.store, row.id, runtime.clock())
     return found
 
@@ -88,15 +89,15 @@ def test_a_review_that_fails_is_announced_and_ends_by_itself(runtime, clock):
     clock.now += 3 * MINUTE
     assert notify(runtime) == 1
     found = waiting(runtime)
-    assert found["channel:log"][0]["unreviewed"] == ["credit", "fraud"]
-    assert found["channel:other"][0]["unreviewed"] == ["fraud"]
+    assert found["channel:log"][0].unreviewed == ["credit", "fraud"]
+    assert found["channel:other"][0].unreviewed == ["fraud"]
     ticks(runtime, None)  # they can be judged all the same
     assert notify(runtime) == 0
     for name in ("credit", "fraud"):
         note_review(runtime, monitors[name], None)
     clock.now += 3 * MINUTE
     assert notify(runtime) == 1
-    assert {each["phase"] for rows in waiting(runtime).values() for each in rows} == {"ended"}
+    assert {each.phase for rows in waiting(runtime).values() for each in rows} == {"ended"}
     assert store.open_outages(runtime.store) == []
 
 
@@ -145,21 +146,21 @@ def test_an_outage_is_one_message_then_one_a_day_then_one_that_it_is_over(runtim
     assert notify(runtime) == 1
     assert notify(runtime) == 0
     told = waiting(runtime)
-    assert {channel: [each["unjudged"] for each in notices] for channel, notices in told.items()} == {
+    assert {channel: [each.unjudged for each in notices] for channel, notices in told.items()} == {
         "channel:log": [["credit", "fraud"]],
         "channel:other": [["fraud"]],
     }
-    assert told["channel:log"][0]["phase"] == "began"
+    assert told["channel:log"][0].phase == "began"
     for phase in ("lasts", "lasts"):
         clock.now += DAY
         ticks(runtime, DOWN)
         assert notify(runtime) == 1
-        assert [each["phase"] for each in waiting(runtime)["channel:log"]] == [phase]
+        assert [each.phase for each in waiting(runtime)["channel:log"]] == [phase]
     ticks(runtime, None, "credit", "fraud")
     assert notify(runtime) == 0  # one is left
     ticks(runtime, None, "silent")
     assert notify(runtime) == 1
-    assert [each["phase"] for each in waiting(runtime)["channel:other"]] == ["ended"]
+    assert [each.phase for each in waiting(runtime)["channel:other"]] == ["ended"]
     assert store.open_outages(runtime.store) == []
 
 
@@ -179,7 +180,7 @@ def test_what_somebody_must_mend_does_not_wait_for_the_tolerance(runtime, clock)
     assert notify(runtime) == 0  # others may fail for the same reason
     ticks(runtime, error, "fraud")
     assert notify(runtime, settled=True) == 1
-    assert waiting(runtime)["channel:log"][0]["unjudged"] == ["credit", "fraud"]
+    assert waiting(runtime)["channel:log"][0].unjudged == ["credit", "fraud"]
 
 
 def test_who_is_muted_is_left_out_and_hears_of_it_afterwards(runtime, clock):
@@ -190,7 +191,7 @@ def test_who_is_muted_is_left_out_and_hears_of_it_afterwards(runtime, clock):
     assert notify(runtime) == 0
     store.mute(runtime.store, "fraud", by=None, until=None)
     assert notify(runtime) == 1
-    assert waiting(runtime)["channel:log"][0]["unjudged"] == ["fraud"]
+    assert waiting(runtime)["channel:log"][0].unjudged == ["fraud"]
 
 
 def test_nobody_to_tell_is_said_in_the_log(runtime, clock, caplog):
@@ -207,7 +208,7 @@ def test_a_channel_that_fails_is_told_on_the_others(runtime, clock):
     clock.now += 5 * MINUTE
     notify(runtime)
     [notice] = waiting(runtime)["channel:other"]
-    assert (notice["place"], notice["concerned"]) == ("channel:log", ["fraud"])
+    assert (notice.outage.place, notice.concerned) == ("channel:log", ["fraud"])
     note_delivery(runtime, "channel:log", None)
     assert notify(runtime) == 1
     assert list(waiting(runtime)) == ["channel:other"]
@@ -235,7 +236,7 @@ def test_an_mlflow_that_fails_is_told_on_every_channel(runtime, clock):
     told = waiting(runtime)
     assert sorted(told) == ["channel:log", "channel:other"]
     [notice] = told["channel:log"]
-    assert (notice["unjudged"], notice["concerned"]) == (["credit"], ["fraud"])
+    assert (notice.unjudged, notice.concerned) == (["credit"], ["fraud"])
 
 
 def test_a_store_that_fails_is_told_by_the_process_once_without_it(three, runtime, clock):

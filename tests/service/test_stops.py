@@ -75,7 +75,7 @@ def test_since_is_when_rows_stopped_and_not_the_oldest_window_that_was_counted(t
         tick(here, now)
         with here.runtime(**RULES) as runtime:
             [found] = store.open_stops(runtime.store)["credit"]
-        assert (found.stop.kind, found.stop.since) == ("rows", week(22))
+        assert (found.kind, found.start) == ("rows", week(22))
 
 
 @pytest.mark.slow

@@ -8,13 +8,13 @@ import pytest
 from store.examples import NOW, a_lease, a_transition, an_evaluation, window
 
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.episode import RECOVERED, Episode
+from rocmonitor.policy.episode import RECOVERED, Decline
 from rocmonitor.store import Store, WindowRecord, episodes, last_episodes, release, save, save_transition
 
 
-def loss(number: int = 0, segment: str = "", **changes: object) -> Episode:
+def loss(number: int = 0, segment: str = "", **changes: object) -> Decline:
     begun = window(number)
-    plain = Episode(
+    plain = Decline(
         monitor="credit",
         segment=segment,
         champion_version="7",
@@ -26,7 +26,7 @@ def loss(number: int = 0, segment: str = "", **changes: object) -> Episode:
     return replace(plain, **changes)
 
 
-def record(number: int, *found: Episode) -> WindowRecord:
+def record(number: int, *found: Decline) -> WindowRecord:
     return WindowRecord(
         evaluation=an_evaluation(number),
         label_counts={"1": 4},

@@ -12,6 +12,7 @@ from rocmonitor.store import (
     Store,
     add_failure,
     end_failure,
+    failures,
     notify_outage,
     open_outages,
     pending,
@@ -32,11 +33,12 @@ def test_what_fails_for_one_reason_is_one_outage(store: Store) -> None:
     fail(store, "credit", 5, error="still down")
     fail(store, "churn", 6, cause="mlflow")
     first, second = open_outages(store)
-    assert (first.cause, first.since, first.error, first.notified_at) == (
+    assert (first.cause, first.start, first.error, first.last_message, first.failures) == (
         "source:dwh",
         NOW,
         "still down",
         None,
+        3,
     )
     assert first.members == {
         "credit": Member(since=NOW, seen=NOW + 5 * MINUTE),
@@ -54,12 +56,26 @@ def test_it_has_ended_when_nothing_fails_any_more(store: Store) -> None:
     assert notify_outage(store, outage, NOW + 2 * MINUTE, MESSAGE)
     end_failure(store, "fraud", NOW + 3 * MINUTE)
     [ended] = open_outages(store)
-    assert (ended.ended_at, ended.monitors) == (NOW + 3 * MINUTE, ["credit", "fraud"])  # all who failed
+    assert (ended.end, ended.monitors) == (NOW + 3 * MINUTE, ["credit", "fraud"])  # all who failed
     assert notify_outage(store, ended, NOW + 4 * MINUTE, MESSAGE)
     assert open_outages(store) == []
     assert len(pending(store, NOW + 5 * MINUTE)) == 2
     fail(store, "fraud", 6)  # another one
-    assert [outage.since for outage in open_outages(store)] == [NOW + 6 * MINUTE]
+    assert [outage.start for outage in open_outages(store)] == [NOW + 6 * MINUTE]
+
+
+def test_what_failed_is_told_of_each_monitor_that_it_hit(store: Store) -> None:
+    fail(store, "credit")
+    fail(store, "review:fraud", 1)
+    end_failure(store, "credit", NOW + 2 * MINUTE)
+    assert [each.failures for each in failures(store, "fraud")] == [2]
+    assert [each.is_open for each in failures(store, "credit")] == [True]  # it works, the other still fails
+    end_failure(store, "review:fraud", NOW + 3 * MINUTE)
+    fail(store, "credit", 9)
+    assert [(each.start, each.end) for each in failures(store, "credit")] == [
+        (NOW, NOW + 3 * MINUTE),
+        (NOW + 9 * MINUTE, None),
+    ]
 
 
 def test_one_that_fails_again_fails_since_then(store: Store) -> None:
@@ -69,7 +85,7 @@ def test_one_that_fails_again_fails_since_then(store: Store) -> None:
     fail(store, "credit", 5)
     [outage] = open_outages(store)
     assert outage.members["credit"] == Member(since=NOW + 5 * MINUTE, seen=NOW + 5 * MINUTE)
-    assert (outage.since, outage.monitors) == (NOW, ["credit", "fraud"])
+    assert (outage.start, outage.monitors) == (NOW, ["credit", "fraud"])
 
 
 def test_a_blip_that_nobody_heard_of_ends_without_a_word(store: Store) -> None:
@@ -88,7 +104,7 @@ def test_one_message_however_many_processes_see_it(store: Store) -> None:
     assert notify_outage(store, known, NOW + 24 * 60 * MINUTE, MESSAGE)  # the reminder
     assert not notify_outage(store, known, NOW + 24 * 60 * MINUTE, MESSAGE)
     end_failure(store, "credit", NOW)
-    assert not notify_outage(store, replace(known, notified_at=NOW), NOW, MESSAGE)
+    assert not notify_outage(store, replace(known, last_message=NOW), NOW, MESSAGE)
     assert len(pending(store, NOW + 24 * 60 * MINUTE)) == 2
 
 
@@ -98,7 +114,7 @@ def test_a_failure_that_changes_its_reason_goes_on(store: Store) -> None:
     fail(store, "credit", 5, cause="monitor#1", error="no column")
     first, second = open_outages(store)
     assert (first.monitors, second.monitors) == (["fraud"], ["credit"])
-    assert (first.since, second.since) == (NOW, NOW)
+    assert (first.start, second.start) == (NOW, NOW)
     assert notify_outage(store, first, NOW + 30 * MINUTE, MESSAGE)
     fail(store, "fraud", 40, cause="monitor#1")
     [left] = open_outages(store)  # no message that the source works: nothing works yet
@@ -127,4 +143,4 @@ def test_those_that_fail_at_once_open_one_outage(store: Store) -> None:
         ("source:dwh", 3),
     ]
     with store.reading() as connection:
-        assert len(connection.execute(select(tables.outage)).all()) == 2
+        assert len(connection.execute(select(tables.episode)).all()) == 2

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from rocmonitor.conventions import NORMAL_95
-from rocmonitor.policy.episode import Episode, weighted_mean
+from rocmonitor.policy.episode import Decline, weighted_mean
 from rocmonitor.policy.record import Row
 from rocmonitor.policy.windows import Window
 
 
-def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequence[Episode]) -> list[Row]:
+def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequence[Decline]) -> list[Row]:
     """Return the mean difference before, in and after the last episode in a period; empty without one.
 
     Parameters
@@ -20,7 +20,7 @@ def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequ
         As `rocmonitor.policy.review.checks.windows_table` gives them.
     period : Window
         Of the review.
-    episodes : sequence of Episode
+    episodes : sequence of Decline
         Of the same rows, oldest first.
 
     Notes

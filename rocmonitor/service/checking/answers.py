@@ -113,7 +113,7 @@ def judged(
     windows = _as_windows(monitor, reference)
     line = f"{window_length(monitor)}, {written(monitor.window.label_delay)} after the end of each"
     if last is not None and (over := monitor.lapse(last[0], now)) is not None and over.kind == "watch":
-        line += f", until {instant(over.since, monitor.timezone)} (window.end), which is over"
+        line += f", until {instant(over.start, monitor.timezone)} (window.end), which is over"
     many, of = sum(small), f"{count(len(small), 'window')} of the reference"
     if reference and not many:
         line += f"; the {of} {'are all' if len(small) > 1 else 'is'} large enough"

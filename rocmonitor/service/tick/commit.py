@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.policy.episode import Episode, due_for_update, episodes_after
+from rocmonitor.policy.episode import Decline, due_for_update, episodes_after
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.judge import reasons_for
 from rocmonitor.policy.lessons import judged_outlook
@@ -84,7 +84,7 @@ def failure(state: TickState, error: str | None) -> tuple[Transition | None, boo
 
 
 def change_messages(
-    state: TickState, change: Transition | None, notify: bool, episodes: Sequence[Episode] = ()
+    state: TickState, change: Transition | None, notify: bool, episodes: Sequence[Decline] = ()
 ) -> list[store.Outgoing]:
     """Return the outbox rows of a change of status, if somebody is notified."""
     if change is None or not notify:
@@ -92,7 +92,7 @@ def change_messages(
     return state.messages(transition=change.to_dict(), **_told(episodes))
 
 
-def _told(episodes: Sequence[Episode]) -> dict[str, Any]:
+def _told(episodes: Sequence[Decline]) -> dict[str, Any]:
     """Return the newest episode, as a message tells it."""
     return {"episode": episodes[-1].to_dict()} if episodes else {}
 
@@ -177,7 +177,7 @@ def _change(
     judged: Judged,
     warning: Answer | None,
     revised: Revised | None,
-) -> tuple[Transition | None, bool, list[Episode]]:
+) -> tuple[Transition | None, bool, list[Decline]]:
     """Return the change of status that follows from a window, whether somebody is notified, and what it makes
     of the segment's episodes.
     """
@@ -206,7 +206,7 @@ def _change(
     return change, notify, episodes
 
 
-def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Episode]:
+def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Decline]:
     """Return the episodes that a window begins, changes or ends."""
     segment = evaluation.segment
     found = episodes_after(
@@ -219,7 +219,7 @@ def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[
     return [each.explained(None if segment else judged.explained) for each in found]
 
 
-def _still(episode: Episode) -> Caveat:
+def _still(episode: Decline) -> Caveat:
     """Return how much lower the AUROC still is since the presumed end, or that the end is shown."""
     ends = {"change": episode.still, "low": episode.still_low, "high": episode.still_high}
     return Caveat("no-longer-certain" if episode.is_open else "recovered", **ends)

@@ -14,7 +14,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.budget import Levels
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
@@ -67,13 +67,13 @@ class TickState:
     _summaries: dict[str, tuple[dict[str, Any], str]] = field(default_factory=dict)
 
     @cached_property
-    def _episodes(self) -> dict[str, list[Episode]]:
-        found: dict[str, list[Episode]] = {}
+    def _episodes(self) -> dict[str, list[Decline]]:
+        found: dict[str, list[Decline]] = {}
         for each in store.episodes(self.runtime.store, self.monitor.name):
             found.setdefault(each.segment, []).append(each)
         return found
 
-    def episode(self, segment: str) -> Episode | None:
+    def episode(self, segment: str) -> Decline | None:
         """Return the open episode of a segment, if there is one."""
         last = next(reversed(self._episodes.get(segment, ())), None)
         return last if last is not None and last.is_open else None
@@ -83,7 +83,7 @@ class TickState:
         known = self._episodes.get(segment, ())
         return [each.end for each in known if each.ended_with is not None and each.end is not None]
 
-    def put_episodes(self, segment: str, episodes: Sequence[Episode]) -> None:
+    def put_episodes(self, segment: str, episodes: Sequence[Decline]) -> None:
         """Remember what a window made of the episodes of a segment."""
         known = self._episodes.setdefault(segment, [])
         for each in episodes:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from reviews import review
 
-from rocmonitor.policy.episode import Episode
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.review.episodes import difference_by_episode
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.review import summary
@@ -30,9 +30,9 @@ def windows(differences: list[float]) -> list[dict[str, object]]:
     ]
 
 
-def loss(first: int, end: int | None = None) -> Episode:
+def loss(first: int, end: int | None = None) -> Decline:
     begin = START + first * WEEK
-    return Episode(
+    return Decline(
         monitor="credit",
         champion_version="3",
         alarm=Window(begin, begin + WEEK),
