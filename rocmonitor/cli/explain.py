@@ -124,7 +124,7 @@ def _period(opened: Store, monitor: Monitor, first: str | None, last: str | None
     from rocmonitor.policy.windows import Window
 
     newest, judged = _window(opened, monitor, None)
-    episode = store.last_episode(opened, monitor.name, "")
+    episode = store.last_decline(opened, monitor.name, "")
     if first is None and last is None:
         if episode is None:
             return newest, judged

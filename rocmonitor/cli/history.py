@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,10 +25,7 @@ from rocmonitor.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from rocmonitor.policy.episode import Episode
     from rocmonitor.store import Store
-
-_Episode = TypeVar("_Episode", bound="Episode")
 
 
 @click.command()
@@ -41,7 +38,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
     """Show a monitor's windows and changes of status."""
     from rocmonitor import store
     from rocmonitor.report import text
-    from rocmonitor.wording import episode, outages
+    from rocmonitor.wording import episode
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -56,19 +53,28 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
         changes = [
             change for change in store.transitions(opened, monitor) if start is None or change.since >= start
         ]
-        episodes = _since(start, store.episodes(opened, monitor))
-        failures = _since(start, store.failures(opened, monitor))
+        episodes = [
+            each
+            for each in store.episodes(opened, monitor)
+            if start is None or each.end is None or each.end > start
+        ]
         said = store.attention(opened, monitor)
         waiting = store.outbox_summary(opened)
     if as_json:
-        found = [episode.as_json(each, said, chosen.notify) for each in episodes]
+        listed = [episode.as_json(each, said) for each in episodes]
         print_json(
             {
                 "evaluations": [evaluation_json(evaluation, tables=tables) for evaluation in evaluations],
                 "outlooks": [outlook.to_dict() for outlook in outlooks],
-                "episode": next((each for each in reversed(found) if not each["segment"]), None),
-                "episodes": found,
-                "failures": list(map(outages.as_json, failures)),
+                "episode": next(
+                    (
+                        each
+                        for each in reversed(listed)
+                        if each["kind"] == "performance" and not each["segment"]
+                    ),
+                    None,
+                ),
+                "episodes": listed,
                 "transitions": [change.to_dict() for change in changes],
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
             }
@@ -81,21 +87,13 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
             echo_table(text.windows(evaluations, chosen.timezone, width_of(sys.stdout)))
         if outlooks:
             print_outlooks(text.outlooks(outlooks, chosen.timezone), "\nBefore the labels")
-        losses = [episode.of_segment(each.segment, episode.line(each, chosen.timezone)) for each in episodes]
-        failed = [outages.line(each, chosen.timezone) for each in failures]
-        for head, lines in (("Losses", losses), ("Failures", failed)):
-            if lines:
-                echo(f"\n{head} ({chosen.timezone}):", style="bold")
-                echo_folded("\n".join(lines), hang=2)
+        if episodes:
+            echo(f"\nEpisodes ({chosen.timezone}):", style="bold")
+            echo_folded("\n".join(episode.line(each, chosen.timezone) for each in episodes), hang=2)
         echo(f"\nChanges of status ({chosen.timezone}):", style="bold")
         echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)
     return OK
-
-
-def _since(start: datetime | None, episodes: list[_Episode]) -> list[_Episode]:
-    """Return the episodes that had not ended by then."""
-    return [each for each in episodes if start is None or each.end is None or each.end > start]
 
 
 def _start(opened: Store, monitor: str, last: int) -> datetime | None:

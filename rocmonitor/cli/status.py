@@ -136,7 +136,7 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
                     attention="" if segment else attention(said, shown.stops, now, zone, episode),
-                    episode=as_json(episode, said, monitor.notify),
+                    episode=as_json(episode, said),
                     not_judged_since=shown.not_judged_since,
                     watched_until=shown.watched_until,
                     reference="; ".join(map(str, doubts_of(of.get((name, segment), {})))),

@@ -9,7 +9,7 @@ that the loss is over. What stops arriving is in `rocmonitor.policy.stops`, what
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import fmean
@@ -54,13 +54,16 @@ class Episode:
     Attributes
     ----------
     kind : str
-        ``performance`` of a `Decline`; ``rows``, ``labels``, ``usable``, ``judged`` or ``watch`` of a `Stop`;
+        ``performance`` of a `Decline`; ``outlook`` of a `Warned`;
+        ``rows``, ``labels``, ``usable``, ``judged`` or ``watch`` of a `Stop`;
         ``source``, ``mlflow``, ``channel``, ``store``, ``executor`` or ``monitor`` of an `Outage`.
     monitor, segment : str
         Empty where it is about several.
     start : datetime
     first_message, last_message : datetime or None
         When people were told of it.
+    told_to : tuple of str
+        The channels that got the last message.
     end : datetime or None
         Start of the first window after it, or when it works again; None while it is open.
     end_why : str or None
@@ -72,6 +75,7 @@ class Episode:
     start: datetime
     first_message: datetime | None = None
     last_message: datetime | None = None
+    told_to: tuple[str, ...] = ()
     end: datetime | None = None
     end_why: str | None = None
 
@@ -82,9 +86,10 @@ class Episode:
         """True until the end is shown."""
         return self.end is None
 
-    def told(self, at: datetime) -> Self:
+    def told(self, at: datetime, channels: Iterable[str]) -> Self:
         """Return the episode after a message about it."""
-        return replace(self, first_message=self.first_message or at, last_message=at)
+        first = self.first_message or at
+        return replace(self, first_message=first, last_message=at, told_to=tuple(channels))
 
     def closed(self, at: datetime, why: str) -> Self:
         """Return the episode with its end."""
@@ -99,7 +104,7 @@ class Episode:
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return the episode that `to_dict` gave."""
         instants = {name: stored[name] and datetime.fromisoformat(stored[name]) for name in cls.INSTANTS}
-        return cls(**{**stored, **instants, **cls._parsed(stored)})
+        return cls(**{**stored, **instants, "told_to": tuple(stored["told_to"]), **cls._parsed(stored)})
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,12 +188,14 @@ class Decline(Episode):
         lists = {name: tuple(stored[name]) for name in ("rules", "groups", "told_groups")}
         return windows | lists
 
-    def told(self, at: datetime) -> Decline:
+    def told(self, at: datetime, channels: Iterable[str]) -> Decline:
         """Return the episode after a message about it."""
-        first = self.first_message or at
-        return replace(
-            self, first_message=first, last_message=at, told_size=self.size, told_groups=self.group_names
-        )
+        told = Episode.told(self, at, channels)
+        return replace(told, told_size=self.size, told_groups=self.group_names)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the provenance of its newest window says of it: its start, its rules and its groups."""
+        return {"start": plain(self.start), "rules": list(self.rules), "groups": list(self.group_names)}
 
     def explained(self, found: Explanation | None) -> Decline:
         """Return the episode with the groups that made the change of its rows; the same without any."""
@@ -212,6 +219,26 @@ class Decline(Episode):
         if self.size_low is None or self.size_high is None or self.told_size is None:
             return False
         return not self.size_low <= self.told_size <= self.size_high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned(Episode):
+    """The period in which scores warn of a loss before the labels; of one monitor and segment.
+
+    Attributes
+    ----------
+    end_why : str or None
+        The status after it: what the labels say of the warning.
+    rules : tuple of str
+        All that warned.
+    """
+
+    kind: str = "outlook"
+    rules: tuple[str, ...] = ()
+
+    @classmethod
+    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        return {"rules": tuple(stored["rules"])}
 
 
 def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Decline:

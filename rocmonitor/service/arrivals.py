@@ -96,7 +96,7 @@ class Arrivals:
                 continue  # its end is sent when the monitor is no longer muted
             # People who did not hear of the stop need not hear of its end.
             is_told = not muted and (change.is_open or change.first_message is not None)
-            stops.append(change.told(self._now) if is_told else change)
+            stops.append(change.told(self._now, self._monitor.notify) if is_told else change)
             if is_told:
                 outbox += self._messages(stops[-1])
         store.save_arrivals(

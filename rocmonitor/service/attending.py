@@ -59,7 +59,7 @@ def close(kept: Store, monitor: str, *, by: str, now: datetime) -> int:
     if lease is None:
         raise ConfigError(f"{monitor} is being judged: try again in a moment")
     try:
-        found = [each for each in store.episodes(kept, monitor) if each.is_open]
+        found = [each for each in store.declines(kept, monitor) if each.is_open]
         if not found:
             raise ConfigError(f"{monitor} has no open loss that could be closed")
         said = store.last_said(kept, monitor)

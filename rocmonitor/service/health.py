@@ -13,8 +13,9 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.outages import MLFLOW, STORE, Outage
+from rocmonitor.policy.status import Attention
 from rocmonitor.store import glance
-from rocmonitor.wording.outages import as_json
+from rocmonitor.wording.episode import as_json
 
 if TYPE_CHECKING:
     from rocmonitor.service.runtime import Runtime
@@ -137,7 +138,7 @@ class Health:
             },
             "monitors": {name: _tick(name, seen) for name in self.monitors},
             "outbox": {} if seen is None else _outbox(seen, self.now),
-            "outages": [] if seen is None else [as_json(each) for each in seen.outages],
+            "outages": [] if seen is None else [as_json(each, Attention()) for each in seen.outages],
         }
         if service is not None:
             said["work"] = [_work(each) for each in service.runtime.work.current()]

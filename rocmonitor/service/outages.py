@@ -180,7 +180,7 @@ class StoreWatch:
         if phase is None:
             return []
         threads = send_directly(config, self.outage, phase, now)
-        self.outage = self.outage.told(now)
+        self.outage = self.outage.told(now, config.channels)
         return threads
 
 

@@ -80,7 +80,7 @@ def _end_alarm(runtime: Runtime, name: str, segment: str, status: Status, before
         if lease is not None:
             over = [
                 each.closed(now, REMOVED)
-                for each in store.episodes(runtime.store, name, segment)
+                for each in store.declines(runtime.store, name, segment)
                 if each.is_open
             ]
             store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease, episodes=over)

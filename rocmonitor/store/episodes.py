@@ -13,7 +13,8 @@ from typing import Any, get_args
 
 from sqlalchemy import Connection, Select, func, select, update
 
-from rocmonitor.policy.episode import Decline
+from rocmonitor.policy.episode import Decline, Episode, Warned
+from rocmonitor.policy.evaluation import Status, Transition, Verdict
 from rocmonitor.policy.outages import REVIEW, WORKS, Member, Outage, place_in
 from rocmonitor.policy.stops import Kind, Stop
 from rocmonitor.store.connection import Store, insert
@@ -22,13 +23,14 @@ from rocmonitor.store.tables import episode as table
 
 _KEY = ("monitor", "segment", "kind", "began")
 _STOPS = get_args(Kind)
+_CLASSES: dict[str, type[Episode]] = {"performance": Decline, "outlook": Warned}
 _DECLINE = table.c.kind == "performance"
 _OUTAGE = table.c.monitor.is_(None)
 _OPEN = table.c.closed.is_(None)
 _FORGOTTEN = timedelta(days=2)
 
 
-def episodes(store: Store, monitor: str, segment: str | None = None) -> list[Decline]:
+def declines(store: Store, monitor: str, segment: str | None = None) -> list[Decline]:
     """Return the declines of a monitor, or of one segment, oldest first.
 
     Raises
@@ -42,17 +44,17 @@ def episodes(store: Store, monitor: str, segment: str | None = None) -> list[Dec
         return list(map(Decline.from_dict, connection.scalars(query.order_by(table.c.began))))
 
 
-def last_episode(store: Store, monitor: str, segment: str) -> Decline | None:
+def last_decline(store: Store, monitor: str, segment: str) -> Decline | None:
     """Return the newest decline of a segment; None where it had none.
 
     Raises
     ------
     StoreError
     """
-    return next(reversed(episodes(store, monitor, segment)), None)
+    return next(reversed(declines(store, monitor, segment)), None)
 
 
-def last_episodes(store: Store) -> dict[tuple[str, str], Decline]:
+def last_declines(store: Store) -> dict[tuple[str, str], Decline]:
     """Return the newest decline of every monitor and segment that has had one.
 
     Raises
@@ -64,19 +66,19 @@ def last_episodes(store: Store) -> dict[tuple[str, str], Decline]:
         return {(each.monitor, each.segment): each for each in declines}
 
 
-def failures(store: Store, monitor: str) -> list[Stop | Outage]:
-    """Return what has stopped arriving for a monitor and the outages that it was in, oldest first.
+def episodes(store: Store, monitor: str) -> list[Episode]:
+    """Return all episodes of a monitor, with the outages that it was in, by their start.
 
     Raises
     ------
     StoreError
     """
     names = {monitor, f"{REVIEW}{monitor}"}
-    stops = select(table.c.content).where(table.c.monitor == monitor, table.c.kind.in_(_STOPS))
+    query = select(table.c.kind, table.c.content).where(table.c.monitor == monitor)
     with store.reading() as connection:
-        stopped = map(Stop.from_dict, connection.scalars(stops))
-        failed = (each for each in _outages(connection) if not each.members.keys().isdisjoint(names))
-        return sorted([*stopped, *failed], key=lambda each: each.start)
+        own = [_CLASSES.get(kind, Stop).from_dict(content) for kind, content in connection.execute(query)]
+        outages = (each for each in _outages(connection) if not each.members.keys().isdisjoint(names))
+        return sorted([*own, *outages], key=lambda each: each.start)
 
 
 def open_stops(store: Store) -> dict[str, list[Stop]]:
@@ -94,8 +96,8 @@ def open_stops(store: Store) -> dict[str, list[Stop]]:
     return stops
 
 
-def put_episodes(connection: Connection, episodes: Iterable[Decline | Stop]) -> None:
-    """Write declines and stops, each over what is known of it."""
+def put_episodes(connection: Connection, episodes: Iterable[Decline | Warned | Stop]) -> None:
+    """Write declines, warnings and stops, each over what is known of it."""
     for each in episodes:
         began = each.alarm.start if isinstance(each, Decline) else each.start
         key = {"monitor": each.monitor, "segment": each.segment, "kind": each.kind, "began": began}
@@ -105,6 +107,26 @@ def put_episodes(connection: Connection, episodes: Iterable[Decline | Stop]) -> 
             .values(**key, **values)
             .on_conflict_do_update(index_elements=[table.c[name] for name in _KEY], set_=values)
         )
+
+
+def put_warning(
+    connection: Connection, change: Transition, notified: bool, outgoing: Sequence[Outgoing]
+) -> None:
+    """Begin, repeat or end a warning with a change of status and its messages."""
+    if Status.AT_RISK not in (change.before, change.after):
+        return
+    this = (table.c.monitor == change.monitor, table.c.segment == change.segment)
+    stored = connection.scalar(select(table.c.content).where(table.c.kind == "outlook", *this, _OPEN))
+    if stored is None and change.after is not Status.AT_RISK:
+        return
+    new = Warned(monitor=change.monitor, segment=change.segment, start=change.since)
+    warning = new if stored is None else Warned.from_dict(stored)
+    if change.after is not Status.AT_RISK:
+        put_episodes(connection, [warning.closed(change.at, str(change.after))])
+        return
+    rules = [*warning.rules, *(each.rule for each in change.reasons if isinstance(each, Verdict))]
+    warning = replace(warning, rules=tuple(dict.fromkeys(rules)))
+    put_episodes(connection, [warning.told(change.at, _channels(outgoing)) if notified else warning])
 
 
 def open_outages(store: Store) -> list[Outage]:
@@ -196,9 +218,19 @@ def notify_outage(store: Store, outage: Outage, at: datetime, outgoing: Sequence
         known = _outages(connection, _OPEN, table.c.id == outage.id, lock=True)
         if [(each.end, each.last_message) for each in known] != [(outage.end, outage.last_message)]:
             return False
-        _save(connection, known[0].told(at), closed=None if outage.is_open else at)
+        _save(
+            connection,
+            known[0].told(at, _channels(outgoing)),
+            closed=None if outage.is_open else at,
+        )
         put(connection, "", outgoing, at)
         return True
+
+
+def _channels(outgoing: Sequence[Outgoing]) -> list[str]:
+    """Return the channels among the destinations."""
+    pairs = (each.destination.partition(":") for each in outgoing)
+    return [name for kind, _, name in pairs if kind == "channel"]
 
 
 def _newest() -> Select[Any]:

@@ -33,7 +33,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
 from rocmonitor.store.attention import attentions
 from rocmonitor.store.connection import Store
-from rocmonitor.store.episodes import last_episodes, open_stops
+from rocmonitor.store.episodes import last_declines, open_stops
 from rocmonitor.store.migrate import NEWEST, OPTIONS
 
 _AT_ONCE = 500  # values of a statement
@@ -259,7 +259,7 @@ def all_states(store: Store, windows: int = 26) -> AllStates:
         ahead=ahead(store),
         attention=attentions(store),
         stops=open_stops(store),
-        episodes=last_episodes(store),
+        episodes=last_declines(store),
     )
 
 

@@ -19,7 +19,7 @@ from rocmonitor.store import tables
 from rocmonitor.store.attention import end_acknowledgement
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.counts import KeptCounts, put_counts
-from rocmonitor.store.episodes import put_episodes
+from rocmonitor.store.episodes import put_episodes, put_warning
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, Row, put, put_all, rows_of
 
@@ -162,7 +162,7 @@ def save_transition(
     """
     with store.writing() as connection:
         require(connection, lease)
-        _put_transition(connection, transition, notified)
+        _put_transition(connection, transition, notified, outbox)
         put_episodes(connection, episodes)
         put(connection, transition.monitor, outbox, transition.at)
 
@@ -187,7 +187,9 @@ def _put_results(connection: Connection, results: Sequence[WindowRecord]) -> lis
         if result.outlook is not None:
             outgoing += _put_outlook(connection, result.outlook)
         if result.transition is not None:
-            _put_transition(connection, result.transition, result.notified, evaluation_id=evaluation_id)
+            _put_transition(
+                connection, result.transition, result.notified, result.outbox, evaluation_id=evaluation_id
+            )
         at = evaluation.evaluated_at
         outgoing += rows_of(evaluation.monitor, result.outbox, at, evaluation_id=evaluation_id)
     if kept:
@@ -278,7 +280,7 @@ def _put_outlook(connection: Connection, record: OutlookRecord) -> list[Row]:
     if outlook_id is None:
         return []
     if record.transition is not None:
-        _put_transition(connection, record.transition, record.notified, outlook_id=outlook_id)
+        _put_transition(connection, record.transition, record.notified, record.outbox, outlook_id=outlook_id)
     return rows_of(outlook.monitor, record.outbox, outlook.made_at, outlook_id=outlook_id)
 
 
@@ -286,10 +288,12 @@ def _put_transition(
     connection: Connection,
     transition: Transition,
     notified: bool,
+    outbox: Sequence[Outgoing],
     *,
     evaluation_id: int | None = None,
     outlook_id: int | None = None,
 ) -> None:
+    put_warning(connection, transition, notified, outbox)
     if transition.before is not transition.after:
         end_acknowledgement(connection, transition.monitor)
     connection.execute(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -19,6 +20,7 @@ from rocmonitor.wording.format import (
     count,
     forecast_span,
     instant,
+    listed,
     lower,
     page_address,
     percent,
@@ -58,7 +60,10 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
         windows = count(loss[0], "window")
         unsure = known(evaluation.metrics, *_STILL)
         rest = "" if unsure is None else f" Since then {still(*unsure)}."
-        parts.append(f"**Loss.** {lower(*loss[1:])} in {windows}.{rest}")
+        episode = evaluation.provenance["episode"]
+        begun = instant(datetime.fromisoformat(episode["start"]), evaluation.zone)
+        behind = f" Behind it: {line(listed(episode['groups']))}." if episode["groups"] else ""
+        parts.append(f"**Loss** since {begun}: {lower(*loss[1:])} in {windows}.{behind}{rest}")
     groups = explanation_of(evaluation)
     if text := main_group(groups) or spread(groups):
         parts.append(f"**Where.** {line(text)} See `tables/groups.csv`.")

@@ -227,7 +227,7 @@ def _standing(
     """Return the part of the view that the chosen period does not change; the status is that of `at`."""
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
-    episode = store.last_episode(kept, monitor.name, segment)
+    episode = store.last_decline(kept, monitor.name, segment)
     shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
@@ -240,7 +240,7 @@ def _standing(
         "version": windows[-1][-1].version if windows else None,
         "owner": monitor.owner,
         "attention": attention(said, shown.stops, now, zone),
-        "told": who_was_told(episode, monitor.notify, zone),
+        "told": who_was_told(episode, zone),
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
@@ -249,7 +249,7 @@ def _standing(
         "status": status,
         "since": since,
         "sentence": _sentence(windows, monitor, status, since, now),
-        "episode": as_json(episode, said, monitor.notify),
+        "episode": as_json(episode, said),
         "why": [*lost, *told],
         "advice": wording.advice(status),
         "floor": highest_floor(monitor.rules),

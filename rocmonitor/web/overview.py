@@ -160,7 +160,7 @@ def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) ->
         "attention": "" if segment else attention(said, shown.stops, now, zone),
         "why": episodes.brief(episode),
         "status": shown.status,
-        "episode": episodes.as_json(episode, said, monitor.notify),
+        "episode": episodes.as_json(episode, said),
         "since": None if shown.since is None else instant(shown.since, zone),
         "not_judged_since": plain(shown.not_judged_since),
         "watched_until": plain(shown.watched_until),

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.episode import Decline
+from rocmonitor.policy.episode import Decline, Episode, Warned
 from rocmonitor.policy.explanation import GroupPart
+from rocmonitor.policy.outages import Outage
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.status import Attention
-from rocmonitor.wording.format import count, decimals, instant, listed, lower, number, percent, span_of, still
+from rocmonitor.wording import stops
+from rocmonitor.wording.format import (
+    count,
+    decimals,
+    instant,
+    listed,
+    lower,
+    number,
+    one_line,
+    percent,
+    span_of,
+    still,
+)
+from rocmonitor.wording.outages import place_name
 
 _MOST_NAMED = 2
 _YEAR_DAYS = 365.25
@@ -157,45 +170,68 @@ def chance(days_between: float) -> str:
     return f"chance alone would do this about once in {often}"
 
 
-def who_was_told(of: Decline | None, channels: Sequence[str], zone: ZoneInfo) -> str:
+def who_was_told(of: Decline | None, zone: ZoneInfo) -> str:
     """Return which channels got the message about an open episode, and when; empty if nobody was told."""
     if of is None or not of.is_open or of.first_message is None:
         return ""
     last = of.last_message
     again = "" if last in (None, of.first_message) else f", last on {instant(last, zone)}"
-    whom = listed(list(channels)) or "nobody (notify is empty)"
+    whom = listed(of.told_to) or "nobody (notify is empty)"
     return f"{whom}, first on {instant(of.first_message, zone)}{again}"
 
 
-def line(of: Decline, zone: ZoneInfo) -> str:
-    """Return an episode in one line: its period, its size, and how it stands."""
-    until = "" if of.end is None else f" to {instant(of.end, zone)}"
-    size = ""
-    if of.size is not None and of.size_low is not None and of.size_high is not None:
-        size = f": {lower(of.size, of.size_low, of.size_high)} in {count(of.windows, 'window')}"
-    state = uncertain(of) or (f"ended: {of.end_why}" if of.end_why else "open")
-    behind = listed(of.group_names[:_MOST_NAMED])
-    behind = f"; {behind} behind it" if behind else ""
-    return f"{instant(of.start, zone)}{until or ' on'}{size}; {', '.join(of.rules)}{behind}; {state}"
+def line(of: Episode, zone: ZoneInfo) -> str:
+    """Return an episode in one line: its period, what it was, and how it stands.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime, timedelta
+    >>> at = datetime(2026, 6, 1, 3, 10, tzinfo=UTC)
+    >>> down = Outage(
+    ...     kind="source", cause="source:dwh", start=at, end=at + timedelta(minutes=72), failures=14,
+    ...     error="sources.dwh: no answer within 60 s", lasting=False,
+    ... )
+    >>> line(down, ZoneInfo("UTC"))
+    '2026-06-01 03:10 to 2026-06-01 04:22: source dwh failed 14 times: sources.dwh: no answer within 60 s'
+    """
+    period = f"{instant(of.start, zone)} {'on' if of.end is None else f'to {instant(of.end, zone)}'}"
+    return f"{f'{of.segment}: ' if of.segment else ''}{period}: {_what(of)}"
 
 
-def of_segment(segment: str, text: str) -> str:
-    """Return a line with the segment that it is about."""
-    return f"{segment}: {text}" if segment else text
+def _what(of: Episode) -> str:
+    match of:
+        case Decline():
+            size = "a loss"
+            if of.size is not None and of.size_low is not None and of.size_high is not None:
+                size = f"{lower(of.size, of.size_low, of.size_high)} in {count(of.windows, 'window')}"
+            behind = listed(of.group_names[:_MOST_NAMED])
+            state = uncertain(of) or (f"ended: {of.end_why}" if of.end_why else "open")
+            return "; ".join(
+                filter(None, [size, ", ".join(of.rules), behind and f"{behind} behind it", state])
+            )
+        case Warned():
+            return f"warning by {listed(of.rules)}; {f'then {of.end_why}' if of.end_why else 'open'}"
+        case Outage():
+            what = "it" if of.place == "monitor" else place_name(of.place)
+            return f"{what} failed {count(of.failures, 'time')}: {one_line(of.error, 200)}"
+        case _:
+            return stops.PERIOD[of.kind]
 
 
-def as_json(of: Decline | None, said: Attention, channels: Sequence[str]) -> dict[str, Any] | None:
+_INTERNAL = {"id", "cause", "members", "monitor", "told_size", "told_groups", "told_to", "ended_with"}
+
+
+def as_json(of: Episode | None, said: Attention) -> dict[str, Any] | None:
     """Return an episode as programs read it, with who was told and who took it on."""
     if of is None:
         return None
-    stored = of.to_dict()
-    for name in ("told_size", "told_groups", "ended_with", "monitor"):
-        del stored[name]
-    last = stored.pop("last_message")
-    told = {"first": of.first_message, "last": last, "channels": list(channels)}
+    content = {name: value for name, value in of.to_dict().items() if name not in _INTERNAL}
+    told = {"first": of.first_message, "last": content.pop("last_message"), "channels": of.told_to}
     taken = {"by": said.acknowledged_by, "at": said.acknowledged_at}
     muted = {"by": said.muted_by, "until": said.muted_until}
-    return stored | {
+    if isinstance(of, Outage):
+        content |= {"place": of.place, "monitors": of.monitors, "reviews": of.reviews}
+    return content | {
         "told": plain(told) if of.first_message else None,
         "taken_on": plain(taken) if of.is_open and said.acknowledged_by else None,
         "muted": plain(muted) if of.is_open and said.muted_until else None,

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.outages import EXECUTOR, MLFLOW, STORE, Notice, Outage
-from rocmonitor.policy.stops import Stop
 from rocmonitor.wording.format import count, instant, listed, one_line
 
 FEW_NAMES, MOST_NAMES = 3, 20
-
-_STOPPED = {
-    "rows": "rows stopped arriving",
-    "labels": "labels stopped arriving",
-    "usable": "many rows could not be used",
-    "judged": "nothing was judged",
-    "watch": "not watched",
-}
-_NOT_SHOWN = {"id", "cause", "members", "monitor", "segment"}
 
 _ABOUT_MONITORS, _ABOUT_REVIEWS = "cannot be judged", "does not work"
 _KEPT = "Nothing is lost: windows stay due, and rocmonitor tries again by itself."
@@ -70,35 +59,6 @@ def in_status(outage: Outage) -> str:
     return (
         f"{what} {verb} been failing since {outage.start:%Y-%m-%d %H:%M:%SZ}: {one_line(outage.error, 500)}"
     )
-
-
-def line(of: Stop | Outage, zone: ZoneInfo) -> str:
-    """Return what stopped arriving, or what failed, and in which period, in one line.
-
-    Examples
-    --------
-    >>> from datetime import UTC, datetime
-    >>> at = datetime(2026, 6, 1, 3, 10, tzinfo=UTC)
-    >>> down = Outage(
-    ...     kind="source", cause="source:dwh", start=at, end=at + timedelta(minutes=72), failures=14,
-    ...     error="sources.dwh: no answer within 60 s", lasting=False,
-    ... )
-    >>> line(down, ZoneInfo("UTC"))
-    '2026-06-01 03:10 to 2026-06-01 04:22: source dwh failed 14 times: sources.dwh: no answer within 60 s'
-    """
-    period = f"{instant(of.start, zone)} {'on' if of.end is None else f'to {instant(of.end, zone)}'}"
-    if isinstance(of, Stop):
-        return f"{period}: {_STOPPED[of.kind]}"
-    what = "it" if of.place == "monitor" else place_name(of.place)
-    return f"{period}: {what} failed {count(of.failures, 'time')}: {one_line(of.error, 200)}"
-
-
-def as_json(of: Stop | Outage) -> dict[str, Any]:
-    """Return what stopped arriving, or what failed, as programs read it."""
-    content = {name: value for name, value in of.to_dict().items() if name not in _NOT_SHOWN}
-    if isinstance(of, Stop):
-        return content
-    return content | {"place": of.place, "monitors": of.monitors, "reviews": of.reviews}
 
 
 def effect(notice: Notice, *, named: bool = False) -> str:

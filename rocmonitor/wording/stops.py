@@ -22,6 +22,14 @@ CHECK = {
 }
 
 
+PERIOD = {
+    "rows": "rows stopped arriving",
+    "labels": "labels stopped arriving",
+    "judged": "nothing was judged",
+    "watch": "not watched",
+    "usable": "many rows could not be used",
+}
+
 _LAPSES = {
     "judged": ("nothing has been judged for too long", "windows are judged again"),
     "watch": ("the watch is over", "the monitor is watched again"),

@@ -84,7 +84,7 @@ def test_a_source_that_fails_is_an_error(here, rocmonitor):
     assert re.search(
         r"(?m)^\S+ \S+ on: source here failed 1 time: sources", rocmonitor("history", "credit").stdout
     )
-    [failure] = json.loads(rocmonitor("history", "credit", "--json").stdout)["failures"]
+    [failure] = json.loads(rocmonitor("history", "credit", "--json").stdout)["episodes"]
     assert (failure["kind"], failure["failures"], failure["end"]) == ("source", 1, None)
 
 

@@ -311,7 +311,7 @@ def test_what_is_told_again(known: Scenario) -> None:
     told = stream.open
     assert told is not None
     assert not due_for_update(told, told.alarm.end, again=True)  # nobody was told before
-    told = told.told(told.alarm.end)
+    told = told.told(told.alarm.end, ["ops"])
     later = told.alarm.end + UPDATE_EVERY
     assert due_for_update(told, later, again=True)
     assert not due_for_update(told, later, again=False)
@@ -320,7 +320,7 @@ def test_what_is_told_again(known: Scenario) -> None:
     assert due_for_update(other, later, again=False)
     grouped = replace(told, groups=({"column": "channel", "group": "Broker"},))
     assert due_for_update(grouped, later, again=False)
-    assert not due_for_update(grouped.told(later), later + UPDATE_EVERY, again=False)
+    assert not due_for_update(grouped.told(later, ["ops"]), later + UPDATE_EVERY, again=False)
 
 
 def test_rules_of_other_things_end_by_counting(known: Scenario) -> None:
@@ -343,5 +343,5 @@ class Always(Drop):
 
 def test_it_can_be_stored(known: Scenario) -> None:
     stream = back_again(known)
-    for each in (stream.episodes[0], stream.episodes[0].told(START)):
+    for each in (stream.episodes[0], stream.episodes[0].told(START, ["ops", "mail"])):
         assert Decline.from_dict(each.to_dict()) == each

@@ -19,7 +19,8 @@ from rocmonitor.policy.outages import (
     phase_due,
     place_of,
 )
-from rocmonitor.wording.outages import as_json
+from rocmonitor.policy.status import Attention
+from rocmonitor.wording.episode import as_json
 
 NOW = datetime(2026, 6, 10, 4, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -95,7 +96,7 @@ def test_a_tolerance_of_nothing_is_for_every_error():
 def test_deliveries_are_no_monitors():
     assert OUTAGE.monitors == ["credit"]
     assert replace(OUTAGE, cause="source:dwh#0123").place == "source:dwh"
-    assert as_json(OUTAGE)["monitors"] == ["credit"]
+    assert as_json(OUTAGE, Attention())["monitors"] == ["credit"]
 
 
 def test_an_outage_comes_back_as_it_was():

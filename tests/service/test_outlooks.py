@@ -77,11 +77,16 @@ def test_a_warning_comes_before_the_labels_and_is_confirmed_by_them(here: World)
     assert "the warning from the scores is confirmed" in here.alarms
     with here.runtime(**LATE) as runtime:
         changes = store.transitions(runtime.store, "credit")
+        episodes = store.episodes(runtime.store, "credit")
     assert [(change.before, change.after) for change in changes] == [
         (Status.OK, Status.AT_RISK),
         (Status.AT_RISK, Status.DEGRADED),
     ]
     assert changes[1].at - changes[0].at == 30 * DAY - HOURS
+    warning, decline = (each for each in episodes if each.kind in ("outlook", "performance"))
+    assert (warning.kind, warning.rules, warning.end_why) == ("outlook", ("outlook", "scores"), "degraded")
+    assert (warning.start, warning.told_to, warning.end) == (week(20), ("log",), changes[1].at)
+    assert (decline.kind, decline.start, decline.is_open) == ("performance", week(20), True)
     # How much of the fall the scores foretold is a part of its explanation.
     [evaluation] = judged.evaluations
     metrics = evaluation.metrics

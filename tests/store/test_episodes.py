@@ -9,7 +9,7 @@ from store.examples import NOW, a_lease, a_transition, an_evaluation, window
 
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import RECOVERED, Decline
-from rocmonitor.store import Store, WindowRecord, episodes, last_episodes, release, save, save_transition
+from rocmonitor.store import Store, WindowRecord, declines, last_declines, release, save, save_transition
 
 
 def loss(number: int = 0, segment: str = "", **changes: object) -> Decline:
@@ -41,25 +41,25 @@ def test_the_newest_knowledge_of_an_episode_counts(store: Store) -> None:
     save(store, [record(0, loss())], lease=lease)
     grown = loss(windows=2, size=-0.02, size_low=-0.03, size_high=-0.01, groups=({"group": "Broker"},))
     save(store, [record(1, grown)], lease=lease)
-    assert episodes(store, "credit") == [grown]
+    assert declines(store, "credit") == [grown]
     over = replace(grown, end=window(2).start, end_why=RECOVERED, ended_with=window(2))
     save(store, [record(2, over, loss(2))], lease=lease)
-    assert episodes(store, "credit") == [over, loss(2)]
-    assert episodes(store, "other") == []
+    assert declines(store, "credit") == [over, loss(2)]
+    assert declines(store, "other") == []
 
 
 def test_a_repeat_of_a_window_changes_no_episode(store: Store) -> None:
     lease = a_lease(store)
     save(store, [record(0, loss())], lease=lease)
     save(store, [record(0, loss(windows=9))], lease=lease)
-    assert episodes(store, "credit") == [loss()]
+    assert declines(store, "credit") == [loss()]
 
 
 def test_the_last_of_each_segment_is_found(store: Store) -> None:
     north = loss(segment="region=north")
     save(store, [record(0, loss(), loss(3), north)], lease=a_lease(store))
-    assert last_episodes(store) == {("credit", ""): loss(3), ("credit", "region=north"): north}
-    assert episodes(store, "credit", "region=north") == [north]
+    assert last_declines(store) == {("credit", ""): loss(3), ("credit", "region=north"): north}
+    assert declines(store, "credit", "region=north") == [north]
 
 
 def test_without_the_lease_nothing_is_written(store: Store) -> None:
@@ -69,4 +69,4 @@ def test_without_the_lease_nothing_is_written(store: Store) -> None:
         save(store, [record(0, loss())], lease=lease)
     with pytest.raises(StoreError):
         save_transition(store, a_transition(), True, (), lease=lease, episodes=[loss().closed(NOW, "closed")])
-    assert episodes(store, "credit") == []
+    assert declines(store, "credit") == []

@@ -12,7 +12,7 @@ from rocmonitor.store import (
     Store,
     add_failure,
     end_failure,
-    failures,
+    episodes,
     notify_outage,
     open_outages,
     pending,
@@ -68,11 +68,11 @@ def test_what_failed_is_told_of_each_monitor_that_it_hit(store: Store) -> None:
     fail(store, "credit")
     fail(store, "review:fraud", 1)
     end_failure(store, "credit", NOW + 2 * MINUTE)
-    assert [each.failures for each in failures(store, "fraud")] == [2]
-    assert [each.is_open for each in failures(store, "credit")] == [True]  # it works, the other still fails
+    assert [each.failures for each in episodes(store, "fraud")] == [2]
+    assert [each.is_open for each in episodes(store, "credit")] == [True]  # it works, the other still fails
     end_failure(store, "review:fraud", NOW + 3 * MINUTE)
     fail(store, "credit", 9)
-    assert [(each.start, each.end) for each in failures(store, "credit")] == [
+    assert [(each.start, each.end) for each in episodes(store, "credit")] == [
         (NOW, NOW + 3 * MINUTE),
         (NOW + 9 * MINUTE, None),
     ]

@@ -226,7 +226,7 @@ def test_a_degraded_window_with_groups_is_the_same_in_every_view(here: World) ->
 def test_an_episode_has_the_same_figures_in_every_view(
     site: Site, client: FlaskClient, rocmonitor: Rocmonitor
 ) -> None:
-    stored = store.episodes(site.store(), "credit", "")[-1]
+    stored = store.declines(site.store(), "credit", "")[-1]
     of_history = json.loads(rocmonitor("history", "credit", "--json").stdout)["episode"]
     standings = json.loads(rocmonitor("status", "--json", code=5).stdout)["monitors"]
     [of_status] = [
@@ -259,3 +259,7 @@ def test_an_episode_has_the_same_figures_in_every_view(
     newest_window = newest(site, "credit")[max(newest(site, "credit"))]
     assert newest_window.metrics["episode/size"] == stored.size
     assert size in plain(note.of_window(newest_window))
+    start = stored.start.isoformat()
+    assert content.window_tags(newest_window)["rocmonitor.episode"] == start
+    assert f"Loss since {start[:10]}" in plain(note.of_window(newest_window)).replace("*", "")
+    assert of_page["told"]["channels"] == list(stored.told_to) != []

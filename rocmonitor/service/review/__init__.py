@@ -241,7 +241,7 @@ class _ReviewRun:
                 "episodes": difference_by_episode(
                     found.tables.get("windows", ()),
                     draft.period,
-                    store.episodes(self.runtime.store, self.monitor.name, self.segment),
+                    store.declines(self.runtime.store, self.monitor.name, self.segment),
                 ),
             },
             caveats=(

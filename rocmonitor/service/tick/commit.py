@@ -109,7 +109,11 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
     warning = _answer(evaluation) if warned else None
     change, notify, episodes = _change(state, evaluation, judged, warning, revised)
     if episodes:
-        evaluation = replace(evaluation, metrics=evaluation.metrics | episodes[-1].metrics)
+        evaluation = replace(
+            evaluation,
+            metrics=evaluation.metrics | episodes[-1].metrics,
+            provenance=evaluation.provenance | {"episode": episodes[-1].facts()},
+        )
     state.foreseen.pop((segment, window), None)  # it is in the store, and in the evaluation
     outbox = [PUBLISH, *change_messages(state, change, notify, episodes)]
     if revised is not None and change is None and degraded != of.degraded() and of.tells(revised):
@@ -201,7 +205,7 @@ def _change(
         hold=holds,
     )
     if notify and episodes and episodes[-1].is_open and status is Status.DEGRADED:
-        episodes[-1] = episodes[-1].told(evaluation.at)
+        episodes[-1] = episodes[-1].told(evaluation.at, state.monitor.notify)
     state.put_episodes(evaluation.segment, episodes)
     return change, notify, episodes
 

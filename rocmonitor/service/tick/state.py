@@ -69,7 +69,7 @@ class TickState:
     @cached_property
     def _episodes(self) -> dict[str, list[Decline]]:
         found: dict[str, list[Decline]] = {}
-        for each in store.episodes(self.runtime.store, self.monitor.name):
+        for each in store.declines(self.runtime.store, self.monitor.name):
             found.setdefault(each.segment, []).append(each)
         return found
 
