@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
+from rocmonitor.policy.episode import REMOVED
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.stops import ARRIVES, Arrival, Arrived, AtAge, CountedKind, Stop, stop, usable_stop
@@ -99,11 +100,14 @@ class Arrivals:
             stops.append(change.told(self._now, self._monitor.notify) if is_told else change)
             if is_told:
                 outbox += self._messages(stops[-1])
+        is_over = lapse is not None and lapse.kind == "watch" and news
+        open_ = [each for each in store.declines(self._store, name) if each.is_open] if is_over else []
+        over = [each.closed(self._now, REMOVED) for each in open_]
         store.save_arrivals(
             self._store,
             name,
             [each for each in self._counted if last.get(each.window) != (each.rows, each.labelled)],
-            stops,
+            [*stops, *over],
             outbox,
             at=self._now,
             lease=lease,

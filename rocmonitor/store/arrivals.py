@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import select
 
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.stops import Arrived, Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store, insert
@@ -39,13 +40,13 @@ def save_arrivals(
     store: Store,
     monitor: str,
     counted: Sequence[Arrived],
-    stops: Sequence[Stop],
+    episodes: Sequence[Decline | Stop],
     outbox: Sequence[Outgoing],
     *,
     at: datetime,
     lease: Lease,
 ) -> None:
-    """Save what a tick counted, the stops that began, ended or were notified, and their messages, or nothing.
+    """Save what a tick counted, the episodes that began, ended or were told, and their messages, or nothing.
 
     Raises
     ------
@@ -67,5 +68,5 @@ def save_arrivals(
                 )
                 .on_conflict_do_nothing()
             )
-        put_episodes(connection, stops)
+        put_episodes(connection, episodes)
         put(connection, monitor, outbox, at)

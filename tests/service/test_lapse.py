@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from scenario import Clock, World, week
 
+from rocmonitor import store
 from rocmonitor.policy.stops import as_shown
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import run_monitor
@@ -62,6 +63,17 @@ def test_the_end_of_the_watch_is_told_once_and_said_in_every_view(here: World, r
     [shown] = json.loads(rocmonitor("status", "--json").stdout)["monitors"]
     assert (shown["watched_until"][:10], shown["not_judged_since"]) == ("2026-06-08", None)
     assert "until 2026-06-08 (window.end), which is over" in rocmonitor("check").stdout
+
+
+def test_a_loss_ends_with_the_watch(here: World) -> None:
+    here.score(20, shift=0.2)
+    here.score(21, shift=0.2)
+    end = {"window": f"{{every: 7d, label_delay: 2d, end: {week(22):%Y-%m-%d}}}"}
+    clock = Clock(week(21) + 3 * DAY)
+    ticks(here, clock, clock.now, week(22) + 3 * DAY, week(22) + 4 * DAY, **end)
+    with here.runtime(clock, **end) as runtime:
+        [lost] = store.declines(runtime.store, "credit")
+    assert (lost.windows, lost.end_why) == (2, "not watched any more")
 
 
 def test_a_watch_that_was_over_before_it_began_is_no_news(here: World) -> None:
