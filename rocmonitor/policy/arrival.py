@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from statistics import fmean
 from typing import Any
-
-import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
@@ -107,7 +106,7 @@ class Estimate:
         if self.errors is not None:
             values["auc_low"], values["auc_high"], _ = self.errors.final_interval(self.found, LEVEL)
         if shares := self.past_shares:
-            values["reference_labelled_share"] = float(np.mean(shares))
+            values["reference_labelled_share"] = fmean(shares)
         named = {f"estimate/{name}": value for name, value in values.items()}
         if self.errors is not None:
             low, high = self.errors.ci(self.found, LEVEL)
@@ -194,7 +193,7 @@ def _pace_error(found: PartlyLabelledAuc, champion: Sample, awaiting: Awaiting, 
     grows with the share of the latter, as of one that gave all missing rows the P(y | score) of all rows.
     With more, the missing rows are a part of its late ones, and it is taken to grow alike.
     """
-    share = float(np.mean([each.labelled_share for each in reading.estimates])) if reading.estimates else 1.0
+    share = fmean(each.labelled_share for each in reading.estimates) if reading.estimates else 1.0
     gap = found.labelled_share - share
     if not gap:
         return 0.0

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Verdict
 from rocmonitor.policy.record import Row, Tables, caveats_of
@@ -252,11 +249,10 @@ def curves(points: Iterable[tuple[str, Sample]], confidence_level: float = LEVEL
     for model, sample in points:
         m_pos, m_neg = effective_sizes(sample) or (sample.n_pos, sample.n_neg)
         # Only multiples of 1 / m_neg exist as rates.
-        steps = np.unique(np.rint(np.linspace(0, m_neg, CURVE_POINTS + 2))[1:-1])
-        steps = steps[(steps > 0) & (steps < m_neg)]
-        if not len(steps):
-            continue
-        table += _vertical(model, sample, steps / m_neg, confidence_level, (m_pos, m_neg))
+        width = m_neg / (CURVE_POINTS + 1)
+        steps = {round(place * width) for place in range(1, CURVE_POINTS + 1)}
+        if fprs := [step / m_neg for step in sorted(steps) if 0 < step < m_neg]:
+            table += _vertical(model, sample, fprs, confidence_level, (m_pos, m_neg))
     return table
 
 
@@ -272,12 +268,10 @@ def rows(columns: Mapping[str, Any], **first: Any) -> list[Row]:
 
     Examples
     --------
-    >>> rows({"threshold": np.array([0.5, np.inf]), "cost": [0.1, 0.2]}, w=0.3)
+    >>> rows({"threshold": [0.5, math.inf], "cost": [0.1, 0.2]}, w=0.3)
     [{'w': 0.3, 'threshold': 0.5, 'cost': 0.1}, {'w': 0.3, 'threshold': None, 'cost': 0.2}]
     """
-    plain = [
-        values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()
-    ]
+    plain = [values.tolist() if hasattr(values, "tolist") else list(values) for values in columns.values()]
     return [
         first | {name: _plain(value) for name, value in zip(columns, line, strict=True)}
         for line in zip(*plain, strict=True)
@@ -285,7 +279,7 @@ def rows(columns: Mapping[str, Any], **first: Any) -> list[Row]:
 
 
 def _plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
+    plain = value.item() if hasattr(value, "item") else value
     return None if isinstance(plain, float) and math.isinf(plain) else plain
 
 
@@ -324,7 +318,7 @@ def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level
 
 
 def _vertical(
-    model: str, sample: Sample, fprs: ArrayLike, level: float, sizes: tuple[int | None, int | None]
+    model: str, sample: Sample, fprs: Sequence[float], level: float, sizes: tuple[int | None, int | None]
 ) -> list[Row]:
     def found(of: Sample) -> list[Row]:
         curve = vertical_intervals(of, fprs, confidence_level=level, m_pos=sizes[0], m_neg=sizes[1])

@@ -14,14 +14,10 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def digest_of(parts: Any) -> str:
@@ -140,14 +136,12 @@ def caveats_of(result: HasCaveats, *about: str) -> tuple[Caveat, ...]:
     return tuple(found)
 
 
-Score = TypeVar("Score", float, "NDArray[np.float64]")
-
 _COLUMNS = frozenset({"threshold", "champion_threshold", "challenger_threshold"})
 _VALUES = frozenset({"score", "scores", "champion_scores", "challenger_scores", "threshold", "thresholds"})
 _SCORE_BINS = ("shift", "scores")  # tables whose rows are bins from `low` to `high`
 
 
-def negated(score: Score) -> Score:
+def negated(score: Any) -> Any:
     """Return a score, or an array of them, with the sign changed; 0 stays 0, and never becomes -0."""
     return 0.0 - score
 

@@ -12,8 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS, Outliers
 from rocmonitor.errors import DegenerateDataError
@@ -36,6 +34,7 @@ from rocmonitor.stats import (
     cost_thresholds,
     score_history,
 )
+from rocmonitor.stats.clusters import repeated
 from rocmonitor.stats.condensed import aligned
 from rocmonitor.stats.cost.wrong_decisions import WrongDecisions, cross_fitted
 from rocmonitor.stats.forecast.label_history import LabelHistory, PastWindow, label_history
@@ -292,9 +291,8 @@ def spanning(windows: Sequence[Sample] | Sequence[PairedSample]) -> tuple[Caveat
     ids = [each.clusters.ids for each in windows if each.clusters is not None]
     if not ids:
         return ()
-    times = np.unique(np.concatenate(ids), return_counts=True)[1]
-    shared = int(np.count_nonzero(times > 1))
-    return (Caveat("clusters-span-windows", shared=shared, clusters=len(times)),) if shared else ()
+    shared, clusters = repeated(ids)
+    return (Caveat("clusters-span-windows", shared=shared, clusters=clusters),) if shared else ()
 
 
 def season_not_seen(reference: Reference) -> tuple[Caveat, ...]:

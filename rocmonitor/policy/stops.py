@@ -180,7 +180,8 @@ class Arrival:
             for each in frozen.get("pieces") or frozen.get("windows", ())
         ]
         # Labels by the age of a long window say nothing of the pieces that it was joined from.
-        self._ages, self._shares = _shares(None if frozen.get("pieces") else frozen.get("labels"))
+        by_age = [] if frozen.get("pieces") or not frozen.get("labels") else _by_age(frozen["labels"])
+        self._ages, self._shares = [age for age, _ in by_age], [shares for _, shares in by_age]
         self._delay, self._zone = label_delay, zone
         self._counted_until = max((each.at for each in counted), default=_NEVER)
         self._counted: dict[Window, list[Arrived]] = {}
@@ -393,31 +394,6 @@ def stop(
     )
 
 
-def _shares(labels: Mapping[str, Any] | None) -> tuple[list[timedelta], list[list[float]]]:
-    """Ages, and the share of labelled rows at each, of reference windows that were known that long."""
-    import numpy as np  # slow to import, and only a tick comes here
-
-    if labels is None:
-        return [], []
-    ages, known_for = labels["ages"], labels["known_for"]
-    cells, classes, windows = len(labels["score"]), len(ages) + 1, len(known_for)
-    place = np.asarray(labels["place"], dtype=np.int64) // (2 * cells)  # window x age class
-    by_class = np.bincount(place, weights=labels["rows"], minlength=windows * classes)
-    known = by_class.reshape(windows, classes).cumsum(axis=1)
-    window = np.asarray(labels["waiting_place"], dtype=np.int64) // cells
-    waiting = np.bincount(window, weights=labels["waiting_rows"], minlength=windows)
-    total = known[:, -1] + waiting
-    shares = [
-        [
-            float(known[number, place] / total[number])
-            for number in range(windows)
-            if total[number] and known_for[number] >= age
-        ]
-        for place, age in enumerate(ages)
-    ]
-    return [timedelta(seconds=age) for age in ages], shares
-
-
 NOTICED = 0.05
 """Share of unusable rows that is an alarm, unless half as many are usual in the reference windows."""
 MOST = 0.2
@@ -462,3 +438,9 @@ def _usual(reference: Reference) -> list[float]:
     """Shares of unusable rows in the reference windows; empty where too few are known."""
     shares = [each["unusable"] for each in reference.windows if "unusable" in each]
     return shares if len(shares) >= FEWEST_WINDOWS else []
+
+
+def _by_age(labels: Mapping[str, Any]) -> list[tuple[timedelta, list[float]]]:
+    from rocmonitor.stats.forecast.label_history import LabelHistory  # slow to import: only a tick comes here
+
+    return LabelHistory.from_dict(labels).window_shares()

@@ -96,6 +96,12 @@ def clustered(ids: NDArray[Any], index: NDArray[np.intp], pos: Counts, neg: Coun
     return Clusters(known, np.asarray(code, dtype=np.intp), index, pos, neg)
 
 
+def repeated(ids: Sequence[NDArray[Any]]) -> tuple[int, int]:
+    """Return how many clusters come in several of some samples, and how many there are; O(c log c)."""
+    times = np.unique(np.concatenate(ids), return_counts=True)[1]
+    return int(np.count_nonzero(times > 1)), len(times)
+
+
 def merged_ids(parts: Sequence[Clusters | None]) -> NDArray[Any] | None:
     """Return the clusters of the cells of several samples, one after another; None when none has clusters."""
     known = [part for part in parts if part is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -251,10 +251,15 @@ def ranked(known: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) 
         effect=effect[order],
         se=se[order],
         pvalue=np.asarray(pvalue),
-        adjusted_pvalue=scipy.stats.false_discovery_control(pvalue, method="bh"),
+        adjusted_pvalue=np.array(adjusted_pvalues(pvalue)),
         change=first.change,
         change_se=first.change_se,
         n_pos=first.n_pos,
         n_neg=first.n_neg,
         caveats=caveats,
     )
+
+
+def adjusted_pvalues(pvalues: Sequence[float] | Floats) -> list[float]:
+    """Return p-values adjusted by Benjamini and Hochberg: those up to a rate are discoveries at that rate."""
+    return list(map(float, scipy.stats.false_discovery_control(pvalues, method="bh")))

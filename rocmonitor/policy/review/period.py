@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.measure import rows
@@ -135,10 +133,12 @@ def _exactly(
     """Intervals by the exact bootstrap law, and smoothed ones where these have zero length."""
     most = MAX_THRESHOLDS if pair.n_neg <= EXACT_NEGATIVES else THRESHOLDS
     found = vertical_difference(pair, fprs, method="exact", confidence_level=level, max_thresholds=most)
-    low, high, methods = found.dtpr_low, found.dtpr_high, np.full(len(fprs), found.method, dtype=object)
-    point = low == high
-    if point.any():
+    ends = list(zip(found.dtpr_low.tolist(), found.dtpr_high.tolist(), strict=True))
+    methods = [found.method] * len(ends)
+    if points := [at for at, (low, high) in enumerate(ends) if low == high]:
         smoothed = vertical_difference(pair, fprs, confidence_level=level, max_thresholds=most)
-        low, high = np.where(point, smoothed.dtpr_low, low), np.where(point, smoothed.dtpr_high, high)
-        methods[point] = smoothed.method
+        for at in points:
+            ends[at] = (float(smoothed.dtpr_low[at]), float(smoothed.dtpr_high[at]))
+            methods[at] = smoothed.method
+    low, high = zip(*ends, strict=True)
     return found, {"low": low, "high": high, "method": methods}

@@ -6,10 +6,9 @@ never among those compared. Challenger first in every pair of samples and of thr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.measure import rows
@@ -19,7 +18,6 @@ from rocmonitor.policy.review.settings import Money, ReviewSettings
 from rocmonitor.stats import (
     CostDifference,
     PairedSample,
-    Sample,
     calibrated_pairs,
     cost_curve,
     cost_difference,
@@ -29,8 +27,10 @@ from rocmonitor.stats import (
     threshold_difference,
     threshold_dominance,
 )
+from rocmonitor.stats.curve.matching import flagged_shares, score_quartiles
 
-Floats = NDArray[np.float64]
+Pairs = Sequence[Sequence[float]]
+"""Thresholds of the challenger and the champion."""
 
 _SHARES = ("champion_better", "challenger_better", "both_higher", "both_lower", "tie")
 
@@ -45,24 +45,25 @@ def at_thresholds(
     """
     if not settings.thresholds:
         return []
-    given = np.array(settings.thresholds)
-    pairings = {"given": np.column_stack([given, given])}
+    given = settings.thresholds
+    pairings: dict[str, Pairs] = {"given": [[threshold, threshold] for threshold in given]}
     if setting is not None:
         pairings["flagged share"] = _same_share(setting, given, caveats)
         pairings["calibrated"] = _calibrated(setting, given, caveats)
     return [
         {"pairing": pairing, **row}
         for pairing, at in pairings.items()
-        if len(at)
+        if at
         for row in _compared(pair, at, settings, pairing, caveats)
     ]
 
 
 def dominance(pair: PairedSample, setting: PairedSample, settings: ReviewSettings) -> list[Row]:
     """Who dominates where both models flag the same share of `setting`."""
-    shares = np.arange(1, settings.flagged + 1) / (settings.flagged + 1)
-    at = matched_pairs(setting, shares)
-    columns = {"share": shares, "champion_threshold": at[:, 1], "challenger_threshold": at[:, 0]}
+    shares = [number / (settings.flagged + 1) for number in range(1, settings.flagged + 1)]
+    at = matched_pairs(setting, shares).tolist()
+    challenger, champion = zip(*at, strict=True)
+    columns = {"share": shares, "champion_threshold": champion, "challenger_threshold": challenger}
     return rows(columns | _dominance(pair, at))
 
 
@@ -79,7 +80,7 @@ def costs(
 
 def scale_caveats(pair: PairedSample, thresholds: Sequence[float]) -> list[Caveat]:
     """Return where the models' scores, or the shares that a given threshold flags, plainly differ."""
-    (low_1, high_1), (low_2, high_2) = _quartiles(pair.first), _quartiles(pair.second)
+    (low_1, high_1), (low_2, high_2) = score_quartiles(pair.first), score_quartiles(pair.second)
     if low_1 > high_2 or low_2 > high_1:
         scores = {"challenger_scores": [low_1, high_1], "champion_scores": [low_2, high_2]}
         return [Caveat("scales-differ", **scores)]
@@ -96,48 +97,47 @@ def scale_caveats(pair: PairedSample, thresholds: Sequence[float]) -> list[Cavea
     ]
 
 
-def flagged_shares(sample: Sample, thresholds: Sequence[float] | Floats) -> Floats:
-    """Share of all rows at or above each threshold."""
-    below = np.concatenate([[0], np.cumsum(sample.pos + sample.neg)])
-    return np.asarray((below[-1] - below[np.searchsorted(sample.score, thresholds)]) / below[-1])
-
-
-def _same_share(setting: PairedSample, given: Floats, caveats: list[Caveat]) -> Floats:
+def _same_share(setting: PairedSample, given: Sequence[float], caveats: list[Caveat]) -> Pairs:
     """Return the champion's thresholds as given, and the challenger's that flag as many rows of `setting`."""
-    shares = flagged_shares(setting.second, given)
-    some = (shares > 0) & (shares < 1)
-    if not some.all():
-        caveats.append(Caveat("thresholds-not-matched", count=np.count_nonzero(~some), total=len(given)))
-    if not some.any():
-        return np.empty((0, 2))
-    return np.column_stack([matched_pairs(setting, shares[some])[:, 0], given[some]])
+    shares = flagged_shares(setting.second, given).tolist()
+    some = [(share, threshold) for share, threshold in zip(shares, given, strict=True) if 0 < share < 1]
+    if len(some) < len(given):
+        left = len(given) - len(some)
+        caveats.append(Caveat("thresholds-not-matched", count=left, total=len(given)))
+    if not some:
+        return []
+    matched = matched_pairs(setting, [share for share, _ in some]).tolist()
+    return [[at[0], threshold] for at, (_, threshold) in zip(matched, some, strict=True)]
 
 
-def _calibrated(setting: PairedSample, given: Floats, caveats: list[Caveat]) -> Floats:
+def _calibrated(setting: PairedSample, given: Sequence[float], caveats: list[Caveat]) -> Pairs:
     """Thresholds of both models that mean the given ones as probabilities, after isotonic calibration."""
-    some = (given > 0) & (given < 1)
-    if not some.all():
-        caveats.append(Caveat("thresholds-not-calibrated", count=np.count_nonzero(~some), total=len(given)))
-    return calibrated_pairs(setting, given[some]) if some.any() else np.empty((0, 2))
+    some = [threshold for threshold in given if 0 < threshold < 1]
+    if len(some) < len(given):
+        left = len(given) - len(some)
+        caveats.append(Caveat("thresholds-not-calibrated", count=left, total=len(given)))
+    pairs: list[list[float]] = calibrated_pairs(setting, some).tolist() if some else []
+    return pairs
 
 
 def _compared(
-    pair: PairedSample, at: Floats, settings: ReviewSettings, pairing: str, caveats: list[Caveat]
+    pair: PairedSample, at: Pairs, settings: ReviewSettings, pairing: str, caveats: list[Caveat]
 ) -> list[Row]:
     found = threshold_difference(pair, at, confidence_level=settings.rule.confidence_level)
     caveats += part_caveats(found, f"thresholds ({pairing})")
-    columns = {
-        "champion_threshold": at[:, 1],
-        "challenger_threshold": at[:, 0],
-        "champion_flagged": flagged_shares(pair.second, at[:, 1]),
-        "challenger_flagged": flagged_shares(pair.first, at[:, 0]),
+    challenger, champion = zip(*at, strict=True)
+    columns: dict[str, Any] = {
+        "champion_threshold": champion,
+        "challenger_threshold": challenger,
+        "champion_flagged": flagged_shares(pair.second, champion),
+        "challenger_flagged": flagged_shares(pair.first, challenger),
     }
     names = ("dtpr", "dtpr_low", "dtpr_high", "dfpr", "dfpr_low", "dfpr_high")
     columns |= {name: getattr(found, name) for name in names} | _dominance(pair, at)
     return rows(columns)
 
 
-def _dominance(pair: PairedSample, at: Floats) -> dict[str, Floats]:
+def _dominance(pair: PairedSample, at: Pairs) -> dict[str, Any]:
     law = threshold_dominance(pair, at)
     return dict(zip(_SHARES, (law.second, law.first, law.both_higher, law.both_lower, law.tie), strict=True))
 
@@ -191,11 +191,4 @@ def _money(saved: CostDifference, money: Money | None) -> Row:
 
 def _finite(threshold: float) -> float | None:
     """Return the threshold; None if it flags nothing."""
-    return None if np.isinf(threshold) else threshold
-
-
-def _quartiles(sample: Sample) -> tuple[float, float]:
-    """First and third quartile of the scores of all rows."""
-    below: NDArray[np.int64] = np.cumsum(sample.pos + sample.neg)
-    first, third = np.searchsorted(below, [0.25 * below[-1], 0.75 * below[-1]])
-    return float(sample.score[first]), float(sample.score[third])
+    return None if math.isinf(threshold) else threshold

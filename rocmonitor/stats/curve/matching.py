@@ -151,3 +151,16 @@ def _platt(model: Sample, wanted: Floats) -> Floats:
             f"fitted slope is {slope:.3g} per standard deviation: use isotonic, or matched_pairs"
         )
     return np.asarray(centre + scale * (np.log(wanted / (1 - wanted)) - level) / slope)
+
+
+def flagged_shares(sample: Sample, thresholds: ArrayLike) -> Floats:
+    """Share of all rows at or above each threshold."""
+    below = np.concatenate([[0], np.cumsum(sample.pos + sample.neg)])
+    return np.asarray((below[-1] - below[np.searchsorted(sample.score, thresholds)]) / below[-1])
+
+
+def score_quartiles(sample: Sample) -> tuple[float, float]:
+    """First and third quartile of the scores of all rows."""
+    below = np.cumsum(sample.pos + sample.neg)
+    first, third = np.searchsorted(below, [0.25 * below[-1], 0.75 * below[-1]])
+    return float(sample.score[first]), float(sample.score[third])

@@ -17,6 +17,7 @@ from rocmonitor.stats.forecast.interval import ForecastFit, season_of
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
 from rocmonitor.stats.forecast.windows import carried
+from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -178,20 +179,32 @@ class LabelHistory:
             waiting_rows=np.array(plain["waiting_rows"], dtype=np.int64),
         )
 
+    def window_shares(self) -> list[tuple[timedelta, list[float]]]:
+        """Return each age with the shares of labelled rows of the windows that were known that long."""
+        known, rows, old = self._known()
+        old = old & (rows > 0)[:, np.newaxis]
+        shares = known[:, :-1] / np.maximum(rows, 1)[:, np.newaxis]
+        return [(age, shares[old[:, place], place].tolist()) for place, age in enumerate(self.ages)]
+
     def _shares(self) -> NDArray[np.float64]:
         """(ages,): the share of labelled rows; infinite where no label came later."""
-        cells, classes = len(self.score), len(self.ages) + 1
-        window, age = np.divmod(self.place // (2 * cells), classes)
-        by_age = np.zeros((len(self.known_for), classes))
-        np.add.at(by_age, (window, age), self.rows)
-        waiting = np.bincount(
-            self.waiting_place // cells, weights=self.waiting_rows, minlength=len(self.known_for)
-        )
-        old = np.array([[known >= age for age in self.ages] for known in self.known_for])
-        known = (np.cumsum(by_age, axis=1)[:, :-1] * old).sum(axis=0)
-        total = ((by_age.sum(axis=1) + waiting)[:, np.newaxis] * old).sum(axis=0)
-        later = (by_age.sum(axis=1)[:, np.newaxis] * old).sum(axis=0) - known
+        by_window, rows, old = self._known()
+        known = (by_window[:, :-1] * old).sum(axis=0)
+        total = (rows[:, np.newaxis] * old).sum(axis=0)
+        later = (by_window[:, -1:] * old).sum(axis=0) - known
         return np.asarray(np.where(later > 0, known / np.maximum(total, 1), math.inf))
+
+    def _known(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Return labelled rows by window and age (the last of all), all rows by window, and which windows
+        were known at which age.
+        """
+        cells, classes, windows = len(self.score), len(self.ages) + 1, len(self.known_for)
+        place = self.place // (2 * cells)
+        by_age = np.bincount(place, weights=self.rows, minlength=windows * classes)
+        known = by_age.reshape(windows, classes).cumsum(axis=1)
+        waiting = np.bincount(self.waiting_place // cells, weights=self.waiting_rows, minlength=windows)
+        old = np.array([[length >= age for age in self.ages] for length in self.known_for], dtype=bool)
+        return known, known[:, -1] + waiting, old.reshape(windows, len(self.ages))
 
     def _reading(self, nearest: int) -> Reading:
         cells, windows, classes = len(self.score), len(self.known_for), len(self.ages) + 1

@@ -14,10 +14,10 @@ from rocmonitor.policy.review.thresholds import (
     at_thresholds,
     costs,
     dominance,
-    flagged_shares,
     scale_caveats,
 )
 from rocmonitor.stats import PairedSample, Sample, threshold_dominance
+from rocmonitor.stats.curve.matching import flagged_shares
 
 SETTINGS = ReviewSettings(thresholds=(0.6, 1.5), w=(0.2, 0.7), flagged=9)
 
