@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Gt, MinLen
 
 from rocmonitor.errors import InputError
-from rocmonitor.rules import Rule
+from rocmonitor.rules import Rule, can_alarm
 
 _STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}
 
@@ -187,7 +187,7 @@ def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
             f"{name} of {load.monitor}"
             for load in loads
             for name, rule in load.rules.items()
-            if rule.alarms and not rule.tail
+            if can_alarm(rule) and not rule.tail
         ),
     )
 

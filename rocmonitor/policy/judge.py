@@ -19,7 +19,7 @@ from rocmonitor.policy.measure import data_metrics, measure, unmeasurable
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
-from rocmonitor.rules import Rule, highest_floor
+from rocmonitor.rules import Rule, highest_floor, settings_of
 from rocmonitor.rules.evidence import AllLabels, Evidence
 from rocmonitor.rules.lasting import lasting_metrics
 from rocmonitor.stats import (
@@ -408,7 +408,7 @@ def forecast_of(scores: ScoreCounts, ranges: NormalRanges, rules: Mapping[str, R
     assert reference.history is not None
     assert reference.cells is not None
     level = min(
-        (rule.settings["confidence_level"] for rule in rules.values() if rule.kind == "outlook"),
+        (settings_of(rule)["confidence_level"] for rule in rules.values() if rule.kind == "outlook"),
         default=OUTLOOK_LEVEL,
     )
     widening = _widening(reference)

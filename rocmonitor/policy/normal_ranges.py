@@ -16,7 +16,7 @@ from typing import Any
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window, day_of
-from rocmonitor.rules import Rule
+from rocmonitor.rules import Rule, settings_of
 from rocmonitor.rules.evidence import ABOVE, is_usual
 from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, WindowAuc, lasting_chart
 from rocmonitor.stats.area.variances import moments
@@ -61,7 +61,7 @@ class NormalRanges:
     def at(self, derived: Mapping[str, Rule]) -> NormalRanges:
         """Return the same with the levels of these rules, too."""
         charts = {
-            name: at_probability(chart, derived[name].settings["false_alarm_probability"])
+            name: at_probability(chart, settings_of(derived[name])["false_alarm_probability"])
             for name, chart in self.reference.charts.items()
             if name in derived
         }
@@ -93,7 +93,7 @@ class NormalRanges:
         """
         own, cells = self.reference.fits[name], self.reference.cells
         assert cells is not None
-        level = self.derived[name].settings["confidence_level"] if name in self.derived else None
+        level = settings_of(self.derived[name])["confidence_level"] if name in self.derived else None
         fit = fit or own
         found = fit.interval(
             cells,

@@ -6,10 +6,10 @@ It has what was learned, at no level that may change: `rocmonitor.policy.normal_
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
@@ -41,7 +41,6 @@ from rocmonitor.stats.forecast.label_history import LabelHistory, PastWindow, la
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
 from rocmonitor.stats.season import WHOLE_YEAR
 
-Learned = TypeVar("Learned")
 _UTC = ZoneInfo("UTC")
 
 
@@ -220,12 +219,13 @@ def freeze(
     samples = [sample for _, sample in windows]
     found = [window for window, _ in windows]
     past = ReferenceWindows(samples, [day_of(window) for window in found], ages(found))
-    fits, lacking = _learned(rules, lambda rule: rule.learn_range(past, whole))
+    learned, lacking = _learned(rules, past, whole)
+    fits = {name: each for name, each in learned.items() if isinstance(each, ForecastFit)}
+    charts = {name: each for name, each in learned.items() if isinstance(each, LastingChart)}
     history, missing = _history(whole, samples, outlooks=outlooks)
-    charts, absent = _learned(rules, lambda rule: rule.learn_chart(past, whole))
     serial = _serial(fits)
     alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
-    caveats = (*caveats_of(overall), *spanning(samples), *pooled, *lacking, *absent, *missing, *alike)
+    caveats = (*caveats_of(overall), *spanning(samples), *pooled, *lacking, *missing, *alike)
     caveats = (*caveats, *doubt(sizes, zone))
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
@@ -330,18 +330,16 @@ def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Seque
 
 
 def _learned(
-    rules: Mapping[str, Rule], learn: Callable[[Rule], Learned | None]
-) -> tuple[dict[str, Learned], list[Caveat]]:
-    """Return what each rule learns, where it learns anything, and why one cannot."""
-    learned: dict[str, Learned] = {}
+    rules: Mapping[str, Rule], past: ReferenceWindows, whole: Sample
+) -> tuple[dict[str, ForecastFit | LastingChart | None], list[Caveat]]:
+    """Return what each rule learns, and why one cannot."""
+    learned: dict[str, ForecastFit | LastingChart | None] = {}
     caveats = []
     for name, rule in rules.items():
         try:
-            found = learn(rule)
+            learned[name] = rule.learn(past, whole)
         except DegenerateDataError as error:
             caveats.append(_not_computed(name, error))
-        else:
-            learned |= {} if found is None else {name: found}
     return learned, caveats
 
 

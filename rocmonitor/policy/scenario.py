@@ -19,7 +19,7 @@ from rocmonitor.policy.lessons import wrong_share
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.windows import Window, day_of
-from rocmonitor.rules import Rule
+from rocmonitor.rules import Rule, can_alarm, settings_of
 from rocmonitor.rules.evidence import AllLabels, Evidence, is_usual
 from rocmonitor.stats import AucResult, AucSpread, WindowAuc
 from rocmonitor.stats.coming import Coming, Processes, draw, learned, sampling_alone
@@ -151,7 +151,7 @@ class Scenario:
     @property
     def alarming(self) -> dict[str, Rule]:
         """The rules that can alarm."""
-        return {name: rule for name, rule in self.rules.items() if rule.alarms}
+        return {name: rule for name, rule in self.rules.items() if can_alarm(rule)}
 
     def window(self, auc: float, sizes: tuple[int, int] | None = None) -> AucResult:
         """Return a window that has this AUROC, of the expected size or another."""
@@ -307,7 +307,7 @@ def _promised(scenario: Scenario, name: str, coming: Coming) -> Steps:
 
 
 def _two_sided(rule: Rule) -> bool:
-    return rule.settings.get("alternative") == "two-sided"
+    return bool(settings_of(rule).get("alternative") == "two-sided")
 
 
 def sampling_only(scenario: Scenario) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import get_args
 
-from rocmonitor.rules.base import Needs, Rule, highest_floor
+from rocmonitor.rules.base import Needs, Rule, can_alarm, highest_floor, settings_of
 from rocmonitor.rules.calibration import Calibration
 from rocmonitor.rules.challenger import Challenger
 from rocmonitor.rules.cost import Cost
@@ -32,8 +32,10 @@ __all__ = [
     "Rule",
     "Scores",
     "by_name",
+    "can_alarm",
     "highest_floor",
     "kind_of",
+    "settings_of",
 ]
 
 AnyRule = Forecast | Lasting | Floor | Drop | Cost | Calibration | Challenger | Scores | Outlook

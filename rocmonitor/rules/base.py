@@ -73,28 +73,14 @@ class Needs:
 
 
 class Rule(ABC):
-    """A rule as configured: a frozen dataclass whose fields are the keys of the configuration.
-
-    Attributes
-    ----------
-    alarms : bool
-        Whether the rule can find a window degraded; the others report, or warn before the labels.
-    """
+    """A rule as configured: a frozen dataclass whose fields are the keys of the configuration."""
 
     __slots__ = ()
-
-    alarms = True
 
     @property
     @abstractmethod
     def kind(self) -> str:
         """The name of the kind in the configuration."""
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The keys of the configuration with their values, `kind` first."""
-        rule: Any = self  # a dataclass
-        return {each.name: getattr(self, each.name) for each in fields(rule)}
 
     @property
     def needs(self) -> Needs:
@@ -110,29 +96,25 @@ class Rule(ABC):
         """Return the rule at the level at which `tail` is this; of a rule that has one."""
         raise NotImplementedError(f"{self.kind} has no level")
 
-    def learn_range(self, past: ReferenceWindows, whole: Sample) -> ForecastFit | None:
-        """Return what gives the normal range of any window; None for a rule that needs none.
+    def learn(self, past: ReferenceWindows, whole: Sample) -> ForecastFit | LastingChart | None:
+        """Return what the reference windows show: a rule that needs a range or a chart gets it from there.
 
         Raises
         ------
         DegenerateDataError
-            The windows show none.
+            They show too little.
         """
         return None
-
-    def learn_chart(self, past: ReferenceWindows, whole: Sample) -> LastingChart | None:
-        """Return the chart that the windows set up, likewise."""
-        return None
-
-    @abstractmethod
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
-        """Judge evidence that has all that the rule needs; `judge` asks for no other."""
 
     def judge(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Judge a window, or say why the rule cannot."""
         if lacks := self._lacks(name, evidence, reference):
             return Verdict.lacking(name, self.kind, *lacks)
-        return self.verdict(name, evidence, reference)
+        return self._verdict(name, evidence, reference)
+
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+        """Judge evidence that has all that the rule needs."""
+        raise NotImplementedError
 
     def _lacks(self, name: str, evidence: Evidence, reference: Reference) -> tuple[Caveat, ...]:
         needs = self.needs
@@ -196,17 +178,26 @@ class BeforeLabels(AtLevel):
 
     __slots__ = ()
 
-    alarms = False
-
     @property
     def needs(self) -> Needs:
         """A history of scores."""
         return Needs(labels=False, history=True, windows=ENOUGH_WINDOWS)
 
 
+def settings_of(rule: Rule) -> dict[str, Any]:
+    """Return the keys of the configuration with their values, `kind` first."""
+    frozen: Any = rule  # a dataclass
+    return {each.name: getattr(rule, each.name) for each in fields(frozen)}
+
+
+def can_alarm(rule: Rule) -> bool:
+    """Return True if the rule can find a window degraded; others report, or warn before the labels."""
+    return rule.needs.labels and not rule.needs.challenger
+
+
 def highest_floor(rules: Iterable[Rule]) -> float | None:
     """Return the highest AUROC that some rule calls too low, or None."""
-    return max((rule.settings["value"] for rule in rules if rule.kind == "floor"), default=None)
+    return max((settings_of(rule)["value"] for rule in rules if rule.kind == "floor"), default=None)
 
 
 def beyond(below: bool, above: bool) -> Status:

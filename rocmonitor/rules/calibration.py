@@ -46,7 +46,7 @@ class Calibration(AtLevel):
             if held is not None and not held[0] < held[1]:
                 raise InputError(f"{name} must be two numbers, the lower one first; it is {list(held)}")
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare slope and intercept with their ranges; the one further outside decides."""
         found = evidence.calibration
         if found is None:

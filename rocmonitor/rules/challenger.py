@@ -19,7 +19,6 @@ class Challenger(AtLevel):
     kind: Literal["challenger"] = "challenger"
     confidence_level: Level = 0.95
 
-    alarms = False
     share = 0.0
 
     @property
@@ -27,7 +26,7 @@ class Challenger(AtLevel):
         """Scores of the challenger."""
         return Needs(challenger=True)
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Report the difference; where the challenger scored too few rows, there is no estimate."""
         difference = evidence.difference
         if difference is None:

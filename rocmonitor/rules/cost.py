@@ -45,7 +45,7 @@ class Cost(TwoSided):
                 "cost needs value (it is above) or margin (it is above the reference's by more), one of them"
             )
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the interval of the cost, or of its change, with the limit.
 
         Notes

@@ -30,7 +30,7 @@ class Drop(TwoSided):
         """The AUROC of the reference."""
         return Needs(auc=True)
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the difference and its interval with the value, both ways."""
         assert evidence.law is not None
         assert reference.auc is not None

@@ -22,7 +22,7 @@ class Floor(TwoSided):
     value: Annotated[float, Interval(gt=0, lt=1)]
     confidence_level: Level = 0.95
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the whole interval with the value."""
         assert evidence.law is not None
         low, high = evidence.law.ci(self.confidence_level)

@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt
 
 from rocmonitor.conventions import Correlation
 from rocmonitor.errors import InputError
-from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, Rule, beyond
+from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, Rule, beyond, settings_of
 from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
 from rocmonitor.verdict import Verdict
 
@@ -63,7 +63,7 @@ class Forecast(AtLevel):
         """True if the interval lies around the season of a window, where the reference shows one."""
         return self.method == "calibrated" and self.half_life is None
 
-    def learn_range(self, past: ReferenceWindows, whole: Sample) -> ForecastFit:
+    def learn(self, past: ReferenceWindows, whole: Sample) -> ForecastFit:
         """Return the fit for a batch as large as the median window."""
         from rocmonitor.stats import forecast_fit
 
@@ -92,7 +92,7 @@ class Forecast(AtLevel):
         if self.half_life is not None and self.method != "calibrated":
             raise InputError("half_life belongs to method calibrated: leave one of the two out")
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the AUROC with the normal range of the window."""
         assert evidence.now is not None
         interval, auc = evidence.forecasts[name], evidence.now.auc
@@ -117,7 +117,7 @@ class Forecast(AtLevel):
 
 def window_weights(rule: Rule, ages: Sequence[int]) -> list[float] | None:
     """Return half as much for every `half_life` windows of age; None where all windows count alike."""
-    half_life = rule.settings.get("half_life")
+    half_life = settings_of(rule).get("half_life")
     return None if half_life is None else [0.5 ** (age / half_life) for age in ages]
 
 

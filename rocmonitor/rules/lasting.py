@@ -57,7 +57,7 @@ class Lasting(Rule):
     def _sides(self) -> int:
         return 2 if self.alternative == "two-sided" else 1
 
-    def learn_chart(self, past: ReferenceWindows, whole: Sample) -> LastingChart:
+    def learn(self, past: ReferenceWindows, whole: Sample) -> LastingChart:
         """Return the chart that the windows set up.
 
         Raises
@@ -86,7 +86,7 @@ class Lasting(Rule):
             alternative=self.alternative,
         )
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Follow the chart up to this window."""
         assert evidence.now is not None
         found = lasting_verdict(name, evidence.charts[name], evidence.now, evidence.past)

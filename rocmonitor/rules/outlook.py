@@ -33,7 +33,7 @@ class Outlook(BeforeLabels):
     kind: Literal["outlook"] = "outlook"
     confidence_level: Level = 0.95
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the expected AUROC with reference windows, and its whole interval with other limits."""
         expected, history = evidence.expected, reference.history
         assert expected is not None

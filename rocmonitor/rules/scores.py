@@ -32,7 +32,7 @@ class Scores(BeforeLabels):
     kind: Literal["scores"] = "scores"
     confidence_level: Level = 0.95
 
-    def verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
         """Compare the distance of the scores with the one within which reference windows stay."""
         expected, history = evidence.expected, reference.history
         assert expected is not None

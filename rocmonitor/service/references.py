@@ -15,7 +15,7 @@ from rocmonitor.policy.left_out import learned
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import by_name
+from rocmonitor.rules import by_name, settings_of
 from rocmonitor.service.counted import InStore, Reader, Stored, to_keep
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows
 from rocmonitor.service.progress import Step
@@ -37,7 +37,7 @@ def digest(monitor: Monitor) -> str:
         "min_per_class": monitor.min_per_class,
         "infinite_scores": monitor.ranks_infinite,
         "rules": {
-            name: rule.settings
+            name: settings_of(rule)
             for name, rule in by_name(monitor.rules).items()
             if rule.needs.range or rule.needs.chart
         },
@@ -59,7 +59,7 @@ def settings_digest(monitor: Monitor) -> str:
     """Return a name of all that verdicts depend on besides the rows of windows."""
     parts = {
         "reference": digest(monitor),
-        "rules": {name: rule.settings for name, rule in by_name(monitor.rules).items()},
+        "rules": {name: settings_of(rule) for name, rule in by_name(monitor.rules).items()},
         "min_per_class": monitor.min_per_class,
         "operating_points": monitor.operating_points.model_dump(exclude=_not_used(monitor)),
         "min_labelled": monitor.window.min_labelled,

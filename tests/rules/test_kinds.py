@@ -36,6 +36,8 @@ from rocmonitor.rules import (
     Rule,
     Scores,
     by_name,
+    can_alarm,
+    settings_of,
 )
 from rocmonitor.rules.base import STRICT, Level, TwoSided, beyond
 from rocmonitor.rules.evidence import Evidence
@@ -60,7 +62,7 @@ class Gini(TwoSided):
     value: float = 0.3
     confidence_level: Level = 0.95
 
-    def verdict(self, name: str, evidence: Evidence, reference: RuleReference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: RuleReference) -> Verdict:
         """Compare the interval with the value."""
         assert evidence.law is not None
         low, high = (2 * end - 1 for end in evidence.law.ci(self.confidence_level))
@@ -159,11 +161,11 @@ def test_every_kind_is_held_against_every_question():
 def test_its_settings_are_the_keys_of_the_configuration(kind):
     rule = EACH[kind]
     keys = {each.name for each in fields(rule)}
-    assert rule.settings.keys() == keys
-    read = TypeAdapter(type(rule)).validate_python(rule.settings)
+    assert settings_of(rule).keys() == keys
+    read = TypeAdapter(type(rule)).validate_python(settings_of(rule))
     assert read == rule
     with pytest.raises(ValidationError):
-        TypeAdapter(type(rule)).validate_python(rule.settings | {"no_such_key": 1})
+        TypeAdapter(type(rule)).validate_python(settings_of(rule) | {"no_such_key": 1})
     assert by_name([rule, rule]).keys() == {kind, f"{kind}_2"}
 
 
@@ -187,7 +189,7 @@ def test_it_judges_a_good_and_a_useless_window_and_has_a_sentence(kind, referenc
     monkeypatch.setitem(wording._SENTENCES, "gini", lambda found: f"Gini {found.estimate:.4f}")
     good = verdict_of(rule, week(rng), reference)
     bad = verdict_of(rule, week(rng, slope=0.0, shift=0.0 if rule.needs.labels else 1.5), reference)
-    expected = Status.OK if kind == "challenger" else Status.DEGRADED if rule.alarms else Status.AT_RISK
+    expected = Status.OK if kind == "challenger" else Status.DEGRADED if can_alarm(rule) else Status.AT_RISK
     if kind == "lasting":  # one window is none that lasts
         expected = Status.OK
     if kind != "outlook":  # scores that move up promise a higher AUROC: it warns of other scores
@@ -199,7 +201,7 @@ def test_it_judges_a_good_and_a_useless_window_and_has_a_sentence(kind, referenc
         assert each.margin is not None or kind == "challenger"
         assert wording.verdict(each)
         assert Verdict.from_dict(each.to_dict()) == each
-    if rule.alarms and kind != "lasting":
+    if can_alarm(rule) and kind != "lasting":
         assert bad.margin < 0 < good.margin
 
 
@@ -221,7 +223,7 @@ def test_its_chance_is_that_of_the_budget(kind):
 def test_check_counts_it_by_what_it_judges(kind, scenario):
     """Each edge of its outcome parts windows that it judges differently."""
     rule, drawn = EACH[kind], simulation(scenario, WEEK)
-    assert (kind in drawn.rules) == (rule.alarms and kind not in uncounted(scenario))
+    assert (kind in drawn.rules) == (can_alarm(rule) and kind not in uncounted(scenario))
     assert uncounted(scenario) == ["cost", "calibration"]  # nobody judged the reference windows by them
     if kind not in drawn.single:
         return
@@ -256,3 +258,14 @@ def test_nobody_outside_asks_of_which_kind_a_rule_is():
             for alias in node.names
         }
         assert not imported & classes, f"{path} imports {sorted(imported & classes)}"
+
+
+def test_a_rule_answers_six_questions():
+    assert {name for name in vars(Rule) if not name.startswith("_")} == {
+        "kind",
+        "needs",
+        "judge",
+        "tail",
+        "at_tail",
+        "learn",
+    }

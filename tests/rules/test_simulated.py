@@ -130,8 +130,6 @@ class Toy(Rule):
         outcome = Status.DEGRADED if bad[self.alarms_at] else Status.OK
         return Verdict(rule=name, kind=self.kind, outcome=outcome)
 
-    verdict = judge
-
 
 def told(toy: Toy, samples: list[Sample]) -> tuple[float, float]:
     """Share of windows with an alarm, and alarms a year with a window each day it begins."""

@@ -24,7 +24,7 @@ from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import Early, Scenario, simulation
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.check import Watched
-from rocmonitor.rules import Rule
+from rocmonitor.rules import Rule, settings_of
 from rocmonitor.service import references
 from rocmonitor.service.checking.answers import Answers, alarms, judged, normal
 from rocmonitor.service.checking.forecast_alarms import (
@@ -580,7 +580,7 @@ def _rules(monitor: Monitor, levels: Levels, seen: _Seen, explain: bool) -> list
                 name,
                 *(
                     f"{key} {value:.8g}" if isinstance(value, float) else f"{key} {value}"
-                    for key, value in rule.settings.items()
+                    for key, value in settings_of(rule).items()
                     if value is not None and key != "kind"
                 ),
                 *(["level from alarm_budget"] if name in levels.derived else []),

@@ -28,7 +28,7 @@ from rocmonitor.policy.scenario import (
     uncounted,
 )
 from rocmonitor.policy.windows import Window, day_of
-from rocmonitor.rules import Rule
+from rocmonitor.rules import Rule, can_alarm, settings_of
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt, possible, rate
 from rocmonitor.sources.batch import Rows
 from rocmonitor.stats import WindowAuc
@@ -164,7 +164,7 @@ def _lasting(scenario: Scenario) -> list[str]:
     lines = []
     for name, rule in scenario.rules.items():
         if rule.needs.chart:
-            chance, horizon = (rule.settings[key] for key in ("false_alarm_probability", "horizon"))
+            chance, horizon = (settings_of(rule)[key] for key in ("false_alarm_probability", "horizon"))
             lines.append(
                 f"{name}: {100 * chance:g} % probability of an alarm within {horizon} windows "
                 "when nothing lasts"
@@ -185,8 +185,8 @@ def guilty(scenario: Scenario | None, drawn: Simulation | None) -> list[str]:
     text = f"most windows will be found degraded although nothing is wrong: see {' and '.join(names)}"
     for name in names:
         rule, auc = scenario.rules[name], scenario.auc.auc
-        if rule.kind == "floor" and rule.settings["value"] >= auc:
-            text += f" ({name} {rule.settings['value']:g} is above the AUROC of the reference, {auc:.4f})"
+        if rule.kind == "floor" and settings_of(rule)["value"] >= auc:
+            text += f" ({name} {settings_of(rule)['value']:g} is above the AUROC of the reference, {auc:.4f})"
     return [Doubt(text)]
 
 
@@ -250,7 +250,7 @@ def on_reference(
 
     None where no rule can judge them, or there are fewer than two.
     """
-    alarming = [name for name, rule in rules.items() if rule.alarms]
+    alarming = [name for name, rule in rules.items() if can_alarm(rule)]
     both = list(zip(rows, windows, strict=True))
     enough = [each for each in both if too_few(each[0].counts, monitor.min_per_class) is None]
     if not alarming or ranges.reference.auc is None or len(enough) < 2:

@@ -16,7 +16,7 @@ from rocmonitor.policy.record import negated
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.policy.stops import MOST
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import Rule
+from rocmonitor.rules import Rule, settings_of
 from rocmonitor.rules.forecast import window_weights
 from rocmonitor.service import references
 from rocmonitor.service.checking.words import Doubt
@@ -145,7 +145,7 @@ def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple
         if usable < rule.needs.windows:
             finer, fixed = "reference.windows", ""
             if rule.needs.range:
-                finer += f": {windows_needed(rule.settings['confidence_level'])} or more"
+                finer += f": {windows_needed(settings_of(rule)['confidence_level'])} or more"
                 fixed = ", or give a distance (method: fixed)"
             yield (
                 name,
@@ -171,7 +171,7 @@ def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
         weights = (fit.weights if fit else window_weights(rule, usable)) or equal
         if not weights:
             continue
-        asked, half_life = (rule.settings[key] for key in ("confidence_level", "half_life"))
+        asked, half_life = (settings_of(rule)[key] for key in ("confidence_level", "half_life"))
         weight, needed = sum(weights), windows_needed(asked)
         level = weight / (weight + 1)
         if level >= asked - LEVEL_ROUNDING:
