@@ -33,6 +33,9 @@ _NO_ANSWER = re.compile(
     r"(?i)read timed out|reset by peer|connection aborted|unexpectedly closed|: timed out$", re.M
 )
 
+# What Slack, Discord, Mattermost, Teams and Telegram take for a call of all who are in a room.
+_CALLS = re.compile(r"(?<!\w)@(?=(?:everyone|here|channel|all|online|team|room)\b)|<(?=!)", re.IGNORECASE)
+
 # Apprise 2 has a time limit of its own, for which it sends in a thread that the end of the process waits for.
 _IN_THIS_THREAD: dict[str, Any] = {"service_timeout": 0} if hasattr(AppriseAsset, "_service_timeout") else {}
 
@@ -67,7 +70,8 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
     Notes
     -----
     A mail gets the HTML; a service of at most 1,024 characters gets as many lines for a pager as fit; every
-    other one, a web hook and a file too, gets the text.
+    other one, a web hook too, as many lines of the text. A value that calls everybody of a chat
+    (``@everyone``, ``<!channel>``) calls nobody.
 
     A service is given up when it is not reached within 15 seconds or does not answer within 40, or after its
     URL's ``cto`` and ``rto`` (Apprise's parameters, in seconds) if these are less: Apprise's own 4 seconds
@@ -94,8 +98,8 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
     with _apprise_log() as log, _attached(service, picture) as attached:
         body, body_format = _body(service, message, attached=attached is not None)
         taken = services.notify(
-            body=body,
-            title=message.title,
+            body=body if body_format is NotifyFormat.HTML else without_calls(body),
+            title=without_calls(message.title),
             notify_type=_NOTIFY_TYPES[message.kind],
             body_format=body_format,
             attach=attached,
@@ -186,11 +190,21 @@ def _body(service: NotifyBase, message: Message, *, attached: bool) -> tuple[str
             service.inline = True
             return with_chart(message.html), NotifyFormat.HTML
         return without_chart(message.html), NotifyFormat.HTML
-    if message.pager and longest <= _PAGER:
-        # Without a title of its own a service puts ours in front of the text.
-        room = longest - (0 if service.title_maxlen else len(message.title) + 2)
-        return _fitting(message.pager, room) or message.title[:longest], NotifyFormat.TEXT
-    return message.body, NotifyFormat.TEXT
+    # Without a title of its own a service puts ours in front of the text.
+    room = longest - (0 if service.title_maxlen else len(message.title) + 2)
+    lines = message.pager if message.pager and longest <= _PAGER else message.body.splitlines()
+    return _fitting(lines, room) or message.title[:longest], NotifyFormat.TEXT
+
+
+def without_calls(text: str) -> str:
+    """Return a text in which nothing calls everybody of a chat: values of data are in it.
+
+    Examples
+    --------
+    >>> without_calls("@everyone <!channel|x> ana@allianz.example").replace("\u2060", "|")
+    '@|everyone <|!channel|x> ana@allianz.example'
+    """
+    return _CALLS.sub(lambda call: f"{call[0]}\u2060", text)
 
 
 def _is_mail(service: NotifyBase) -> bool:

@@ -286,6 +286,19 @@ def test_a_pager_gets_whole_lines_that_fit() -> None:
     assert len("\n".join([ALARM.title, *lines_of_a_text])) <= 160
 
 
+def test_a_chat_of_short_messages_gets_whole_lines_that_fit() -> None:
+    long = replace(ALARM, body="\n".join([ALARM.body, "x" * 1990, "the end"]))
+    assert body_for("discord://123456789012345678/" + "a" * 60, long) == f"{ALARM.body}\nthe end"
+
+
+def test_no_value_calls_everybody_of_a_chat(http_sink: HttpSink, tmp_path: Path) -> None:
+    called = replace(ALARM, title="DEGRADED @everyone", body="region = <!channel>; @Here ana@here.example")
+    send(http_sink.url, called, folder=tmp_path)
+    got = http_sink.requests[0].content
+    assert got["title"] == "DEGRADED @\u2060everyone"
+    assert got["message"] == "region = <\u2060!channel>; @\u2060Here ana@here.example"
+
+
 def test_a_mail_has_text_html_and_the_chart_within(smtp_sink: SmtpSink, tmp_path: Path) -> None:
     send(smtp_sink.url, ALARM, folder=tmp_path, picture=lambda: PNG)
     [mail] = smtp_sink.mails
