@@ -35,9 +35,10 @@ from rocmonitor.config.values import Column, Cron, Name, Section, Text, Zone, no
 from rocmonitor.policy.budget import YEAR, Load
 from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.joining import Joining
+from rocmonitor.policy.label_delay import LabelDelay
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.stops import Stop
-from rocmonitor.policy.windows import DAY, Calendar, Labels, Months, Window, split
+from rocmonitor.policy.windows import DAY, Calendar, Months, Window, split
 from rocmonitor.rules import AnyRule, Rule, by_name
 
 _MOST_REFERENCE_WINDOWS = 100_000
@@ -300,9 +301,9 @@ class Monitor(Section):
         return first
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> LabelDelay:
         """The way labels come."""
-        return Labels(
+        return LabelDelay(
             delay=self.window.label_delay,
             min_labelled=self.window.min_labelled,
             revise_for=self.window.revise_for,

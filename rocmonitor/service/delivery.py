@@ -23,10 +23,11 @@ from rocmonitor.errors import (
     TrackingError,
 )
 from rocmonitor.service import messages
+from rocmonitor.service.leases import hold_lease, renew_lease
 from rocmonitor.service.outages import note_delivery, notify
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.publishing import publish_evaluation, publish_outlook, publish_review
-from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
+from rocmonitor.service.runtime import Runtime
 from rocmonitor.store.outbox import LONGEST_PAUSE
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,9 @@ from functools import partial
 from rocmonitor import store
 from rocmonitor.errors import TrackingError
 from rocmonitor.service.arrivals import compared_since
+from rocmonitor.service.leases import hold_lease, renew_lease
 from rocmonitor.service.progress import Progress
-from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
+from rocmonitor.service.runtime import Runtime
 
 AT_ONCE = 500
 """Rows deleted in one transaction: other processes wait for some milliseconds."""

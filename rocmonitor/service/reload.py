@@ -11,7 +11,8 @@ from rocmonitor.config import Config, Files, Heartbeat, Mlflow, Secret, Spark, W
 from rocmonitor.errors import ConfigError, StoreError
 from rocmonitor.policy.episode import REMOVED
 from rocmonitor.policy.evaluation import Status, Transition
-from rocmonitor.service.runtime import Runtime, hold_lease
+from rocmonitor.service.leases import hold_lease
+from rocmonitor.service.runtime import Runtime
 from rocmonitor.store.glance import last_changes
 
 log = logging.getLogger(__name__)

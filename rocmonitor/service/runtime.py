@@ -10,8 +10,8 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -21,11 +21,8 @@ from rocmonitor import store
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
 from rocmonitor.service.workers import AtWork, Executor, InProcess, Workers
-from rocmonitor.store import leases
 from rocmonitor.tracking import Tracking, connect
 
-LEASE = leases.LEASE
-RENEW_EVERY = LEASE / 4
 CONNECT_SECONDS = 60.0
 """Seconds a thread waits for another one that connects to MLflow; that one may hang for ever."""
 STOP_SECONDS = 15.0
@@ -98,66 +95,6 @@ class Runtime:
     def _tracking(self) -> Tracking:
         known = self.config
         return connect(known.tracking_uri, known.folder, page=known.mlflow.page, own_page=known.page)
-
-
-@contextmanager
-def hold_lease(runtime: Runtime, name: str) -> Iterator[store.Lease | None]:
-    """Hold the lease on `name` while the block runs; None when another process holds it.
-
-    It is renewed beside the work, until the work hangs: then it is given back, so that the work can be done
-    anew, and whoever hung cannot save any more.
-    """
-    lease = store.acquire(runtime.store, name, runtime.owner, runtime.clock(), LEASE)
-    if lease is None:
-        yield None
-        return
-    ended = threading.Event()
-    keeper = threading.Thread(
-        target=_keep, args=(runtime, lease, threading.get_ident(), ended), daemon=True, name=f"lease {name}"
-    )
-    keeper.start()
-    try:
-        yield lease
-    finally:
-        ended.set()
-        keeper.join(1)
-        try:
-            store.release(runtime.store, lease)
-        except StoreError as error:  # what was done is saved all the same
-            log.warning("%s stays taken for %d s: %s", name, LEASE.total_seconds(), error)
-
-
-def _keep(runtime: Runtime, lease: store.Lease, worker: int, ended: threading.Event) -> None:
-    """Renew a lease until the work ends or hangs."""
-    while not ended.wait(RENEW_EVERY.total_seconds()):
-        work = runtime.work.of_thread(worker)
-        try:
-            if work is not None and work.is_hung:
-                store.release(runtime.store, lease)
-                return
-            if store.renew(runtime.store, lease, runtime.clock(), LEASE) is None:
-                log.warning("%s was taken over by another process", lease.name)
-                return
-        except StoreError as error:
-            log.debug("the lease on %s is not renewed: %s", lease.name, error)
-
-
-def renew_lease(runtime: Runtime, lease: store.Lease) -> store.Lease:
-    """Return the lease, renewed when half of its time is over; to be called at each step of the work.
-
-    Raises
-    ------
-    StoreError
-        Another process has taken it over; what it guards must not go on.
-    """
-    runtime.work.beat()
-    now = runtime.clock()
-    if LEASE / 2 < lease.expires_at - now <= LEASE:
-        return lease
-    renewed = store.renew(runtime.store, lease, now, LEASE)
-    if renewed is None:
-        raise StoreError(f"{lease.name} was taken over by another process while {lease.owner} was at work")
-    return renewed
 
 
 def leave(runtime: Runtime, pools: Sequence[Workers], *, code: int = 0) -> None:

@@ -42,11 +42,12 @@ from rocmonitor.service.jobs import (
     start_at,
 )
 from rocmonitor.service.keep import delete_old
+from rocmonitor.service.leases import RENEW_EVERY
 from rocmonitor.service.listener import open_listeners
 from rocmonitor.service.outages import StoreWatch, note_review, notify
 from rocmonitor.service.reload import changed, end_alarms_of_removed, read_again
 from rocmonitor.service.review import review_monitor
-from rocmonitor.service.runtime import RENEW_EVERY, Runtime, leave
+from rocmonitor.service.runtime import Runtime, leave
 from rocmonitor.service.tick import Tick, run_monitor
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers import Workers

@@ -21,9 +21,9 @@ from rocmonitor.policy.arrival import (
     shares_differ,
 )
 from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.label_delay import LabelDelay
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.windows import Labels
 from rocmonitor.rules import Challenger, Drop, Floor, Forecast
 from rocmonitor.stats import Sample, auc, condensed, forecast_fit
 from rocmonitor.stats.forecast.label_history import PastWindow, label_history
@@ -36,7 +36,7 @@ RULES = {"forecast": Forecast(), "drop": Drop(), "floor": Floor(value=0.6), "cha
 
 
 def drawn(seed: int, n: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Labels, scores, and which rows have their label after 30 days: positives and high scores first."""
+    """LabelDelay, scores, and which rows have their label after 30 days: positives and high scores first."""
     rng = np.random.default_rng(seed)
     y = rng.random(n) < 0.4
     s = np.round(rng.normal(1.2 * y, 1), 2)
@@ -170,13 +170,13 @@ def test_shares_of_window_and_reference() -> None:
 
 
 def test_ages_at_which_labels_are_kept() -> None:
-    labels = Labels(delay=30 * DAY, revise_for=90 * DAY)
+    labels = LabelDelay(delay=30 * DAY, revise_for=90 * DAY)
     assert labels.complete_after == 120 * DAY
     assert (labels.ages[0], labels.ages[-1], len(labels.ages)) == (0 * DAY, 120 * DAY, 33)
     assert 30 * DAY in labels.ages
     assert list(labels.ages) == sorted(set(labels.ages))
-    assert Labels(delay=7 * DAY).complete_after == 28 * DAY
-    assert Labels().ages == (0 * DAY,)
+    assert LabelDelay(delay=7 * DAY).complete_after == 28 * DAY
+    assert LabelDelay().ages == (0 * DAY,)
 
 
 WHERE = {"monitor": "credit", "column": "known_at", "count": 2, "rows": 9}

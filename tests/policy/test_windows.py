@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmonitor.errors import InputError
-from rocmonitor.policy.windows import Calendar, Labels, Months, Window, split
+from rocmonitor.policy.label_delay import LabelDelay
+from rocmonitor.policy.windows import Calendar, Months, Window, split
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -92,20 +93,20 @@ def test_a_shorter_period_is_split_into_equal_times():
     ],
 )
 def test_age(now: str, age: str):
-    labels = Labels(delay=30 * DAY, revise_for=90 * DAY, every=7 * DAY)
+    labels = LabelDelay(delay=30 * DAY, revise_for=90 * DAY, every=7 * DAY)
     assert labels.age(Window(utc("2026-01-01"), utc("2026-01-08")), utc(now)) == age
 
 
 def test_without_revise_for_windows_are_looked_at_as_long_as_the_delay_and_four_windows_at_least():
-    usual = {delay: Labels(delay=delay * DAY, every=7 * DAY).revised_for for delay in (0, 27, 28, 29)}
+    usual = {delay: LabelDelay(delay=delay * DAY, every=7 * DAY).revised_for for delay in (0, 27, 28, 29)}
     assert usual == {0: 28 * DAY, 27: 28 * DAY, 28: 28 * DAY, 29: 29 * DAY}
-    assert Labels(delay=9 * DAY, every=7 * DAY, revise_for=DAY).revised_for == DAY
+    assert LabelDelay(delay=9 * DAY, every=7 * DAY, revise_for=DAY).revised_for == DAY
 
 
 @pytest.mark.parametrize(("revise_for", "days"), [(None, 112), (0, 112), (1, 112), (90, 360)])
 def test_an_insufficient_window_is_looked_at_four_times_as_long(revise_for, days):
     said = None if revise_for is None else revise_for * DAY
-    labels = Labels(delay=2 * DAY, every=7 * DAY, revise_for=said)
+    labels = LabelDelay(delay=2 * DAY, every=7 * DAY, revise_for=said)
     window = Window(utc("2026-01-01"), utc("2026-01-08"))
     last = window.end + 2 * DAY + days * DAY
     assert labels.is_revisable(window, last, insufficient=True)
@@ -113,11 +114,11 @@ def test_an_insufficient_window_is_looked_at_four_times_as_long(revise_for, days
 
 
 def test_enough_labels():
-    labels = Labels(min_labelled=0.95)
+    labels = LabelDelay(min_labelled=0.95)
     assert labels.enough(rows=100, labelled=95)
     assert not labels.enough(rows=100, labelled=94)
     assert not labels.enough(rows=0, labelled=0)
-    assert not Labels().enough(rows=10, labelled=10)
+    assert not LabelDelay().enough(rows=10, labelled=10)
 
 
 def test_a_window_needs_instants_in_order():

@@ -35,7 +35,7 @@ def test_no_window_stays_in_memory(many: World, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(f"rocmonitor.{name}", 2)
     monkeypatch.setattr("rocmonitor.service.tick.outcome.LATEST", 2)
     # By the real clock: before the first mark, or SQLAlchemy keeps the statement that renews the lease.
-    monkeypatch.setattr("rocmonitor.service.runtime.RENEW_EVERY", timedelta(seconds=0.1))
+    monkeypatch.setattr("rocmonitor.service.leases.RENEW_EVERY", timedelta(seconds=0.1))
     marks: list[Counter[str]] = []
 
     def count(_: str) -> None:

@@ -25,7 +25,8 @@ from rocmonitor.service.delivery import (
     Patience,
     drain,
 )
-from rocmonitor.service.runtime import Runtime, hold_lease
+from rocmonitor.service.leases import hold_lease
+from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.versions import version
 from rocmonitor.wording.window import moved, moved_briefly

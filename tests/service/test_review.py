@@ -33,8 +33,9 @@ from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.review import page
 from rocmonitor.service.delivery import FIRST_RETRY, drain
+from rocmonitor.service.leases import LEASE, hold_lease
 from rocmonitor.service.review import review_monitor
-from rocmonitor.service.runtime import LEASE, Runtime, hold_lease
+from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.store import migrate
 from rocmonitor.wording.review import KINDS, summary, title

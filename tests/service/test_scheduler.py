@@ -30,8 +30,9 @@ from rocmonitor.policy.review.document import Decision
 from rocmonitor.service import scheduler
 from rocmonitor.service.delivery import LONGEST_RETRY, drain
 from rocmonitor.service.jobs import all_workers
+from rocmonitor.service.leases import LEASE, hold_lease
 from rocmonitor.service.review import review_monitor
-from rocmonitor.service.runtime import LEASE, Runtime, hold_lease, leave
+from rocmonitor.service.runtime import Runtime, leave
 from rocmonitor.service.scheduler import next_review, request_review, scheduled
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.store.tables import lease

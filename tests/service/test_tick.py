@@ -14,7 +14,7 @@ from rocmonitor.errors import SourceError
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.service import references
 from rocmonitor.service.delivery import drain
-from rocmonitor.service.runtime import hold_lease
+from rocmonitor.service.leases import hold_lease
 from rocmonitor.service.tick import run_monitor
 
 DAY = timedelta(days=1)

@@ -30,8 +30,9 @@ from rocmonitor.policy.outages import FIRST_PAUSE, LONGEST_PAUSE
 from rocmonitor.service import scheduler
 from rocmonitor.service.delivery import Deliveries
 from rocmonitor.service.jobs import ClockJumps
+from rocmonitor.service.leases import LEASE, hold_lease
 from rocmonitor.service.outages import StoreWatch
-from rocmonitor.service.runtime import LEASE, Runtime, hold_lease
+from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.scheduler import scheduled, start_all_now
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.workers import AtWork, Workers, threads
@@ -113,7 +114,7 @@ def test_hung_work_is_named_given_up_and_not_heard_of_again(caplog):
 
 def test_who_hung_and_wakes_up_saves_nothing(here, monkeypatch):
     """Its lease was given back while it hung, and the work was done anew."""
-    monkeypatch.setattr("rocmonitor.service.runtime.RENEW_EVERY", timedelta(milliseconds=5))
+    monkeypatch.setattr("rocmonitor.service.leases.RENEW_EVERY", timedelta(milliseconds=5))
     here.score(20)
     passed = [0.0]
     with here.runtime(week(21) + 2 * DAY) as runtime, here.runtime(week(21) + 2 * DAY) as other:
@@ -141,7 +142,7 @@ def test_who_hung_and_wakes_up_saves_nothing(here, monkeypatch):
 
 
 def test_a_lease_is_kept_while_the_work_waits_and_ends_within_30_s_of_its_death(here, monkeypatch):
-    monkeypatch.setattr("rocmonitor.service.runtime.RENEW_EVERY", timedelta(milliseconds=5))
+    monkeypatch.setattr("rocmonitor.service.leases.RENEW_EVERY", timedelta(milliseconds=5))
     clock = Clock(week(21))
     with here.runtime(clock) as runtime, here.runtime(clock) as other:
         with hold_lease(runtime, "monitor:credit") as lease:

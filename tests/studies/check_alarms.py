@@ -272,7 +272,7 @@ def scenario_of(past: list[Sample]) -> Scenario:
     whole = Sample.merge(past)
     windows = [Window(START + at * WEEK, START + (at + 1) * WEEK) for at in range(len(past))]
     learned = ReferenceWindows(past, [day_of(each) for each in windows], range(len(past))[::-1])
-    chart = Lasting().learn_chart(learned, whole)
+    chart = Lasting().learn(learned, whole)
     fit = forecast_fit(whole, windows=past, batch=(N_POS, N_NEG), correlation="estimated")
     reference = Reference(
         auc=auc(whole),

@@ -44,6 +44,9 @@ class Known(NamedTuple):
     threshold: float
     past: tuple[WrongDecisions, int, int]
 
+    def cost_at(self, w: float) -> float:
+        return self.threshold
+
     def cost_of(self, w: float) -> tuple[float, tuple[WrongDecisions, int, int]]:
         return self.threshold, self.past
 
@@ -89,8 +92,7 @@ def one(past: Past, rng: np.random.Generator) -> tuple[float, ...]:
         for errors in both:
             known = Known(threshold, (errors, whole.n_pos, whole.n_neg))
             found = [
-                rule.verdict("cost", Evidence(law=None, now=None, sample=each), known).outcome
-                for each in later
+                rule.judge("cost", Evidence(law=None, now=None, sample=each), known).outcome for each in later
             ]
             shares.append(found.count(Status.DEGRADED) / LATER)
     return *biases, *shares

@@ -19,8 +19,8 @@ import rocmonitor.service.once
 import rocmonitor.sources
 import rocmonitor.store.migrate
 import rocmonitor.tracking
-from rocmonitor.service import runtime
-from rocmonitor.store import leases
+from rocmonitor.service import leases
+from rocmonitor.store import leases as kept
 
 
 def run(folder: Path, words: list[str], *, lease: timedelta) -> None:
@@ -28,7 +28,7 @@ def run(folder: Path, words: list[str], *, lease: timedelta) -> None:
     os.chdir(folder)
     os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
     os.dup2(os.open("log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 2)
-    leases.LEASE = runtime.LEASE = lease
-    runtime.RENEW_EVERY = lease / 4
+    kept.LEASE = leases.LEASE = lease
+    leases.RENEW_EVERY = lease / 4
     sys.argv = ["rocmonitor", *words]
     rocmonitor.cli.main()

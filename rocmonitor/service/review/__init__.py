@@ -18,6 +18,7 @@ from rocmonitor.policy.review.episodes import difference_by_episode
 from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.counted import Reader
+from rocmonitor.service.leases import hold_lease, renew_lease
 from rocmonitor.service.pieces import joined_windows
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.references import frozen_windows
@@ -30,7 +31,7 @@ from rocmonitor.service.review.period import (
     from_first_to_last_row,
     pin_versions,
 )
-from rocmonitor.service.runtime import Runtime, hold_lease, renew_lease
+from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.timekeeping import believed
 from rocmonitor.service.versions import alias_or_version
 from rocmonitor.sources import Batch, SqlSource, open_source

@@ -22,10 +22,11 @@ from rocmonitor.service import explaining, references
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.counted import stored
 from rocmonitor.service.judging import WindowRequest
+from rocmonitor.service.leases import hold_lease
 from rocmonitor.service.outages import note_tick
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.references import complete_at, digest
-from rocmonitor.service.runtime import Runtime, hold_lease
+from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import commit
 from rocmonitor.service.tick.outcome import Tick
 from rocmonitor.service.tick.plan import Job, Plan

@@ -21,7 +21,8 @@ from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.status import Said, SegmentState, usual_run
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import budgets, references
-from rocmonitor.service.runtime import Runtime, renew_lease
+from rocmonitor.service.leases import renew_lease
+from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick.courses import Courses
 from rocmonitor.service.versions import Role, version
 
