@@ -95,7 +95,8 @@ class ExplainRequest:
             As `read_frame`.
         """
         monitor = self.monitor
-        _require(self.columns, source.explain(monitor), monitor)
+        if self.grouped:
+            _require(self.columns, source.explain(monitor), monitor)
         reference = self.reference
         if reference is None:
             if not self.windows:
@@ -141,7 +142,7 @@ class ExplainRequest:
     def _frame(
         self, source: SqlSource, window: Window, as_of: datetime | None, *, labelled: bool = True
     ) -> Frame:
-        how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled}
+        how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled, "bare": True}
         return read_frame(source, self.monitor, window, **how)
 
 
@@ -321,6 +322,8 @@ def _values(column: pd.Series[Any], are_numbers: bool) -> Any:
         return column.to_numpy()
     if (are_numbers or column.nunique() > BINS) and _are_numbers(column):
         return pd.to_numeric(column).to_numpy(dtype=float)
+    if pd.api.types.infer_dtype(column) == "string":  # and missing ones
+        return column.to_numpy(dtype=object)
     return column.map(_plain).to_numpy(dtype=object)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.deadline import Guard
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import ordered
-from rocmonitor.sources.connect import guarded
+from rocmonitor.sources.connect import PlainValues, guarded
 from rocmonitor.sources.query import Bound, Query
 from rocmonitor.sources.values import Encoder, encoded, hashed, identities
 
@@ -54,11 +55,21 @@ class ArrowSession(ABC):
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
         """Do as `Session.chunks` says."""
+        return (chunk for chunk, _ in self.chunks_and_values(statement, query, encoder))
+
+    def chunks_and_values(
+        self, statement: Select[Any], query: Query, encoder: Encoder
+    ) -> Iterator[tuple[Chunk, PlainValues]]:
+        """Do as `Session.chunks_and_values` says."""
         schema, batches = self._answer(statement, query.bound)
-        for part in guarded(self._guard, batches):
-            yield chunk_of(dict(zip(part.schema.names, part.columns, strict=True)), encoder)
-        nothing = schema.empty_table()
-        yield chunk_of({name: nothing[name].combine_chunks() for name in nothing.column_names}, encoder)
+        none = [column.combine_chunks() for column in schema.empty_table().columns]
+        for part in chain((part.columns for part in guarded(self._guard, batches)), [none]):
+            columns = dict(zip(schema.names, part, strict=True))
+            yield chunk_of(columns, encoder), partial(_plain, columns)
+
+
+def _plain(columns: Mapping[str, Any], name: str) -> list[Any]:
+    return values_of(name, columns[name])
 
 
 Values = Callable[[str, Any], Sequence[Any]]

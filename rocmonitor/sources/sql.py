@@ -194,10 +194,6 @@ class SqlSource:
             }
         return found
 
-    def counts_on_the_way(self, monitor: Monitor) -> bool:
-        """Return True if `pull` can count labels while it reads, so that the source is scanned once."""
-        return self._kind_with_labels(monitor) is not None
-
     def pull(
         self,
         monitor: Monitor,
@@ -235,7 +231,7 @@ class SqlSource:
             Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does not try to
             read them first.
         count_labels : bool
-            Count the labels, too (`Batch.labels`), where `counts_on_the_way`.
+            Count the labels, too (`Batch.labels`): on the way where that is possible, else before the rows.
         compared : bool
             Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside cells.
         bins : dict of str to sequence of float, optional
@@ -264,9 +260,15 @@ class SqlSource:
         """
         report = on_progress or (lambda _: None)
         with_labels = self._kind_with_labels(monitor) if count_labels else None
+        labels: LabelCounts | None = None
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
             query = replace(query, bins=bins)
+            by_label = replace(query, instants=query.instants[-1:])  # of all ages together
+            if count_labels and with_labels is None:
+                labels = _label_counts(by_label, session.labels(by_label))
+                expected_rows = labels.rows
+                report(0)
             for kind in self._kinds(session, monitor, expected_rows or 0):
                 counter = RowCounter() if kind == with_labels else None
                 batch = _with_caveats(self._read(session, query, kind, report, counter), session.caveats)
@@ -274,10 +276,12 @@ class SqlSource:
                     break
             if compared and batch.condensed and monitor.columns.challenger is not None:
                 batch = _compared(batch, self._read(session, query, "drawn", report, None))
+            if with_labels is not None:
+                cut = batch.segments[""].counts.truncated
+                lines = session.labels(by_label) if counter is None or cut else counter.lines()
+                labels = _label_counts(by_label, lines)
         self._require_decimal(batch, monitor)
-        if counter is None or batch.segments[""].counts.truncated:
-            return batch
-        return replace(batch, labels=_label_counts(query, counter.lines()))
+        return replace(batch, labels=labels)
 
     def distinct(self, monitor: Monitor, window: Window, name: str, *, most: int) -> list[Any]:
         """Return the distinct values of a column of the monitor's query, at most `most`.
@@ -309,11 +313,14 @@ class SqlSource:
 
     @contextmanager
     def reading(
-        self, monitor: Monitor, window: Window, *, as_of: datetime | None = None
+        self, monitor: Monitor, window: Window, *, as_of: datetime | None = None, explains: bool = False
     ) -> Iterator[tuple[Session, Query, Source]]:
-        """Open a session with the monitor's query over a window, and the source's limits."""
+        """Open a session with the monitor's query over a window, and the source's limits.
+
+        With `explains`, the query must also give the columns that may explain a change.
+        """
         with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
+            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, explains=explains)
             yield session, query, self._origin.spec
 
     def look(
