@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-import scipy
-
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
+from rocmonitor.stats.discoveries import adjusted_pvalues
 
 SMALLEST = 1e-9
 """Smaller p-values are not looked for."""
@@ -73,7 +72,7 @@ def allow_for_segments(
             pvalues = dict.fromkeys(judged, 1.0)
             for segment in raised:
                 pvalues[segment] = _pvalue(partial(outcome, segment, name), found, tail)
-            adjusted = scipy.stats.false_discovery_control(list(pvalues.values()), method="bh").tolist()
+            adjusted = adjusted_pvalues(list(pvalues.values())).tolist()
             rates = dict(zip(pvalues, adjusted, strict=True))
             for segment in raised:
                 values = {"pvalue": pvalues[segment], "adjusted_pvalue": rates[segment]}

@@ -14,6 +14,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, ranked_rows, three
+from rocmonitor.stats.discoveries import adjusted_pvalues
 from rocmonitor.stats.grouping import BINS, Label
 from rocmonitor.stats.nouns import classes, many
 from rocmonitor.stats.proportion import normal_quantile, require_level
@@ -251,7 +252,7 @@ def ranked(known: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) 
         effect=effect[order],
         se=se[order],
         pvalue=np.asarray(pvalue),
-        adjusted_pvalue=scipy.stats.false_discovery_control(pvalue, method="bh"),
+        adjusted_pvalue=adjusted_pvalues(pvalue),
         change=first.change,
         change_se=first.change_se,
         n_pos=first.n_pos,
