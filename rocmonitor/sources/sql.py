@@ -151,7 +151,12 @@ class SqlSource:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
             return _label_counts(query, session.labels(query))
 
-    def require_complete(self, monitor: Monitor, read: Mapping[Window, int]) -> None:
+    def require_complete(
+        self,
+        monitor: Monitor,
+        read: Mapping[Window, int],
+        in_window: Mapping[Window, tuple[int, object, object]] | None = None,
+    ) -> None:
         """Require that the query gives each of some windows all of its rows.
 
         They are counted once over a span that is wider than all windows, as the source compares times: a
@@ -163,6 +168,8 @@ class SqlSource:
         monitor : Monitor
         read : dict of Window to int
             Rows that were read of each window, without those whose time is outside of it.
+        in_window : dict, optional
+            What `rows_by_window` said of them, if it was asked.
 
         Raises
         ------
@@ -170,7 +177,8 @@ class SqlSource:
             Names the first window that lacks rows, and its first and last time.
         SourceError
         """
-        for window, (rows, *times) in self.rows_by_window(monitor, sorted(read)).items():
+        counted = self.rows_by_window(monitor, sorted(read)) if in_window is None else in_window
+        for window, (rows, *times) in counted.items():
             if rows > read[window]:
                 raise _incomplete(monitor, window, rows, read[window], times, as_text=self.compares_texts)
 
