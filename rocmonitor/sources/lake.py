@@ -2,12 +2,14 @@
 
 Each session has a DuckDB that may open the files it found, and nothing else: it writes no file, reaches no
 address, and nothing can loosen that. A query finds the files as the table ``scored``. While local files stay
-the same, a session takes the DuckDB of one that has ended: making one takes longer than most queries. Small
-CSV files are read into it once: every query would read all of them again.
+the same, and for a minute those at an address, a session takes the DuckDB of one that has ended: making one
+takes longer than most queries. Small CSV files are read into it once: every query would read all of them
+again.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -37,6 +39,8 @@ _MEMORY = "1GiB"
 _CONNECT_SECONDS = 10
 _SMALL_BYTES = 64_000_000
 """Largest size of CSV files, together, that are read into memory."""
+_KEPT = ("parquet", "csv")
+_FRESH_SECONDS = 60
 _MOST = 4
 """Largest number of DuckDBs that stay open between sessions, each for other monitors of CSV files."""
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,16 +70,20 @@ class Lake:
         )
         seek = partial(find, spec.path, self._folder, origin.where_key)
         local = None if is_remote(spec.path) else seek(lambda _: ())
-        shown = None if local is None else _shown(local, monitor)
+        shown = _at_address(spec.path, monitor) if local is None else _shown(local, monitor)
         with Guard(partial(self._connect, shown), limits) as guard:
             opened: _Connection = guard.connection
             connection = opened.driver_connection
             if shown is None or opened.shown != shown:
-                if local is None:
+                if local is None and not spec.path.startswith("file:"):
                     connection.load_extension("azure" if spec.path.startswith("a") else "httpfs")
                 found = local or seek(partial(_listed, connection))
+                if found.kind not in _KEPT:
+                    shown = None
                 # Without a monitor nearly nothing is read.
-                small = shown is not None and monitor is not None and _is_small(shown[0])
+                small = (
+                    shown is not None and local is not None and monitor is not None and _is_small(shown[0])
+                )
                 self._show(opened, found, origin, monitor, small=small)
             opened.shown = None  # what fails is not used again
             yield LakeSession(guard, opened, origin, None if monitor is None else monitor.query)
@@ -241,11 +249,18 @@ class LakeSession(ArrowSession):
 
 def _shown(found: Found, monitor: Monitor | None) -> Shown | None:
     """Return what a DuckDB of these files shows; None where that cannot be told, or may change unseen."""
-    state = state_of(found.names) if found.kind in ("parquet", "csv") else None
-    asked = ""
-    if found.kind == "csv" and monitor is not None:  # types follow from what a query does with the columns
-        asked = f"{monitor.query}\n{monitor.columns!r}\n{monitor.segments!r}"
-    return None if state is None else (state, asked)
+    state = state_of(found.names) if found.kind in _KEPT else None
+    return None if state is None else (state, _asked(monitor) if found.kind == "csv" else "")
+
+
+def _at_address(path: str, monitor: Monitor | None) -> Shown:
+    """Return the same of an address, where other files are looked for once a minute."""
+    return ((path, 0, 0, 0, int(time.monotonic() // _FRESH_SECONDS)),), _asked(monitor)
+
+
+def _asked(monitor: Monitor | None) -> str:
+    """Return what types of columns of CSV files follow from."""
+    return "" if monitor is None else f"{monitor.query}\n{monitor.columns!r}\n{monitor.segments!r}"
 
 
 def _keep(connection: duckdb.DuckDBPyConnection) -> None:

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from scored import WEEK, monitor, opened
 
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources import Batch, spans
+from rocmonitor.sources import Batch, lake, spans
 from rocmonitor.sources.spans import Side, sides_of
 from tests.benchmarks.opened import Opened
 
@@ -106,6 +106,22 @@ def test_files_are_listed_and_looked_at_once_while_they_stay_the_same(tmp_path):
         assert sum(seen.files.values()) - once <= 8 * (2 * 7 + 6)  # DuckDB opens a file once or twice
         folder(tmp_path, [("day=2026-01-07/late.parquet", rows_of(37, loan_id=[1, 2, 3, 4]))])
         assert source.pull(monitor(), WEEK).segments[""].counts.rows == first + 4
+
+
+def test_files_at_an_address_are_listed_and_looked_at_once_a_minute(tmp_path, monkeypatch):
+    daily(tmp_path)
+    monkeypatch.setattr(lake, "_FRESH_SECONDS", 1e12)
+    with opened(f"files://file://{tmp_path / 'lake'}") as source, Opened(tmp_path / "lake") as seen:
+        first = source.pull(monitor(), WEEK).segments[""].counts
+        once = sum(seen.files.values())
+        for number in range(8):
+            source.pull(monitor(), Window(WEEK.start - number * DAY, WEEK.end - number * DAY))
+        assert (first.inside, len(seen.files)) == (28, DAYS)
+        assert sum(seen.files.values()) - once <= 8 * (2 * 7 + 6)
+        folder(tmp_path, [("day=2026-01-07/late.parquet", rows_of(37, loan_id=[1, 2, 3, 4]))])
+        assert source.pull(monitor(), WEEK).segments[""].counts.inside == 28
+        monkeypatch.setattr(lake, "_FRESH_SECONDS", 1e-12)
+        assert source.pull(monitor(), WEEK).segments[""].counts.inside == 32
 
 
 def test_a_file_without_statistics_is_always_read(tmp_path):
