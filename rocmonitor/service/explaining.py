@@ -102,7 +102,7 @@ class ExplainRequest:
             if not self.windows:
                 raise DegenerateDataError(f"{monitor.name} has no reference window to compare with")
             reference = (self._counted if self.grouped else self._read)(source, said)
-        said(f"{monitor.name} {self.window.in_zone(monitor.timezone)}")
+        said("")  # the step of the one who asks is still the one
         groups = {name: each.groups for name, each in reference.columns.items()}
         fewest = monitor.min_group
         if self.grouped:
@@ -334,5 +334,9 @@ def _plain(value: Any) -> Any:
 
 
 def _are_numbers(values: pd.Series[Any]) -> bool:
-    """Return True if each value is a number or the text of one."""
-    return not (pd.to_numeric(values, errors="coerce").isna() & values.notna()).any()
+    """Return True if each value is a number or the text of one; the first one tells it of most texts."""
+    first = values.dropna().head(1)
+    return (
+        not pd.to_numeric(first, errors="coerce").isna().any()
+        and not (pd.to_numeric(values, errors="coerce").isna() & values.notna()).any()
+    )

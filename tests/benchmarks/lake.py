@@ -22,7 +22,7 @@ from opened import Opened
 from timing import result, skipped, title
 
 ROWS, DAYS, WEEKS = 185_546, 357, 51
-LINES = 177_664
+LINES, LEFT_OUT = 177_664, 3
 REFERENCE, WORSE = 17, 15
 FIRST = date(2025, 1, 6)
 COMMANDS = ("check", "run --dry-run", "run", "run")
@@ -96,14 +96,15 @@ def main() -> None:
 
 def commands(folder: Path, kind: str) -> None:
     """Run all commands on one kind of source."""
-    title(f"{REFERENCE} reference weeks and {WEEKS - REFERENCE} judged, {ROWS:,} rows, from {kind}: CPU-s")
+    weeks, rows = (WEEKS, ROWS) if kind == "Parquet" else (WEEKS - LEFT_OUT, LINES)
+    title(f"{REFERENCE} reference weeks and {weeks - REFERENCE} judged, {rows:,} rows, from {kind}: CPU-s")
     for command, goal in zip(COMMANDS, (*GOALS[kind], ""), strict=True):
         with Opened(folder / "scored" if kind == "Parquet" else folder) as seen:
             taken = used(folder, "-c", COUNTED, *command.split())
         files = sum(times for name, times in seen.files.items() if name.endswith((".parquet", ".csv")))
         queries = int((folder / "queries").read_text())
         result(f"rocmonitor {command}{'' if goal else ', with nothing due'}", f"{taken:.2f}", str(goal))
-        each = f"{queries / WEEKS:.1f} a window, {files / WEEKS:.1f}"
+        each = f"{queries / weeks:.1f} a window, {files / weeks:.1f}"
         result(f"  queries {queries:,}, files opened {files:,}:", each)
     if find_spec("nannyml") is None:
         skipped("NannyML is not installed")
@@ -131,7 +132,6 @@ def prepare(folder: Path, kind: str) -> None:
             "amount": np.round(rng.lognormal(5, 1, ROWS), 2),
         }
     )
-    query = QUERY
     if kind == "Parquet":
         connection = duckdb.connect()
         connection.register("rows", rows)
@@ -145,9 +145,9 @@ def prepare(folder: Path, kind: str) -> None:
     dates = {
         "first": FIRST,
         "until": FIRST + timedelta(weeks=REFERENCE),
-        "end": FIRST + timedelta(weeks=WEEKS if kind == "Parquet" else WEEKS - 3),
+        "end": FIRST + timedelta(weeks=WEEKS if kind == "Parquet" else WEEKS - LEFT_OUT),
     }
-    (folder / "rocmonitor.yaml").write_text(CONFIGURATION.format(source=SOURCES[kind], query=query, **dates))
+    (folder / "rocmonitor.yaml").write_text(CONFIGURATION.format(source=SOURCES[kind], query=QUERY, **dates))
 
 
 if __name__ == "__main__":
