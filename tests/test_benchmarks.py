@@ -194,3 +194,19 @@ def test_a_year_runs(load, recorded, tmp_path):
     assert number(found["files a window"]) >= 1
     assert number(found["page of a monitor, processor seconds"]) < 5
     assert found["share of a processor after that"].endswith("%")
+
+
+@pytest.mark.parametrize("kind", ["Parquet", "CSV"])
+def test_files_are_counted_beside_the_time(load, recorded, monkeypatch, tmp_path, kind):
+    lake = load("lake")
+    for name, value in {"ROWS": 9_000, "LINES": 8_000, "DAYS": 84, "WEEKS": 12, "REFERENCE": 8}.items():
+        monkeypatch.setattr(lake, name, value)
+    monkeypatch.setattr(lake, "COMMANDS", ("check",))
+    monkeypatch.setattr(lake, "GOALS", {kind: ()})
+    lake.prepare(tmp_path, kind)
+    lake.commands(tmp_path, kind)
+    values = {line["what"]: line["value"] for line in recorded() if "what" in line}
+    [(counted, each)] = [(what, value) for what, value in values.items() if what.startswith("queries")]
+    opened, weeks = number(counted.partition("files opened ")[2].rstrip(":")), 12 if kind == "Parquet" else 9
+    assert opened >= (84 if kind == "Parquet" else 1)
+    assert each == f"{number(counted.split()[1].rstrip(',')) / weeks:.1f} a window, {opened / weeks:.1f}"

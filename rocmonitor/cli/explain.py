@@ -87,7 +87,9 @@ def explain(
             grouped=any(each.provenance.get("grouped") for each in kept),
             expected=not judged,
         )
-        found = ask.run(source, progress).explanation.as_judged({} if whole is None else whole.metrics)
+        progress(f"{monitor} {window.in_zone(chosen.timezone)}")
+        explained = ask.run(source, lambda text: progress(text) if text else None)
+        found = explained.explanation.as_judged({} if whole is None else whole.metrics)
     if as_json:
         curve = [] if whole is None else whole.tables.get("curve", [])
         print_json({"monitor": monitor, "window": str(window), **found.to_dict(), "curve": curve})

@@ -12,7 +12,7 @@ from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
-from rocmonitor.stats.column_changes import adjusted_pvalues
+from rocmonitor.stats.discoveries import adjusted_pvalues
 
 SMALLEST = 1e-9
 """Smaller p-values are not looked for."""
@@ -72,7 +72,8 @@ def allow_for_segments(
             pvalues = dict.fromkeys(judged, 1.0)
             for segment in raised:
                 pvalues[segment] = _pvalue(partial(outcome, segment, name), found, tail)
-            rates = dict(zip(pvalues, adjusted_pvalues(list(pvalues.values())), strict=True))
+            adjusted = adjusted_pvalues(list(pvalues.values())).tolist()
+            rates = dict(zip(pvalues, adjusted, strict=True))
             for segment in raised:
                 values = {"pvalue": pvalues[segment], "adjusted_pvalue": rates[segment]}
                 changed[segment] = _allowed(changed[segment], name, values | {"segments": len(judged)}, tail)

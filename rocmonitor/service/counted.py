@@ -146,26 +146,24 @@ class Reader:
     ) -> tuple[Batch, LabelCounts]:
         """Return the rows of a window as `read` gives them, and what the source says of their labels.
 
-        Where the rows have to be read and can be counted on the way, they are asked for once. `on_rows` is
-        also called between two statements, with 0.
+        Where the rows have to be read, both come from one session. `on_rows` is also called between two
+        statements, with 0.
 
         Raises
         ------
         ConfigError, SourceError
             As `SqlSource.pull`.
         """
-        changed = not self._stored(window, ages)
         how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": compared}
-        if changed and self.source.counts_on_the_way(self._monitor):
+        if not self._stored(window, ages):
             batch = self.source.pull(self._monitor, window, **how, count_labels=True, on_progress=on_rows)
-            if batch.labels is not None:
-                return batch, batch.labels
+            assert batch.labels is not None  # they were asked for
+            return batch, batch.labels
         # Before the rows: what is corrected in between then differs from these labels at the next look.
         labels = self.label_counts(window, as_of=as_of)
         if on_rows is not None:
             on_rows(0)
-        batch = self.read(window, **how, labels=labels, changed=changed, on_rows=on_rows)
-        return batch, labels
+        return self.read(window, **how, labels=labels, on_rows=on_rows), labels
 
     @property
     def source(self) -> SqlSource:

@@ -95,13 +95,14 @@ class ExplainRequest:
             As `read_frame`.
         """
         monitor = self.monitor
-        _require(self.columns, source.explain(monitor), monitor)
+        if self.grouped:
+            _require(self.columns, source.explain(monitor), monitor)
         reference = self.reference
         if reference is None:
             if not self.windows:
                 raise DegenerateDataError(f"{monitor.name} has no reference window to compare with")
             reference = (self._counted if self.grouped else self._read)(source, said)
-        said(f"{monitor.name} {self.window.in_zone(monitor.timezone)}")
+        said("")  # the step of the one who asks is still the one
         groups = {name: each.groups for name, each in reference.columns.items()}
         fewest = monitor.min_group
         if self.grouped:
@@ -141,7 +142,7 @@ class ExplainRequest:
     def _frame(
         self, source: SqlSource, window: Window, as_of: datetime | None, *, labelled: bool = True
     ) -> Frame:
-        how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled}
+        how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled, "bare": True}
         return read_frame(source, self.monitor, window, **how)
 
 
@@ -321,6 +322,8 @@ def _values(column: pd.Series[Any], are_numbers: bool) -> Any:
         return column.to_numpy()
     if (are_numbers or column.nunique() > BINS) and _are_numbers(column):
         return pd.to_numeric(column).to_numpy(dtype=float)
+    if pd.api.types.infer_dtype(column) == "string":  # and missing ones
+        return column.to_numpy(dtype=object)
     return column.map(_plain).to_numpy(dtype=object)
 
 
@@ -331,5 +334,9 @@ def _plain(value: Any) -> Any:
 
 
 def _are_numbers(values: pd.Series[Any]) -> bool:
-    """Return True if each value is a number or the text of one."""
-    return not (pd.to_numeric(values, errors="coerce").isna() & values.notna()).any()
+    """Return True if each value is a number or the text of one; the first one tells it of most texts."""
+    first = values.dropna().head(1)
+    return (
+        not pd.to_numeric(first, errors="coerce").isna().any()
+        and not (pd.to_numeric(values, errors="coerce").isna() & values.notna()).any()
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.deadline import Guard
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import ordered
-from rocmonitor.sources.connect import guarded
+from rocmonitor.sources.connect import PlainValues, guarded
 from rocmonitor.sources.query import Bound, Query
 from rocmonitor.sources.values import Encoder, encoded, hashed, identities
 
@@ -54,11 +55,21 @@ class ArrowSession(ABC):
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
         """Do as `Session.chunks` says."""
+        return (chunk for chunk, _ in self.chunks_and_values(statement, query, encoder))
+
+    def chunks_and_values(
+        self, statement: Select[Any], query: Query, encoder: Encoder
+    ) -> Iterator[tuple[Chunk, PlainValues]]:
+        """Do as `Session.chunks_and_values` says."""
         schema, batches = self._answer(statement, query.bound)
-        for part in guarded(self._guard, batches):
-            yield chunk_of(dict(zip(part.schema.names, part.columns, strict=True)), encoder)
-        nothing = schema.empty_table()
-        yield chunk_of({name: nothing[name].combine_chunks() for name in nothing.column_names}, encoder)
+        none = [pa.nulls(0, field.type) for field in schema]  # an empty table would import pandas
+        for part in chain((part.columns for part in guarded(self._guard, batches)), [none]):
+            columns = dict(zip(schema.names, part, strict=True))
+            yield chunk_of(columns, encoder), partial(_plain, columns)
+
+
+def _plain(columns: Mapping[str, Any], name: str) -> list[Any]:
+    return values_of(name, columns[name])
 
 
 Values = Callable[[str, Any], Sequence[Any]]
@@ -78,11 +89,7 @@ def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = valu
     if encoder.counter is not None:
         counted = ("label", "arrival", "weight", "checksum")
         encoder.counter.add({role: columns[role].to_pylist() for role in counted if role in columns})
-    numbers = {
-        name: columns[name].fill_null(0).to_numpy(zero_copy_only=False)
-        for name in ("inside", "weight", "arrival")
-        if name in columns
-    }
+    numbers = {name: _filled(columns[name], 0) for name in ("inside", "weight", "arrival") if name in columns}
     segments = [name for name in columns if name.startswith("segment_")]
     highest = _scores(columns["champion_high"], encoder) if "champion_high" in columns else None
     champion, high = ordered(_scores(columns["champion"], encoder), highest)
@@ -102,6 +109,21 @@ def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = valu
     )
 
 
+def _filled(column: Any, value: Any) -> NDArray[Any]:
+    """Return a column with a value in place of NULL."""
+    return _array(column.fill_null(value) if column.null_count else column)
+
+
+def _array(column: Any) -> NDArray[Any]:
+    """Return a column as an array, if possible without `to_numpy`, which imports pandas in half a second."""
+    is_plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if is_plain and not column.null_count:
+        return np.from_dlpack(column)
+    if pa.types.is_boolean(column.type) and not column.null_count:
+        return np.from_dlpack(column.cast(pa.uint8())).view(np.bool_)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
 def _as(kind: type[np.integer[Any]], numbers: NDArray[Any] | None) -> NDArray[Any] | None:
     return None if numbers is None else numbers.astype(kind, copy=False)
 
@@ -115,7 +137,7 @@ def _scores(column: Any, encoder: Encoder) -> NDArray[np.float64]:
             return encoder.scores(column.to_pylist())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         column = column.cast(pa.float64(), safe=False)
-        return encoder.oriented(column.to_numpy(zero_copy_only=False))
+        return encoder.oriented(_array(column))
     return encoder.scores(column.to_pylist())
 
 
@@ -129,7 +151,7 @@ def _codes(
             return encoded(values(role, column), code, dtype)
     of_value = encoded(values(role, column.dictionary), code, dtype)
     of_null = code(None) if column.null_count else 0
-    place = column.indices.fill_null(len(of_value)).to_numpy(zero_copy_only=False)
+    place = _filled(column.indices, len(of_value))
     codes: NDArray[Any] = np.append(of_value, np.array([of_null], dtype=dtype))[place]
     return codes
 
@@ -139,9 +161,7 @@ def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
     if "id" in columns:
         found["has_id"], found["id"] = _words(columns["id"])
         found |= {
-            role: columns[role].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-            for role in ("time", "known")
-            if role in columns
+            role: _filled(columns[role].cast(pa.int64()), 0) for role in ("time", "known") if role in columns
         }
     if "cluster" in columns:
         found["has_cluster"], words = _words(columns["cluster"])
@@ -152,10 +172,10 @@ def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
 def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
     """Return values as `rocmonitor.sources.values.identities` does."""
     if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
-        known = ids.is_valid().to_numpy(zero_copy_only=False)
-        return known, hashed(ids.fill_null("").to_numpy(zero_copy_only=False))
+        known = _array(ids.is_valid())
+        return known, hashed(_filled(ids, ""))
     if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
-        known = ids.is_valid().to_numpy(zero_copy_only=False)
-        words = ids.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        known = _array(ids.is_valid())
+        words = _filled(ids, 0).astype(np.int64)
         return known, words.view(np.uint64)[:, np.newaxis]
     return identities(ids.to_pylist())

@@ -107,7 +107,7 @@ class Batch:
     cells : Cells or None
         What the rest was made of, until it is let go.
     labels : LabelCounts or None
-        What `SqlSource.label_counts` says of these rows, where that was asked for and was known on the way.
+        What `SqlSource.label_counts` says of these rows, where that was asked for.
     """
 
     segments: dict[str, Rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -226,6 +226,10 @@ def _settings(engine: Engine, seconds: float, whole: float) -> tuple[str, ...]:
 CHUNK_ROWS = 50_000
 
 
+PlainValues = Callable[[str], Sequence[Any]]
+"""The plain values of a column, by its name in the statement."""
+
+
 class Session(Protocol):
     """A source that is open for reading; all statements of a session see one state of it."""
 
@@ -254,6 +258,11 @@ class Session(Protocol):
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
         """Return the same as the encoder reads them; at least one chunk."""
+
+    def chunks_and_values(
+        self, statement: Select[Any], query: Query, encoder: Encoder
+    ) -> Iterator[tuple[Chunk, PlainValues]]:
+        """Return the same, each with the plain values of its columns."""
 
     def beyond_reading(self) -> Caveat | None:
         """Return what the account may do besides reading; None where it is nothing, or cannot be known."""

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Select, inspect
@@ -17,7 +18,7 @@ from rocmonitor.sources.arrival import arrival_of_text
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.clock import since_epoch
 from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
-from rocmonitor.sources.connect import CHUNK_ROWS, beyond_reading, guard_of, guarded, reading
+from rocmonitor.sources.connect import CHUNK_ROWS, PlainValues, beyond_reading, guard_of, guarded, reading
 from rocmonitor.sources.counting import RowCounter
 from rocmonitor.sources.drawing import hashed_text
 from rocmonitor.sources.failures import Origin
@@ -110,6 +111,17 @@ class DatabaseSession:
         """Do as `Session.chunks` says."""
         _teach(self.connection, query)
         return guarded(guard_of(self.connection), self._chunks(statement, query, encoder))
+
+    def chunks_and_values(
+        self, statement: Select[Any], query: Query, encoder: Encoder
+    ) -> Iterator[tuple[Chunk, PlainValues]]:
+        """Do as `Session.chunks_and_values` says."""
+        names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
+        for part in chain(self.parts(statement, query), [[]]):
+            values = zip(*part, strict=True) if part else [()] * len(names)
+            columns = dict(zip(names, values, strict=True))
+            given = {role: columns[role] for role in query.roles}
+            yield to_chunk(given, encoder, query), columns.__getitem__
 
     def _chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
         if self.connection.dialect.driver == "psycopg":

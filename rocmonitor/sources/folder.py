@@ -123,38 +123,42 @@ def _of_one_kind(known: dict[str, Kind], key: str) -> Found:
 def _local(root: str, path: str, folder: Path) -> Iterable[str]:
     """Return each file once, however many links lead to it, and by its own name where that is among them."""
     if Path(root).is_dir():
-        start, names = root, list(_below(root, ()))
+        start = root
+        found = list(_below(root, (os.path.realpath(root),)))
     else:  # the folder of the configuration is no pattern
         _require_readable(path, folder)
-        start, found = str(folder), glob.glob(path, root_dir=folder, recursive=True)
-        names = [str(folder / each) for each in found if (folder / each).is_file()]
-    plain = os.path.realpath(start)
+        start, below = str(folder), glob.glob(path, root_dir=folder, recursive=True)
+        names = [str(folder / each) for each in below if (folder / each).is_file()]
+        found = [(name, os.path.realpath(name)) for name in names]
     by_file: dict[str, list[str]] = {}
-    for name in sorted(names):
-        by_file.setdefault(os.path.realpath(name), []).append(name)
+    for name, real in sorted(found):
+        by_file.setdefault(real, []).append(name)
+    plain = os.path.realpath(start)
+
+    def is_own(name: str, real: str) -> bool:
+        return os.path.normpath(f"{plain}/{os.path.relpath(name, start)}") == real
+
     return [
-        next(
-            (name for name in same if os.path.normpath(f"{plain}/{os.path.relpath(name, start)}") == real),
-            same[0],
-        )
+        next((name for name in same[1:] if not is_own(same[0], real) and is_own(name, real)), same[0])
         for real, same in by_file.items()
     ]
 
 
-def _below(folder: str, above: tuple[str, ...]) -> Iterator[str]:
-    """Yield all files; a folder that may not be read is an error, or its rows would be missed without a
-    word.
+def _below(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield all files, each with its name without links; a folder that may not be read is an error, or its
+    rows would be missed without a word.
+
+    `above` are the names without links of the folders that led here, this one's last.
     """
-    real = os.path.realpath(folder)
-    if real in above:  # a link leads back
-        return
     with os.scandir(folder) as found:
         entries = [each for each in found if not _is_hidden(each.name)]
     for each in entries:
+        real = os.path.realpath(each.path) if each.is_symlink() else f"{above[-1]}/{each.name}"
         if each.is_dir():
-            yield from _below(each.path, (*above, real))
+            if real not in above:  # a link leads back
+                yield from _below(each.path, (*above, real))
         elif each.is_file():
-            yield each.path
+            yield each.path, real
 
 
 def _require_readable(path: str, folder: Path) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, column
 
 from rocmonitor.config import Monitor
-from rocmonitor.errors import SourceError
+from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.batch import judged, to_batch
 from rocmonitor.sources.chunk import Chunk
-from rocmonitor.sources.lines import to_chunk
+from rocmonitor.sources.connect import PlainValues
 from rocmonitor.sources.sql import SqlSource
 from rocmonitor.sources.values import Encoder, segment_value
 
@@ -52,6 +51,7 @@ def read_frame(
     as_of: datetime | None = None,
     extra: Sequence[str] = (),
     labelled: bool = True,
+    bare: bool = False,
 ) -> Frame:
     """Return the rows that the statistics of a window are based on.
 
@@ -71,6 +71,8 @@ def read_frame(
         More columns of the query.
     labelled : bool
         Only rows with a label; else those that wait for one, too.
+    bare : bool
+        Of the configured columns, only the champion's score.
 
     Returns
     -------
@@ -95,19 +97,27 @@ def read_frame(
     chunks: list[Chunk] = []
     wanted: list[NDArray[np.bool_]] = []
     parts: list[dict[str, Sequence[Any] | NDArray[Any]]] = []
-    with source.reading(monitor, window, as_of=as_of) as (session, query, spec):
+    with source.reading(monitor, window, as_of=as_of, explains=bool(extra)) as (session, query, spec):
+        if missing := [name for name in extra if name not in query.types]:
+            raise ConfigError(
+                f"monitors.{monitor.name}.query does not give {', '.join(missing)}, which should explain a "
+                f"change; it gives {', '.join(query.types)}"
+            )
         time: ColumnElement[Any] = column(monitor.columns.time)
         more = {f"extra_{number}": name for number, name in enumerate(extra)}
         added: list[ColumnElement[Any]] = [column(name).label(role) for role, name in more.items()]
         statement = query.rows(spec.max_rows + 1).add_columns(time.label("time_given"), *added)
-        names = [*query.roles, "time_given", *more]
-        for part in chain(session.parts(statement, query), [[]]):
-            given = dict(zip(names, zip(*part, strict=True) if part else [()] * len(names), strict=True))
-            time_given = given.pop("time_given")
-            others = {name: given.pop(role) for role, name in more.items()}
-            chunks.append(to_chunk(given, encoder, query))
-            wanted.append(_wanted(monitor, given, chunks[-1], segment, paired))
-            parts.append(_own_names(monitor, encoder, given, time_given, chunks[-1]) | others)
+        for chunk, values in session.chunks_and_values(statement, query, encoder):
+            chunks.append(chunk)
+            wanted.append(_wanted(monitor, values, chunk, segment, paired))
+            others: dict[str, Sequence[Any] | NDArray[Any]] = {
+                name: values(role) for role, name in more.items()
+            }
+            if bare:
+                own: dict[str, Any] = {monitor.columns.champion: encoder.original(chunk.champion)}
+            else:
+                own = _own_names(monitor, encoder, values, chunk)
+            parts.append(own | others)
     if sum(map(len, chunks)) > spec.max_rows:
         raise SourceError(
             f"sources.{monitor.source}: {window} has more than max_rows ({spec.max_rows:,}) rows; raise "
@@ -127,18 +137,18 @@ def read_frame(
 
 
 def _own_names(
-    monitor: Monitor, encoder: Encoder, given: Mapping[str, Sequence[Any]], time: Sequence[Any], chunk: Chunk
+    monitor: Monitor, encoder: Encoder, values: PlainValues, chunk: Chunk
 ) -> dict[str, Sequence[Any] | NDArray[Any]]:
     """Return the columns of a chunk under the query's names, in the order of the configuration."""
     columns = monitor.columns
     named: dict[str, Sequence[Any] | NDArray[Any]] = {}
     if columns.id is not None:
-        named[columns.id] = given["id"]
-    named |= {columns.time: time, columns.champion: encoder.original(chunk.champion)}
+        named[columns.id] = values("id")
+    named |= {columns.time: values("time_given"), columns.champion: encoder.original(chunk.champion)}
     if columns.challenger is not None and chunk.challenger is not None:
         named[columns.challenger] = encoder.original(chunk.challenger)
-    named[columns.label] = given["label"]
-    return named | {name: given[f"segment_{number}"] for number, name in enumerate(monitor.segments)}
+    named[columns.label] = values("label")
+    return named | {name: values(f"segment_{number}") for number, name in enumerate(monitor.segments)}
 
 
 def _array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
@@ -150,13 +160,13 @@ def _array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
 
 
 def _wanted(
-    monitor: Monitor, given: Mapping[str, Sequence[Any]], chunk: Chunk, segment: str, paired: bool
+    monitor: Monitor, values: PlainValues, chunk: Chunk, segment: str, paired: bool
 ) -> NDArray[np.bool_]:
     """Return which rows of a chunk were asked for."""
     wanted = np.full(len(chunk), not segment, dtype=np.bool_)
     for number, name in enumerate(monitor.segments if segment else ()):
-        values = given[f"segment_{number}"]
-        wanted |= np.array([f"{name}={segment_value(value)}" == segment for value in values], dtype=np.bool_)
+        names = (f"{name}={segment_value(value)}" for value in values(f"segment_{number}"))
+        wanted |= np.array([each == segment for each in names], dtype=np.bool_)
     if paired:
         wanted &= False if chunk.challenger is None else ~np.isnan(chunk.challenger)
     return wanted

@@ -2,14 +2,15 @@
 
 Each session has a DuckDB that may open the files it found, and nothing else: it writes no file, reaches no
 address, and nothing can loosen that. A query finds the files as the table ``scored``. While local files stay
-the same, a session takes the DuckDB of one that has ended: making one takes longer than most queries. Small
-CSV files are read into it once: every query would read all of them again.
+the same, and for a minute those at an address, a session takes the DuckDB of one that has ended: making one
+takes longer than most queries. Small CSV files are read into it once: every query would read all of them
+again.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -29,17 +30,17 @@ from rocmonitor.sources.arrow import ArrowSession
 from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.folder import Found, State, find, is_remote, state_of
-from rocmonitor.sources.query import Bound, DuckDB, name_in_sql, text_in_sql, text_of, without_rows
-from rocmonitor.sources.texts import Usage, refuse_clocks, text_table, usage_of
+from rocmonitor.sources.query import Bound, DuckDB, text_in_sql, text_of, without_rows
+from rocmonitor.sources.spans import TABLE, ParquetFiles
+from rocmonitor.sources.texts import Usage, text_table, usage_of
 
-TABLE = "scored"
 _MEMORY = "1GiB"
 """For sorting and grouping; DuckDB goes on in a folder for temporary files when it is not enough."""
 _CONNECT_SECONDS = 10
-_NANOSECONDS = "TIMESTAMPTZ_NS"
-_INSTANTS, _WALL_TIMES = "times with a zone", "times without a zone"
 _SMALL_BYTES = 64_000_000
 """Largest size of CSV files, together, that are read into memory."""
+_KEPT = ("parquet", "csv")
+_FRESH_SECONDS = 60
 _MOST = 4
 """Largest number of DuckDBs that stay open between sessions, each for other monitors of CSV files."""
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
@@ -69,19 +70,23 @@ class Lake:
         )
         seek = partial(find, spec.path, self._folder, origin.where_key)
         local = None if is_remote(spec.path) else seek(lambda _: ())
-        shown = None if local is None else _shown(local, monitor)
+        shown = _at_address(spec.path, monitor) if local is None else _shown(local, monitor)
         with Guard(partial(self._connect, shown), limits) as guard:
             opened: _Connection = guard.connection
             connection = opened.driver_connection
             if shown is None or opened.shown != shown:
-                if local is None:
+                if local is None and not spec.path.startswith("file:"):
                     connection.load_extension("azure" if spec.path.startswith("a") else "httpfs")
                 found = local or seek(partial(_listed, connection))
+                if found.kind not in _KEPT:
+                    shown = None
                 # Without a monitor nearly nothing is read.
-                small = shown is not None and monitor is not None and _is_small(shown[0])
-                opened.caveats = self._show(connection, found, origin, monitor, small=small)
+                small = (
+                    shown is not None and local is not None and monitor is not None and _is_small(shown[0])
+                )
+                self._show(opened, found, origin, monitor, small=small)
             opened.shown = None  # what fails is not used again
-            yield LakeSession(guard, connection, origin, opened.caveats)
+            yield LakeSession(guard, opened, origin, None if monitor is None else monitor.query)
             opened.shown = shown
 
     def close(self) -> None:
@@ -106,16 +111,15 @@ class Lake:
 
     def _show(
         self,
-        connection: duckdb.DuckDBPyConnection,
+        opened: _Connection,
         found: Found,
         origin: Origin,
         monitor: Monitor | None,
         *,
         small: bool,
-    ) -> tuple[Caveat, ...]:
-        """Make the files the table `scored`, close everything else; return what cannot be read of them."""
-        names = list(found.names)
-        caveats: tuple[Caveat, ...] = ()
+    ) -> None:
+        """Make the files the table `scored`, and close everything else."""
+        connection, names = opened.driver_connection, list(found.names)
         connection.execute("SET allowed_paths = ?", [names])
         match found.kind:
             case "delta":
@@ -124,20 +128,16 @@ class Lake:
                 connection.execute(f"ATTACH {text_in_sql(names[0])} AS lake (READ_ONLY)")
                 connection.execute("USE lake")
             case "parquet":
-                for column, kinds in _parquet_types(connection, names).items():
-                    refuse_clocks(column, kinds, origin)
-                files = f"read_parquet({_list(names)}, union_by_name = true)"
-                connection.execute(f"CREATE TEMP VIEW {TABLE} AS {_comparable(connection, files)}")
+                opened.parquet = ParquetFiles(connection, names, origin)
             case "csv":
                 usage = None if monitor is None else _usage(connection, monitor)
                 table = text_table(connection, names, self._spec, origin, usage)
-                caveats = table.caveats
+                opened.caveats = table.caveats
                 connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table.sql}")
                 if small:
                     _keep(connection)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        return caveats
 
 
 class _Connection:
@@ -149,11 +149,17 @@ class _Connection:
         The files that it shows, as they are; None while these are not known, or in use.
     caveats : tuple of Caveat
         What cannot be read of them.
+    parquet : ParquetFiles or None
+        The files, if they are of Parquet.
+    types : dict of str to list
+        Names and types of the columns of queries that were asked for.
     """
 
     def __init__(self, idle: list[_Connection]) -> None:
         self.shown: Shown | None = None
         self.caveats: tuple[Caveat, ...] = ()
+        self.parquet: ParquetFiles | None = None
+        self.types: dict[str, list[tuple[str, Any]]] = {}
         self._idle, self._scratch = idle, TemporaryDirectory(prefix="rocmonitor-")
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": _MEMORY,
@@ -188,22 +194,21 @@ class LakeSession(ArrowSession):
 
     backend = "duckdb"
 
-    def __init__(
-        self,
-        guard: Guard,
-        connection: duckdb.DuckDBPyConnection,
-        origin: Origin,
-        caveats: tuple[Caveat, ...],
-    ) -> None:
+    def __init__(self, guard: Guard, opened: _Connection, origin: Origin, query: str | None) -> None:
         super().__init__(guard)
-        self.caveats = caveats
-        self.connection, self._origin = connection, origin
+        self.caveats, self._opened, self._origin, self._query = opened.caveats, opened, origin, query
+        self.connection: duckdb.DuckDBPyConnection = opened.driver_connection
 
     def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
-        """Do as `Session.columns` says."""
-        types = map(str, self._relation(without_rows(monitor), bound).types)
-        names = self._relation(text(monitor.query), bound).columns  # as a table it would rename the second p
-        return list(zip(names, types, strict=True))
+        """Do as `Session.columns` says; they are the same in all windows, and asked for once."""
+        known = self._opened.types
+        if monitor.query not in known:
+            types = map(str, self._relation(without_rows(monitor), bound).types)
+            names = self._relation(
+                text(monitor.query), bound
+            ).columns  # as a table it would rename the second p
+            known[monitor.query] = list(zip(names, types, strict=True))
+        return known[monitor.query]
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """Do as `Session.first` says."""
@@ -227,6 +232,8 @@ class LakeSession(ArrowSession):
 
     def _relation(self, statement: Select[Any] | TextClause, bound: Bound) -> duckdb.DuckDBPyRelation:
         self._guard.arm()
+        if self._opened.parquet is not None:
+            self._opened.parquet.show(self._query, bound)
         parsed = self.connection.extract_statements(text_of(statement, bound, DuckDB()))
         if [each.type for each in parsed] != [duckdb.StatementType.SELECT]:
             raise ConfigError(
@@ -242,11 +249,18 @@ class LakeSession(ArrowSession):
 
 def _shown(found: Found, monitor: Monitor | None) -> Shown | None:
     """Return what a DuckDB of these files shows; None where that cannot be told, or may change unseen."""
-    state = state_of(found.names) if found.kind in ("parquet", "csv") else None
-    asked = ""
-    if found.kind == "csv" and monitor is not None:  # types follow from what a query does with the columns
-        asked = f"{monitor.query}\n{monitor.columns!r}\n{monitor.segments!r}"
-    return None if state is None else (state, asked)
+    state = state_of(found.names) if found.kind in _KEPT else None
+    return None if state is None else (state, _asked(monitor) if found.kind == "csv" else "")
+
+
+def _at_address(path: str, monitor: Monitor | None) -> Shown:
+    """Return the same of an address, where other files are looked for once a minute."""
+    return ((path, 0, 0, 0, int(time.monotonic() // _FRESH_SECONDS)),), _asked(monitor)
+
+
+def _asked(monitor: Monitor | None) -> str:
+    """Return what types of columns of CSV files follow from."""
+    return "" if monitor is None else f"{monitor.query}\n{monitor.columns!r}\n{monitor.segments!r}"
 
 
 def _keep(connection: duckdb.DuckDBPyConnection) -> None:
@@ -297,34 +311,3 @@ def _delta(folder: str, origin: Origin) -> Any:
     except DeltaError as error:  # the lines after the first are a trace of its own
         reason = str(error).partition("\n")[0]
         raise SourceError(f"{origin.where_key}: the Delta table cannot be read: {reason}") from None
-
-
-def _comparable(connection: duckdb.DuckDBPyConnection, files: str) -> str:
-    """Return the files with instants of microseconds: DuckDB compares those of nanoseconds with no others."""
-    read = connection.sql(f"FROM {files}")
-    exact = [name for name, kind in zip(read.columns, read.types, strict=True) if str(kind) == _NANOSECONDS]
-    if not exact:
-        return f"FROM {files}"
-    replaced = (f"{name}::TIMESTAMPTZ AS {name}" for name in map(name_in_sql, exact))
-    return f"SELECT * REPLACE ({', '.join(replaced)}) FROM {files}"
-
-
-def _parquet_types(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
-) -> Mapping[str, Mapping[str, str]]:
-    """For each column of times the kinds it has, each with a file that has it."""
-    kinds: dict[str, dict[str, str]] = defaultdict(dict)
-    if len(names) > 1:
-        schema = (
-            "SELECT name, coalesce(logical_type, '') LIKE '%isAdjustedToUTC=1%', min(file_name) FROM "
-            f"parquet_schema({_list(names)}) WHERE logical_type LIKE 'TimestampType%' OR type = 'INT96' "
-            "OR converted_type = 'DATE' OR logical_type LIKE 'DateType%' "
-            "GROUP BY ALL"
-        )
-        for column, adjusted, file in connection.execute(schema).fetchall():
-            kinds[column][_INSTANTS if adjusted else _WALL_TIMES] = file
-    return kinds
-
-
-def _list(names: Sequence[str]) -> str:
-    return f"[{', '.join(map(text_in_sql, names))}]"

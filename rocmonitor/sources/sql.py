@@ -151,7 +151,12 @@ class SqlSource:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
             return _label_counts(query, session.labels(query))
 
-    def require_complete(self, monitor: Monitor, read: Mapping[Window, int]) -> None:
+    def require_complete(
+        self,
+        monitor: Monitor,
+        read: Mapping[Window, int],
+        in_window: Mapping[Window, tuple[int, object, object]] | None = None,
+    ) -> None:
         """Require that the query gives each of some windows all of its rows.
 
         They are counted once over a span that is wider than all windows, as the source compares times: a
@@ -163,6 +168,8 @@ class SqlSource:
         monitor : Monitor
         read : dict of Window to int
             Rows that were read of each window, without those whose time is outside of it.
+        in_window : dict, optional
+            What `rows_by_window` said of them, if it was asked.
 
         Raises
         ------
@@ -170,7 +177,8 @@ class SqlSource:
             Names the first window that lacks rows, and its first and last time.
         SourceError
         """
-        for window, (rows, *times) in self.rows_by_window(monitor, sorted(read)).items():
+        counted = self.rows_by_window(monitor, sorted(read)) if in_window is None else in_window
+        for window, (rows, *times) in counted.items():
             if rows > read[window]:
                 raise _incomplete(monitor, window, rows, read[window], times, as_text=self.compares_texts)
 
@@ -193,10 +201,6 @@ class SqlSource:
                 if place
             }
         return found
-
-    def counts_on_the_way(self, monitor: Monitor) -> bool:
-        """Return True if `pull` can count labels while it reads, so that the source is scanned once."""
-        return self._kind_with_labels(monitor) is not None
 
     def pull(
         self,
@@ -235,7 +239,7 @@ class SqlSource:
             Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does not try to
             read them first.
         count_labels : bool
-            Count the labels, too (`Batch.labels`), where `counts_on_the_way`.
+            Count the labels, too (`Batch.labels`): on the way where that is possible, else before the rows.
         compared : bool
             Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside cells.
         bins : dict of str to sequence of float, optional
@@ -264,9 +268,15 @@ class SqlSource:
         """
         report = on_progress or (lambda _: None)
         with_labels = self._kind_with_labels(monitor) if count_labels else None
+        labels: LabelCounts | None = None
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, ages=ages)
             query = replace(query, bins=bins)
+            by_label = replace(query, instants=query.instants[-1:])  # of all ages together
+            if count_labels and with_labels is None:
+                labels = _label_counts(by_label, session.labels(by_label))
+                expected_rows = labels.rows
+                report(0)
             for kind in self._kinds(session, monitor, expected_rows or 0):
                 counter = RowCounter() if kind == with_labels else None
                 batch = _with_caveats(self._read(session, query, kind, report, counter), session.caveats)
@@ -274,10 +284,12 @@ class SqlSource:
                     break
             if compared and batch.condensed and monitor.columns.challenger is not None:
                 batch = _compared(batch, self._read(session, query, "drawn", report, None))
+            if with_labels is not None:
+                cut = batch.segments[""].counts.truncated
+                lines = session.labels(by_label) if counter is None or cut else counter.lines()
+                labels = _label_counts(by_label, lines)
         self._require_decimal(batch, monitor)
-        if counter is None or batch.segments[""].counts.truncated:
-            return batch
-        return replace(batch, labels=_label_counts(query, counter.lines()))
+        return replace(batch, labels=labels)
 
     def distinct(self, monitor: Monitor, window: Window, name: str, *, most: int) -> list[Any]:
         """Return the distinct values of a column of the monitor's query, at most `most`.
@@ -309,11 +321,14 @@ class SqlSource:
 
     @contextmanager
     def reading(
-        self, monitor: Monitor, window: Window, *, as_of: datetime | None = None
+        self, monitor: Monitor, window: Window, *, as_of: datetime | None = None, explains: bool = False
     ) -> Iterator[tuple[Session, Query, Source]]:
-        """Open a session with the monitor's query over a window, and the source's limits."""
+        """Open a session with the monitor's query over a window, and the source's limits.
+
+        With `explains`, the query must also give the columns that may explain a change.
+        """
         with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
+            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of, explains=explains)
             yield session, query, self._origin.spec
 
     def look(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +14,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, ranked_rows, three
+from rocmonitor.stats.discoveries import adjusted_pvalues
 from rocmonitor.stats.grouping import BINS, Label
 from rocmonitor.stats.nouns import classes, many
 from rocmonitor.stats.proportion import normal_quantile, require_level
@@ -251,15 +252,10 @@ def ranked(known: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) 
         effect=effect[order],
         se=se[order],
         pvalue=np.asarray(pvalue),
-        adjusted_pvalue=np.array(adjusted_pvalues(pvalue)),
+        adjusted_pvalue=adjusted_pvalues(pvalue),
         change=first.change,
         change_se=first.change_se,
         n_pos=first.n_pos,
         n_neg=first.n_neg,
         caveats=caveats,
     )
-
-
-def adjusted_pvalues(pvalues: Sequence[float] | Floats) -> list[float]:
-    """Return p-values adjusted by Benjamini and Hochberg: those up to a rate are discoveries at that rate."""
-    return list(map(float, scipy.stats.false_discovery_control(pvalues, method="bh")))

@@ -19,7 +19,7 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.service import checking
 from rocmonitor.service.checking import answers, forecast_alarms, joined, reference_checks
-from rocmonitor.service.checking.outside import account_lines
+from rocmonitor.service.checking.outside import Sources, account_lines
 from rocmonitor.stats import AucResult
 from rocmonitor.stats.coming import Rate
 
@@ -459,10 +459,12 @@ def test_check_warns_of_a_source_whose_account_may_write(here, postgres_url, mon
     monkeypatch.setenv("WAREHOUSE_URL", postgres_url)
     known = config.load(here.folder / "rocmonitor.yaml")
     name = known.monitors["credit"].source
-    assert account_lines(known, name) == []
+    with Sources(known) as sources:
+        assert account_lines(sources, name) == []
     for variable, lines in (("WAREHOUSE_URL", 1), ("ABSENT", 0)):
         changed = known.model_copy(update={"sources": {name: config.Database(url_env=variable)}})
-        assert len(found := account_lines(changed, name)) == lines
+        with Sources(changed) as sources:
+            assert len(found := account_lines(sources, name)) == lines
         assert all(line.startswith(f"{name}: WARNING: the account") for line in found)
 
 

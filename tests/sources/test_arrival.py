@@ -132,38 +132,35 @@ def test_counts_of_labels_at_an_instant(any_database_url: str) -> None:
 @pytest.mark.parametrize("as_of", [AS_OF, None])
 @pytest.mark.parametrize("ages", [(), (timedelta(0), DAY)])
 @pytest.mark.parametrize("grouped", ["raw", "auto", "database", "condensed"])
-def test_labels_are_counted_on_the_way_as_by_themselves(any_database_url, as_of, ages, grouped):
+def test_labels_are_counted_with_the_rows_as_by_themselves(any_database_url, as_of, ages, grouped):
     fill_known(any_database_url)
     columns = {role: name for role, name in COLUMNS.items() if role not in ("id", "challenger")}
     watched = monitor(columns=columns, segments=["region"], grouped=grouped, condense={"per_unit": 1})
     with opened(any_database_url) as source:
         alone = source.label_counts(watched, WEEK, as_of=as_of)
         batch = source.pull(watched, WEEK, as_of=as_of, ages=ages, count_labels=True)
-        way = source.counts_on_the_way(watched)
-    kind = any_database_url.partition(":")[0]
-    assert way == (
-        grouped in {"sqlite": ("raw", "auto"), "files": "condensed", "spark": "condensed"}.get(kind, ())
-    )
-    assert (batch.labels is not None) == way
-    if batch.labels is not None:
-        assert (batch.labels, batch.labels.digest) == (alone, alone.digest)
+    assert batch.labels is not None
+    assert (batch.labels, batch.labels.digest) == (alone, alone.digest)
 
 
-def test_a_window_of_cells_in_sqlite_has_no_counts(sqlite_url):
-    """Not those of its lines, each of which would count as a row."""
+def test_a_window_of_cells_in_sqlite_is_counted_by_its_rows(sqlite_url):
+    """Not by its lines, each of which would count as a row."""
     fill_known(sqlite_url)
     columns = {role: name for role, name in COLUMNS.items() if role not in ("id", "challenger")}
     with opened(sqlite_url, max_rows=8) as source:
         watched = monitor(columns=columns, grouped="auto", condense={"per_unit": 1})
         batch = source.pull(watched, WEEK, count_labels=True)
+        assert batch.labels == source.label_counts(watched, WEEK)
     assert batch.condensed
-    assert batch.labels is None
 
 
-def test_rows_that_were_cut_off_have_no_counts(sqlite_url):
+def test_rows_that_were_cut_off_are_counted_all_the_same(sqlite_url):
     fill_known(sqlite_url)
     with opened(sqlite_url, max_rows=8) as source:
-        assert source.pull(monitor(grouped="raw"), WEEK, count_labels=True).labels is None
+        batch = source.pull(monitor(grouped="raw"), WEEK, count_labels=True)
+    assert batch.segments[""].counts.truncated
+    assert batch.labels is not None
+    assert batch.labels.rows == 9
 
 
 def test_the_digest_follows_the_labels_known(sqlite_url: str) -> None:

@@ -51,7 +51,7 @@ from rocmonitor.service.checking.joined import (
     too_short,
     window_length,
 )
-from rocmonitor.service.checking.outside import account_lines, model_lines, outside
+from rocmonitor.service.checking.outside import Sources, account_lines, model_lines, outside
 from rocmonitor.service.checking.reference_checks import (
     backwards,
     costs,
@@ -78,7 +78,7 @@ from rocmonitor.service.checking.words import MORE_ROWS, Doubt
 from rocmonitor.service.judging import find
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
 from rocmonitor.service.progress import Progress, Step
-from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
+from rocmonitor.sources import LabelCounts, Rows
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.stats.simulated import Simulation
 from rocmonitor.store import migrate
@@ -145,10 +145,16 @@ def check(
     -------
     Checked
     """
-    printed = _Printed(output, explain, progress)
+    with Sources(config) as sources:
+        return _checked(config, sources, now, _Printed(output, explain, progress), explain, progress)
+
+
+def _checked(
+    config: Config, sources: Sources, now: datetime, printed: _Printed, explain: bool, progress: Progress
+) -> Checked:
     progress("reference windows")
     spendings, watched = list[Spending](), list[Watched]()
-    joined = joined_references(config, now)
+    joined = joined_references(config, sources, now)
     allotted = config.allot({name: each.per_year for name, each in joined.items()})
     printed.section("store", partial(_store, config))
     for topic, lines in outside(config):
@@ -156,17 +162,17 @@ def check(
     for name in config.channels:
         printed.section("channel", partial(_channel, config, name))
     for name in sorted({monitor.source for monitor in config.monitors.values()}):
-        printed.section("source", partial(account_lines, config, name))
+        printed.section("source", partial(account_lines, sources, name))
     printed.end("everywhere")
     for monitor in config.monitors.values():
         printed.about = f"{monitor.name} "
         printed.section("model", partial(model_lines, config, monitor))
         printed.section("schedule", partial(_schedules, monitor, now))
-        seen = _Seen(joined=joined.get(monitor.name), progress=progress)
-        printed.section("windows", partial(_windows, config, monitor, now, seen))
+        seen = _Seen(sources=sources, joined=joined.get(monitor.name), progress=progress)
+        printed.section("windows", partial(_windows, monitor, now, seen))
         levels = config.levels(monitor.name, allotted)
-        printed.section("reference", partial(_reference, config, monitor, levels, now, seen))
-        printed.section("labels", partial(_labels, config, monitor, now, seen))
+        printed.section("reference", partial(_reference, monitor, levels, now, seen))
+        printed.section("labels", partial(_labels, monitor, now, seen))
         printed.section("rules", partial(_rules, monitor, levels, seen, explain))
         if monitor.columns.challenger is not None:
             printed.section("review", partial(_review, monitor))
@@ -242,6 +248,7 @@ class _Seen:
     """The results of a monitor's earlier sections, for the later ones."""
 
     progress: Progress
+    sources: Sources
     joined: JoinedReference | None = None
     unreadable: Sequence[Doubt] = ()
     last: tuple[Window, Rows] | None = None
@@ -303,7 +310,7 @@ def _next_times(monitor: Monitor, line: str, now: datetime) -> str:
     return ", ".join(times)
 
 
-def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
+def _windows(monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
     spec, zone = monitor.window, monitor.timezone
     ended = monitor.windows(now)
     due = [window for window in ended if monitor.labels.age(window, now) in ("due", "closed")]
@@ -312,25 +319,25 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
         f"{len(ended):,} {pieces(monitor)} have ended since "
         f"{monitor.start.astimezone(zone):%Y-%m-%d %H:%M}, {len(due):,} of them are old enough to be judged"
     ]
-    with _source(config, monitor) as source:
-        source.explain(monitor)
-        if not due:
-            return [*lines, first_due(monitor, ended), *impossible(monitor, now)]
-        if monitor.joining is not None:
-            last, enough = last_window(monitor, monitor.joining, source, due, now)
-            if not enough:
-                return [*lines, not_enough(monitor, last, source.label_counts(monitor, last, as_of=now))]
-        else:
-            last, stopped = newest_with_rows(monitor, due, lambda it: source.label_counts(monitor, it).rows)
-            lines += stopped
-        counted = source.label_counts(monitor, last, as_of=now)
-        seen.last_counts = last, counted
-        lines.append(
-            f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
-        )
-        if counted.rows > MOST_ROWS and monitor.grouped != "condensed":
-            return [*lines, f"not read: it has more than {MOST_ROWS:,} rows"]
-        batch = source.pull(monitor, last, as_of=now)
+    source = seen.sources.opened(monitor.source)
+    source.explain(monitor)
+    if not due:
+        return [*lines, first_due(monitor, ended), *impossible(monitor, now)]
+    if monitor.joining is not None:
+        last, enough = last_window(monitor, monitor.joining, source, due, now)
+        if not enough:
+            return [*lines, not_enough(monitor, last, source.label_counts(monitor, last, as_of=now))]
+    else:
+        last, stopped = newest_with_rows(monitor, due, lambda it: source.label_counts(monitor, it).rows)
+        lines += stopped
+    counted = source.label_counts(monitor, last, as_of=now)
+    seen.last_counts = last, counted
+    lines.append(
+        f"the last of these, {last.in_zone(zone)}: {counted.rows:,} rows, {counted.labelled:,} labelled"
+    )
+    if counted.rows > MOST_ROWS and monitor.grouped != "condensed":
+        return [*lines, f"not read: it has more than {MOST_ROWS:,} rows"]
+    batch = source.pull(monitor, last, as_of=now)
     rows = batch.segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
@@ -344,31 +351,24 @@ def _windows(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> li
     return [*lines, *small_segments(batch.segments, monitor.min_per_class)]
 
 
-def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> list[Line]:
+def _reference(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> list[Line]:
     zone = monitor.timezone
-    with _source(config, monitor) as source:
-        known = seen.joined
-        windows, joined = (known.windows, known.pieces) if known else reference_windows(monitor, source, now)
-        counts = [
-            source.label_counts(monitor, window, as_of=now)
-            for window in _in_turn(windows, f"{monitor.name} reference, labels of", monitor, seen.progress)
-        ]
-        rows = None
-        outside = [
-            f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
-            for gap, why in left_out(monitor, windows if joined else monitor.whole_reference, now)
-            if (found := source.label_counts(monitor, gap).rows)
-        ]
-        few = sum(counted.rows for counted in counts) <= MOST_REFERENCE_ROWS
-        if few or monitor.grouped == "condensed":
-            as_of, ages = references.read_at(monitor, now)
-            rows = [
-                source.pull(monitor, window, as_of=as_of, ages=ages, compared=False).segments[""]
-                for window in _in_turn(windows, f"{monitor.name} reference, rows of", monitor, seen.progress)
-            ]
-        read = {window: counted.rows for window, counted in zip(windows, counts, strict=True)}
-        read |= {} if rows is None else _inside(zip(windows, rows, strict=True))
-        source.require_complete(monitor, read | ({} if seen.last is None else _inside([seen.last])))
+    source, known = seen.sources.opened(monitor.source), seen.joined
+    windows, joined = (known.windows, known.pieces) if known else reference_windows(monitor, source, now)
+    in_window = source.rows_by_window(monitor, windows)
+    few = sum(rows for rows, *_ in in_window.values()) <= MOST_REFERENCE_ROWS
+    counts, rows = _read_windows(monitor, windows, now, seen, read=few or monitor.grouped == "condensed")
+    outside = [
+        f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
+        for gap, why in left_out(monitor, windows if joined else monitor.whole_reference, now)
+        if (found := source.label_counts(monitor, gap).rows)
+    ]
+    read = {window: counted.rows for window, counted in zip(windows, counts, strict=True)}
+    read |= {} if rows is None else _inside(zip(windows, rows, strict=True))
+    if seen.last is not None:
+        read |= _inside([seen.last])
+        in_window |= source.rows_by_window(monitor, [seen.last[0]])
+    source.require_complete(monitor, read, in_window)
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
     many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
@@ -400,6 +400,25 @@ def _reference(config: Config, monitor: Monitor, levels: Levels, now: datetime, 
     return [*lines, *_served(monitor, levels, paired, rows, now, seen)]
 
 
+def _read_windows(
+    monitor: Monitor, windows: Sequence[Window], now: datetime, seen: _Seen, *, read: bool
+) -> tuple[list[LabelCounts], list[Rows] | None]:
+    """Return how reference windows are labelled, and their rows if they are to be read."""
+    source, (as_of, ages) = seen.sources.opened(monitor.source), references.read_at(monitor, now)
+    counts, rows = list[LabelCounts](), list[Rows]()
+    what = f"{monitor.name} reference, {'rows' if read else 'labels'} of"
+    for window in _in_turn(windows, what, monitor, seen.progress):
+        labels = None
+        if read:
+            batch = source.pull(
+                monitor, window, as_of=as_of, ages=ages, compared=False, count_labels=as_of == now
+            )
+            rows.append(batch.segments[""])
+            labels = batch.labels
+        counts.append(labels or source.label_counts(monitor, window, as_of=now))
+    return counts, rows if read else None
+
+
 def _inside(windows: Iterable[tuple[Window, Rows]]) -> dict[Window, int]:
     """Return how many rows of each window have their time in it; not where the row cap was reached."""
     return {window: rows.counts.inside for window, rows in windows if not rows.counts.truncated}
@@ -412,9 +431,9 @@ def _in_turn(windows: Sequence[Window], what: str, monitor: Monitor, progress: P
         yield window
 
 
-def _labels(config: Config, monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
-    with _source(config, monitor) as source:
-        return label_shares(monitor, source, seen.last_counts, seen.past_counts, now)
+def _labels(monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
+    source = seen.sources.opened(monitor.source)
+    return label_shares(monitor, source, seen.last_counts, seen.past_counts, now)
 
 
 def _served(
@@ -556,10 +575,6 @@ def _counted(counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) ->
             for window, counted in counts
         ],
     )
-
-
-def _source(config: Config, monitor: Monitor) -> SqlSource:
-    return open_source(config.sources[monitor.source], config.folder, name=monitor.source)
 
 
 def _rules(monitor: Monitor, levels: Levels, seen: _Seen, explain: bool) -> list[str]:

@@ -14,9 +14,10 @@ from rocmonitor.errors import ConfigError, RocmonitorError
 from rocmonitor.policy.arrival import ALIKE, needed_share
 from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.windows import DAY, Window
+from rocmonitor.service.checking.outside import Sources
 from rocmonitor.service.checking.words import MORE_ROWS, Doubt
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows, usual_length
-from rocmonitor.sources import LabelCounts, Rows, SqlSource, open_source
+from rocmonitor.sources import LabelCounts, Rows, SqlSource
 from rocmonitor.wording.format import count, days, instant, percent
 
 _UNITS = {"1h": "hours", "1d": "days", "7d": "weeks", "1mo": "months", "1q": "quarters", "1y": "years"}
@@ -84,7 +85,7 @@ class JoinedReference:
     per_year: float
 
 
-def joined_references(config: Config, now: datetime) -> dict[str, JoinedReference]:
+def joined_references(config: Config, sources: Sources, now: datetime) -> dict[str, JoinedReference]:
     """Return those that an alarm budget is divided by.
 
     Left out is a monitor whose reference cannot be read: its own section says why.
@@ -95,8 +96,8 @@ def joined_references(config: Config, now: datetime) -> dict[str, JoinedReferenc
     for monitor in config.monitors.values():
         if monitor.joining is None:
             continue
-        of = config.sources[monitor.source]
-        with suppress(RocmonitorError), open_source(of, config.folder, name=monitor.source) as source:
+        with suppress(RocmonitorError):
+            source = sources.opened(monitor.source)
             windows, pieces = reference_windows(monitor, source, now)
             rows = 0
             if reference_joining(monitor) is None:  # else the length of the windows shows

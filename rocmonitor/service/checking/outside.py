@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 from rocmonitor import tracking
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Config, Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import RocmonitorError, printable
-from rocmonitor.sources import open_source
+from rocmonitor.sources import SqlSource, open_source
 from rocmonitor.tracking.access import without_secrets
 
 
@@ -31,14 +32,36 @@ def _read(_secret: str, line: str) -> list[str]:
     return [line]
 
 
-def account_lines(config: Config, name: str) -> list[str]:
+class Sources(AbstractContextManager["Sources"]):
+    """The sources of a configuration, each opened when it is asked for first, and closed in the end."""
+
+    def __init__(self, config: Config) -> None:
+        self._config, self._opened = config, dict[str, SqlSource]()
+
+    def opened(self, name: str) -> SqlSource:
+        """Return a source by its name.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `open_source`.
+        """
+        if name not in self._opened:
+            self._opened[name] = open_source(self._config.sources[name], self._config.folder, name=name)
+        return self._opened[name]
+
+    def __exit__(self, *_: object) -> None:
+        for source in self._opened.values():
+            source.close()
+
+
+def account_lines(sources: Sources, name: str) -> list[str]:
     """Return a warning where the account may write; none where it may not, or the database does not say.
 
     A source that cannot be opened is no business of this: its monitors say so.
     """
     try:
-        with open_source(config.sources[name], config.folder, name=name) as source:
-            found = source.beyond_reading()
+        found = sources.opened(name).beyond_reading()
     except RocmonitorError:
         return []
     return [] if found is None else [printable(f"{name}: {found}")]
