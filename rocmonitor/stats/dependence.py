@@ -162,6 +162,28 @@ def _filtered(
     return rows, Ahead(values_ahead, ones, state)
 
 
+def scatter_between(values: Floats, noise: Floats) -> float:
+    """Return the variance between windows that makes their scatter what was expected ([PM82]); at least 0.
+
+    References
+    ----------
+    .. [PM82] Paule and Mandel (1982). Journal of Research of the National Bureau of Standards 87, 377-385.
+    """
+
+    def excess(between: float) -> float:
+        weight = 1 / (noise + between)
+        mean = weight @ values / weight.sum()
+        return float(weight @ (values - mean) ** 2) - (len(values) - 1)
+
+    low, high = 0.0, float(np.sum((values - values.mean()) ** 2))
+    if excess(0.0) <= 0:
+        return 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return high
+
+
 def log_mean_exp(log: Floats, weight: ArrayLike) -> Floats:
     """Log of the mean of exp(`log`) over the last axis, weighted by `weight`, shape (g,)."""
     return np.asarray(scipy.special.logsumexp(log, axis=-1, b=np.asarray(weight, dtype=float)))

@@ -15,7 +15,7 @@ from scipy.special import gammaln, stdtr
 
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.variances import exact_bootstrap_variance
-from rocmonitor.stats.lasting.limit import scatter_between
+from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.rows import Floats
 
 FEWEST = 9

@@ -60,7 +60,7 @@ def test_a_summer_as_good_as_a_year_is_only_then_an_improvement(reference):
     assert (seasonal.outcome, plain.outcome) == (Status.IMPROVED, Status.OK)
     verdict = seasonal.verdicts[0]
     assert verdict.details["season"] == pytest.approx(-0.06, abs=0.02)
-    assert f"(calibrated, 96.4 %; moved by {verdict.details['season']:+.3f} for the season; from" in worded(
+    assert f"(calibrated, 95 %; moved by {verdict.details['season']:+.3f} for the season; from" in worded(
         verdict
     )
     assert seasonal.metrics["forecast/high"] < plain.metrics["forecast/high"]

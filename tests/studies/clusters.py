@@ -5,7 +5,7 @@ that of its customer, plus its own, plus what its class adds; the customer's sha
 Cells are coverage in per cent by clusters, by clusters with the normal law, and by rows; then the mean design
 effect, the median degrees of freedom, and how much wider Student's t and unequal sizes make the interval.
 Sizes "pareto": 20 to 3,000 rows, of a Pareto law with exponent 1.2; its shares of positives are of the same
-beta law as all others, or go from 5 to 45 % by size.
+beta law as all others, or go from 5 to 45 % by size. Sizes "giants": the last two customers have 200 rows.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Design(NamedTuple):
     auc: float = 0.8
     sizes: str = "poisson"
     by_size: bool = False
+    alike: bool = False  # whether all customers have the same share of positives
 
 
 DESIGNS = [
@@ -39,6 +40,11 @@ DESIGNS = [
     Design(200, 10, 0.5, 0.95),
     Design(60, 0, 0.3, 0.8, "pareto"),
     Design(60, 0, 0.3, 0.8, "pareto", by_size=True),
+    *(
+        Design(customers, rows, correlation, 0.8, "giants", alike=True)
+        for customers, rows in ((20, 10), (50, 10), (20, 3), (50, 3))
+        for correlation in (0.3, 0.6)
+    ),
 ]
 RATES = (0.2, 0.8)  # of the beta law of the shares of positives among the rows of a customer
 
@@ -53,7 +59,7 @@ def main(arguments: list[str]) -> None:
         *held, effect, df, wider = np.mean(found, axis=0)
         df = np.median(np.array(found)[:, -2])
         name = f"{design.customers} of {design.rows or 'pareto'}, {design.correlation:g}, {design.auc:g}"
-        name += ", by size" if design.by_size else ""
+        name += ", by size" if design.by_size else ", two giants" if design.sizes == "giants" else ""
         cells = [f"{100 * share:.1f}" for share in held]
         rows.append([name, *cells, f"{effect:.2f}", f"{df:.1f}", f"{wider:.2f}"])
     names = ["AUC", "normal", "rows", "paired", "normal", "rows", "effect", "df", "wider"]
@@ -82,9 +88,13 @@ def draw(design: Design, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         sizes = np.minimum(20 * (1 + rng.pareto(1.2, design.customers)), 3000).astype(int)
     else:
         sizes = 1 + rng.poisson(design.rows - 1, design.customers)
+    if design.sizes == "giants":
+        sizes[-2:] = 200
     rates = rng.beta(*RATES, design.customers)
     if design.by_size:
         rates = 0.05 + 0.4 * np.argsort(np.argsort(sizes)) / (design.customers - 1)
+    if design.alike:
+        rates[:] = RATES[0]
     ids = np.repeat(np.arange(design.customers), sizes)
     y = (rng.random(len(ids)) < rates[ids]).astype(int)
     own, shared = (1 - design.correlation) ** 0.5, design.correlation**0.5

@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 
 from rocmonitor.stats.area.variances import exact_bootstrap_variance
+from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.sample import Floats
 
@@ -24,7 +25,7 @@ Alternative = Literal["two-sided", "less"]
 
 _HALVINGS = 60  # of the bracket of a root: down to its last digits
 _FAR = 9.0  # standard deviations that no noise leaves
-LEVEL_ROUNDING = 1e-9  # of a level: 20 * 0.95 may come out just above 19
+LEVEL_ROUNDING = 1e-9  # of a level
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,28 @@ class Root(NamedTuple):
     level: float
 
 
+def resized(shifts: Floats, noise: Floats, coming: Floats) -> tuple[Floats, Floats]:
+    """Return signed roots as windows of the coming one's size would have them, and the noise they still lack.
+
+    `noise` and `coming`, shape (n,) each, are the sampling variances of past windows and of the coming one.
+
+    Notes
+    -----
+    With true values that scatter normally by tau² about a mean, a root that is brought nearer to the mean by
+    sqrt((tau² + coming) / (tau² + noise)) has the law of the coming window. tau² is `scatter_between` and one
+    standard error more, so that windows whose scatter is not known are not brought too near. Windows with
+    less noise than the coming one stay as they are; `conformal_root` adds what they lack, whatever their law.
+    """
+    more, n = coming - noise, len(shifts)
+    if n < 2 or not (more < 0).any() or not noise.all():
+        return shifts, np.maximum(more, 0.0)
+    scatter = scatter_between(shifts, noise)
+    scatter += math.sqrt(2 / (n - 1)) * (scatter + 1 / float(np.mean(1 / noise)))
+    nearer = np.sqrt((scatter + np.minimum(noise, coming)) / (scatter + noise))
+    middle = float(np.mean(shifts))
+    return middle + (shifts - middle) * nearer, np.maximum(more, 0.0)
+
+
 def conformal_root(
     shifts: Floats, missing: Floats, weights: Floats, confidence_level: float, alternative: Alternative
 ) -> Root:
@@ -66,55 +89,65 @@ def conformal_root(
     the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is drawn: with G_i(q)
     = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on average where G (W +
     rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)): rho = 0 without noise
-    (the ordinary conformal quantile, [VGS05]; with weights, [BCRT23]), rho = 1 when all is noise (the
-    quantile of a known law). For equal G_i this mean is the exact one, in between an interpolation
-    (docs/coverage.md). The result is never less than the quantile without noise, whose rank is a whole
-    number: a smaller batch does not get a narrower interval.
-    Cost: O(n log n) without noise, else 60 evaluations of n normal laws.
+    (the conformal quantile of `observed_root`), rho = 1 when all is noise (the quantile of a known law). For
+    equal G_i this mean is the exact one, in between an interpolation (docs/coverage.md). Between two ranks it
+    is interpolated as `observed_root` is. The result is never less than the quantile without noise: a smaller
+    batch does not get a narrower interval.
+    Cost: O(n log n) without noise, else 120 evaluations of n normal laws.
     """
     used = weights > 0
     shifts, missing, weights = shifts[used], missing[used], weights[used]
-    total = float(weights.sum())
-    wanted = confidence_level * (total + 1) - LEVEL_ROUNDING
-    observed = observed_root(np.abs(shifts) if alternative == "two-sided" else -shifts, weights, wanted)
+    outside = np.abs(shifts) if alternative == "two-sided" else -shifts
     if not missing.any():
-        return observed
+        return observed_root(outside, weights, confidence_level)
     deviation = np.sqrt(missing)
     largest = float(np.max(np.abs(shifts) + _FAR * deviation))
     return noisy_root(
         lambda root: _outside(root, shifts, deviation, alternative),
+        outside,
         weights,
         confidence_level,
-        observed.root,
         largest,
     )
 
 
 def noisy_root(
-    outside: Callable[[float], Floats], weights: Floats, confidence_level: float, least: float, largest: float
+    outside: Callable[[float], Floats],
+    values: Floats,
+    weights: Floats,
+    confidence_level: float,
+    largest: float,
 ) -> Root:
-    """Return the conformal quantile where noise is missing, between two bounds (see `conformal_root`).
+    """Return the conformal quantile where noise is missing, up to `largest` (see `conformal_root`).
 
-    `outside` gives the chance that each past window, with its missing noise, lies beyond a value.
+    `values` are those of past windows without it, and `outside` gives the chance that each, with its missing
+    noise, lies beyond a value.
     """
+    observed = observed_root(values, weights, confidence_level)
     total = float(weights.sum())
-    wanted = confidence_level * (total + 1) - LEVEL_ROUNDING
 
-    def enough(root: float) -> bool:
-        beyond = outside(root)
-        mean = float(weights @ beyond) / total
-        between = total * mean * (1 - mean)
-        noise = float(weights @ (beyond * (1 - beyond))) / between if between > 0 else 1.0
-        return (1 - mean) * (total + min(noise, 1.0)) >= wanted
+    def reaching(wanted: float) -> float:
+        """Return the least value within which are so many of the weights, on average over the noise."""
+        low, high = 0.0, largest
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            beyond = outside(middle)
+            mean = float(weights @ beyond) / total
+            between = total * mean * (1 - mean)
+            noise = float(weights @ (beyond * (1 - beyond))) / between if between > 0 else 1.0
+            enough = (1 - mean) * (total + min(noise, 1.0)) >= wanted - LEVEL_ROUNDING
+            low, high = (low, middle) if enough else (middle, high)
+        return high
 
-    level = min(confidence_level, total / (total + 1))
-    if enough(least):
-        return Root(least, level)
-    low, high = least, largest
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return Root(high, level)
+    reached = np.cumsum(weights[np.argsort(values, kind="stable")])
+    wanted = _wanted(confidence_level, total)
+    place = int(np.searchsorted(reached, wanted))
+    if 0 < place < len(reached) and reached[place] > wanted:
+        ends = reached[place - 1], reached[place]
+        root = float(np.interp(wanted, ends, [reaching(each) for each in ends]))
+    else:
+        root = reaching(wanted)
+    return Root(max(root, observed.root), observed.level)
 
 
 def own_distance(distances: Sequence[float], root: float) -> float:
@@ -139,13 +172,32 @@ def windows_needed(confidence_level: float) -> int:
     return math.ceil(round(1 / (1 - confidence_level), 9)) - 1
 
 
-def observed_root(outside: Floats, weights: Floats, wanted: float) -> Root:
-    """Return the smallest observed value whose weights suffice, or the largest."""
+def observed_root(outside: Floats, weights: Floats, confidence_level: float) -> Root:
+    """Return the conformal quantile of values with weights, between two of them; the largest where the level
+    asks for more.
+
+    Notes
+    -----
+    The k-th smallest of n values holds a coming one with probability k / (n + 1), whatever their law
+    ([VGS05]; with weights, [BCRT23]). In between, the interpolated value leaves out at most what is wanted
+    wherever their density falls outwards, for the chance to lie beyond a value is convex there; else it has
+    the level of the rank below at least, and the one wanted up to O(n^-2) ([BH93]).
+
+    References
+    ----------
+    .. [BH93] Beran and Hall (1993). Interpolated nonparametric prediction intervals and confidence intervals.
+       Journal of the Royal Statistical Society B 55, 643-652.
+    """
     order = np.argsort(outside, kind="stable")
     reached = np.cumsum(weights[order])
-    place = min(int(np.searchsorted(reached, wanted)), len(order) - 1)
-    level = float(reached[place]) / (float(reached[-1]) + 1)
-    return Root(max(0.0, float(outside[order[place]])), level)
+    total = float(reached[-1])
+    root = float(np.interp(_wanted(confidence_level, total), reached, outside[order]))
+    return Root(max(0.0, root), min(confidence_level, total / (total + 1)))
+
+
+def _wanted(confidence_level: float, total: float) -> float:
+    """Return how many windows of `total` the level wants; 20 * 0.95 may come out just above 19."""
+    return round(confidence_level * (total + 1), 9)
 
 
 def _outside(root: float, shifts: Floats, deviation: Floats, alternative: Alternative) -> Floats:

@@ -110,7 +110,8 @@ def forecast_interval(
 
         - "calibrated": the conformal quantile of the windows' dual distances (the smallest at which a
           reweighting of the reference has the window's AUC; parts of the reference are taken out of it
-          first): of n, the ceil((n + 1) confidence_level)-th smallest. The only method with a level.
+          first): of n, the one of rank (n + 1) confidence_level, between two where that is no whole number.
+          The only method with a level.
         - "dual": the mean dual distance to the whole reference.
         - "binned": `binned_distance`, as in the simulation of [M18].
         - "bootstrap": the mean binned distance of resamples of the reference ([M18] section 3): as far as
@@ -160,16 +161,17 @@ def forecast_interval(
     -----
     The coming window's AUC lies in the calibrated interval exactly when its own dual distance is at most the
     quantile. If the windows are outside the reference and exchangeable with the coming one, that has
-    probability >= `achieved_level`, whatever the distributions ([VGS05]; with weights, [BCRT23]). If they are
-    parts of it, no theorem holds, and the level is lower with few windows: a caveat says so below 9.
+    probability `achieved_level`, or more where that is 19 of 20, 38 of 40 …, whatever the distributions; else
+    at least as far as the density of distances falls outwards (`observed_root`). If they are parts of it, no
+    theorem holds, and the level is lower with few windows: a caveat says so below 9.
 
     With fewer than ceil(1 / (1 - confidence_level)) - 1 windows the widest observed distance is used, with a
     batch no less than sampling alone takes, `achieved_level` is n / (n + 1) and a caveat says so. From two
     windows on, `model_low` and `model_high` are ends that reach the level under a model, which is said too.
 
     With a batch of other sizes, windows with the missing noise added are exchangeable with it as far as
-    sampling noise is normal, see `conformal_root`. Windows that are smaller than the batch stay as they are:
-    the interval is conservative, and a caveat says so. All measured levels: docs/coverage.md.
+    sampling noise is normal, see `conformal_root`; windows with more noise are so as far as their scatter is
+    normal, see `resized`. All measured levels: docs/coverage.md.
     Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'
     scores in the reference. Distances are found on 2,048 joined cells where the reference has more than
     20,000 scores, bounds where it has more than a million (see `condensed`).

@@ -36,6 +36,7 @@ from rocmonitor.stats.forecast.calibration import (
     Noise,
     Root,
     conformal_root,
+    resized,
     sampling_root,
 )
 from rocmonitor.stats.forecast.foreseen import error_of
@@ -347,11 +348,11 @@ class Noises(NamedTuple):
             scale,
         )
 
-    def missing(self, strength: float) -> Floats:
-        """(n,): what the coming window has more than each past one, when it is foreseen with a strength."""
+    def left(self, strength: float) -> Floats:
+        """(2, n): the noise of each past window, and of the coming one, when foreseen with a strength."""
         seen = strength * (2 - strength)  # 1 - (1 - strength)²: that much of the scores' noise is foreseen
-        more = self.coming - self.past - seen * (self.coming_scores - self.scores)
-        return np.asarray(np.maximum(more, 0.0))
+        past, coming = self.past - seen * self.scores, self.coming - seen * self.coming_scores
+        return np.maximum(np.stack([past, coming]), 0.0)
 
     def alone(self, strength: float) -> float:
         """Return the noise of the coming window, with that of the reference."""
@@ -372,9 +373,8 @@ def at_strength(
     """One strength, whatever the past windows say of it."""
     strength = history.strengths[place]
     roots = _factor(widening, strength) * np.array(history.roots[place])
-    found = _quantile(
-        history, noises, roots, noises.missing(strength), strength, confidence_level, alternative
-    )
+    left = noises.left(strength)
+    found = _quantile(history, noises, roots, left, strength, confidence_level, alternative)
     return _choice(history, laws, cells, strength, found)
 
 
@@ -388,7 +388,8 @@ def learned(
     widening: float = 1.0,
 ) -> tuple[Choice, tuple[float, ...]]:
     """Return the strength that served the past windows best, and the roots at which each was foreseen."""
-    missing = np.stack([noises.missing(strength) for strength in history.strengths])
+    left = np.stack([noises.left(strength) for strength in history.strengths])
+    missing = np.maximum(left[:, 1] - left[:, 0], 0.0)
     errors = np.array(history.window_aucs) - np.array(history.foreseen)
     losses = (errors**2 + missing) * history.worth()
     handicap = (1 + HANDICAP * np.array(history.strengths)) ** 2
@@ -397,9 +398,8 @@ def learned(
     place, window = int(np.argmin(handicap * total)), np.arange(history.n_windows)
     roots, strength = np.array(history.roots)[others, window], history.strengths[place]
     wider = np.array([_factor(widening, each) for each in history.strengths])[others]
-    found = _quantile(
-        history, noises, wider * roots, missing[others, window], strength, confidence_level, alternative
-    )
+    own = left[others, :, window].T
+    found = _quantile(history, noises, wider * roots, own, strength, confidence_level, alternative)
     return _choice(history, laws, cells, strength, found), tuple(roots.tolist())
 
 
@@ -407,13 +407,13 @@ def _quantile(
     history: ScoreHistory,
     noises: Noises,
     roots: Floats,
-    missing: Floats,
+    left: Floats,
     strength: float,
     confidence_level: float,
     alternative: Alternative,
 ) -> Root:
     scale = noises.scale if noises.scale > 0 else 1.0
-    found = conformal_root(roots, missing / scale, history.worth(), confidence_level, alternative)
+    found = conformal_root(*resized(roots, *(left / scale)), history.worth(), confidence_level, alternative)
     if found.level < confidence_level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
         alone = sampling_root(noises.alone(strength) / scale, confidence_level, alternative)
         return Root(max(found.root, alone), found.level)

@@ -27,6 +27,7 @@ from rocmonitor.stats.forecast.calibration import (
     Noise,
     conformal_root,
     own_distance,
+    resized,
     sampling_root,
     windows_needed,
 )
@@ -353,7 +354,8 @@ class ForecastFit(Result):
         weights = np.array(self.weights) if self.weights else np.ones(len(shifts))
         missing = np.zeros(len(shifts))
         if asked.batch is not None:
-            missing = np.maximum(noise.variance(*asked.batch) - np.array(self.window_noise()), 0.0)
+            own = np.array(self.window_noise())
+            shifts, missing = resized(shifts, own, np.full(len(own), noise.variance(*asked.batch)))
         root, level = conformal_root(shifts, missing, weights, asked.level, self.alternative)
         if level < asked.level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
             root = max(root, self._sampling_root(asked) or 0.0)

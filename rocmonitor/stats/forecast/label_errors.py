@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
+from rocmonitor.stats.forecast.calibration import observed_root
 from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Result
@@ -54,11 +54,8 @@ class LabelErrors(Result):
         added as an error that has nothing to do with theirs.
         """
         require_level(confidence_level)
-        n = self.n_windows
-        rank = math.ceil(confidence_level * (n + 1) - LEVEL_ROUNDING)
-        quantile = float(np.sort(np.abs(self.ratios))[min(rank, n) - 1])
+        quantile, level = observed_root(np.abs(self.ratios), np.ones(self.n_windows), confidence_level)
         reach = math.hypot(quantile * found.label_se, self.arrival)
-        level = min(rank, n) / (n + 1)
         return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
 
     def label_error(self, found: PartlyLabelledAuc) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, Root, noisy_root, observed_root
+from rocmonitor.stats.forecast.calibration import Root, noisy_root, observed_root
 from rocmonitor.stats.forecast.distance import bin_ends, binned_counts
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
@@ -89,9 +89,8 @@ def thinned_quantile(
     mean, variance = thinning.mean_and_variance(distances, rows)
     used = weights > 0
     distances, weights, mean, variance = distances[used], weights[used], mean[used], variance[used]
-    found = observed_root(distances, weights, confidence_level * (float(weights.sum()) + 1) - LEVEL_ROUNDING)
     if not variance.any():
-        return found
+        return observed_root(distances, weights, confidence_level)
     noisy = variance > 0
     shape = np.where(noisy, mean**2 / np.where(noisy, variance, 1.0), 1.0)
     scale = np.where(noisy, variance / np.where(noisy, mean, 1.0), 1.0)
@@ -102,7 +101,7 @@ def thinned_quantile(
         )
 
     largest = float(np.max(mean + _FAR * (np.sqrt(variance) + scale)))
-    return noisy_root(outside, weights, confidence_level, found.root, largest)
+    return noisy_root(outside, distances, weights, confidence_level, largest)
 
 
 def mixture_distance(reference: Sample, ends: Floats, window: Counts) -> float:

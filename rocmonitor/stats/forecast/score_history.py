@@ -20,7 +20,7 @@ from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score_variance, view
-from rocmonitor.stats.forecast.calibration import Alternative, conformal_root
+from rocmonitor.stats.forecast.calibration import Alternative, conformal_root, resized
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
 from rocmonitor.stats.forecast.given_scores import Coming, ScoreForecast, score_forecast
@@ -257,10 +257,12 @@ class ScoreHistory(Result):
         windows are read with the P(y | score) of the whole reference, as the coming one is.
         """
         level, weights = require_level(confidence_level), self.worth()
-        missing = self.missing(_valid_rows(rows))
-        expected = np.array(self.window_expected) + self.score_bias * missing
-        top, noise = float(expected.max()), self.score_variance * missing
-        root, achieved = conformal_root(expected - top, noise, weights, level, "less")
+        past = np.array(self.window_n_pos) + np.array(self.window_n_neg)
+        own = 1 / np.full(self.n_windows, float(_valid_rows(rows)))
+        expected = np.array(self.window_expected) + self.score_bias * (own - 1 / past)
+        expected, missing = resized(expected, self.score_variance / past, self.score_variance * own)
+        top = float(expected.max())
+        root, achieved = conformal_root(expected - top, missing, weights, level, "less")
         return self._limit(top - root, achieved, rows=rows, confidence_level=level)
 
     def _limit(self, limit: float, achieved: float, **asked: Any) -> HistoryLimit:

@@ -135,7 +135,7 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
     weight /= weight.sum()
     of_phi = weight.reshape(len(_COEFFICIENTS), -1).sum(axis=1)
     low, high = (_quantile(of_phi, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    design = _Design(number, level, fit.alternative == "two-sided")
+    design = _Design(number, level, fit.alternative == "two-sided", fit.inside)
     shares = _outside(design, phi, tau, float(np.median(noise[seen])), weight)
     expected = weight @ shares
     widening = _widening(weight * _prior(phi), shares, 1 - level)
@@ -153,11 +153,14 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
 
 
 class _Design(NamedTuple):
-    """Reference windows, the level of the interval, and whether both of its ends count."""
+    """Reference windows, the level of the interval, whether both of its ends count, and whether each window
+    was compared with the others.
+    """
 
     windows: int
     level: float
     two_sided: bool
+    inside: bool
 
 
 def _series(fit: ForecastFit) -> tuple[Floats, Floats]:
@@ -191,11 +194,16 @@ def _outside(design: _Design, phi: Floats, tau: Floats, noise: float, weight: Fl
 def _shares(design: _Design, phi: float, tau: float, noise: float) -> Floats:
     states, errors = _processes(design.windows + _COMING, phi)
     seen = tau * states + math.sqrt(noise) * errors
-    apart = seen - seen[: design.windows].mean(axis=0)
+    n = design.windows
+    apart = seen - seen[:n].mean(axis=0)
+    if design.inside:
+        apart[:n] *= n / (n - 1)
     apart = np.abs(apart) if design.two_sided else -apart
-    rank = min(math.ceil(round((design.windows + 1) * design.level, 9)), design.windows) - 1
-    limit = np.partition(apart[: design.windows], rank, axis=0)[rank]
-    coming = apart[design.windows :] / np.where(limit > 0, limit, 1.0)
+    rank, part = divmod(round(min((n + 1) * design.level, n), 9), 1)
+    last = int(rank) - 1
+    ends = np.partition(apart[:n], (last, min(last + 1, n - 1)), axis=0)
+    limit = ends[last] + part * (ends[min(last + 1, n - 1)] - ends[last])
+    coming = apart[n:] / np.where(limit > 0, limit, 1.0)
     # Beyond the widening k are those that fill the steps after it.
     step = np.ceil((coming.ravel() - _WIDENINGS[0]) / (_WIDENINGS[1] - _WIDENINGS[0]))
     filled = np.bincount(np.clip(step, 0, len(_WIDENINGS)).astype(np.intp), minlength=len(_WIDENINGS) + 1)

@@ -18,13 +18,13 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.lasting.limit import (
     ChartShape,
     Running,
     chart_limit,
     possible,
     running,
-    scatter_between,
 )
 from rocmonitor.stats.lasting.result import (
     ChartCourse,

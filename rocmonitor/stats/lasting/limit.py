@@ -139,23 +139,6 @@ class Outlook(NamedTuple):
         return float(self.weight @ self.serial)
 
 
-def scatter_between(values: Floats, noise: Floats) -> float:
-    """Return the variance between windows that makes their scatter what was expected ([PM82]); at least 0."""
-
-    def excess(between: float) -> float:
-        weight = 1 / (noise + between)
-        mean = weight @ values / weight.sum()
-        return float(weight @ (values - mean) ** 2) - (len(values) - 1)
-
-    low, high = 0.0, float(np.sum((values - values.mean()) ** 2))
-    if excess(0.0) <= 0:
-        return 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return high
-
-
 def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> Outlook:
     """Return what the reference windows at these places of the series leave possible.
 

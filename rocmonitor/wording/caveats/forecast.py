@@ -131,8 +131,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "part of each window's distance and makes the interval wider"
     ),
     "windows-smaller-than-batch": (
-        "{smaller} of {n_windows} past windows are smaller than the batch: their sampling noise cannot be "
-        "separated from drift, so the interval is wider than the batch needs; join neighbouring windows"
+        "{smaller} of {n_windows} past windows are smaller than the batch: only a model says how much less "
+        "such a batch scatters, and the interval is rather too wide; join neighbouring windows"
     ),
     "small-batch": (
         "the batch has {rows} rows of a class: with fewer than {enough} sampling noise is not normal and the "

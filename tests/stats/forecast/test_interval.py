@@ -86,8 +86,8 @@ def test_calibrated_takes_parts_out_of_the_reference(windows):
         rest = Sample.merge([other for number, other in enumerate(windows) if number != left_out])
         expected.append(auc_distance(rest, own_auc(window)))
     assert interval.fit.window_distances == pytest.approx(expected, abs=1e-12)
-    assert interval.distance == pytest.approx(sorted(expected)[24], abs=1e-12)  # ceil(26 x 0.95) = 25
-    assert interval.achieved_level == 25 / 26
+    assert interval.distance == pytest.approx(between(expected, 24.7), abs=1e-12)  # 26 x 0.95
+    assert interval.achieved_level == 0.95
     assert interval.caveats == ()
 
 
@@ -96,8 +96,15 @@ def test_calibrated_compares_outside_windows_with_the_whole_reference(rng, windo
     interval = forecast_interval(reference, windows=windows, confidence_level=0.8)
     expected = [auc_distance(reference, own_auc(window)) for window in windows]
     assert interval.fit.window_distances == pytest.approx(expected, abs=1e-12)
-    assert interval.distance == pytest.approx(sorted(expected)[20], abs=1e-12)  # ceil(26 x 0.8) = 21
-    assert interval.achieved_level == 21 / 26
+    assert interval.distance == pytest.approx(between(expected, 20.8), abs=1e-12)  # 26 x 0.8
+    assert interval.achieved_level == 0.8
+
+
+def between(distances, rank):
+    """The distance whose root lies between those of the ranks around this one."""
+    roots = sorted(math.sqrt(2 * each) for each in distances)
+    below, part = int(rank), rank - int(rank)
+    return (roots[below - 1] + part * (roots[below] - roots[below - 1])) ** 2 / 2
 
 
 def test_windows_are_parts_only_when_all_of_them_fit_together():
@@ -152,7 +159,7 @@ def test_a_perfect_window_allows_complete_separation(rng):
 
 @pytest.mark.parametrize(
     ("n", "confidence_level", "rank"),
-    [(19, 0.95, 19), (20, 0.95, 20), (38, 0.95, 38), (39, 0.95, 38), (9, 0.9, 9), (9, 0.5, 5), (1, 0.5, 1)],
+    [(19, 0.95, 19), (39, 0.95, 38), (9, 0.9, 9), (9, 0.5, 5), (1, 0.5, 1)],
 )
 def test_the_rank_of_the_conformal_quantile(rng, n, confidence_level, rank):
     reference = binormal(rng, 60, 30)
@@ -305,7 +312,7 @@ def test_results_are_plain_data(windows):
     assert plain["fit"]["window_distances"] == list(interval.fit.window_distances)
     assert plain["method"] == "calibrated"
     assert str(interval).startswith(f"AUC forecast {interval.low:.4f} to {interval.high:.4f} around")
-    assert "(calibrated, level 0.962, distance" in str(interval)
+    assert "(calibrated, level 0.950, distance" in str(interval)
 
 
 # Batches of other sizes
@@ -320,8 +327,8 @@ def test_a_batch_as_large_as_the_windows_changes_nothing(windows):
     plain = forecast_interval(reference, windows=windows)
     same = forecast_interval(reference, windows=windows, batch=(20, 40))
     larger = forecast_interval(reference, windows=windows, batch=(200, 400))
+    assert plain.low < larger.low < larger.high < plain.high
     assert (same.low, same.high, same.distance) == (plain.low, plain.high, plain.distance)
-    assert (larger.low, larger.high, larger.distance) == (plain.low, plain.high, plain.distance)
     assert (plain.batch, plain.sampling_distance, plain.drift_distance) == (None, None, None)
     assert same.caveats == ()
     assert larger.caveats[0] == Caveat("windows-smaller-than-batch", smaller=25, n_windows=25)

@@ -221,9 +221,11 @@ def test_losses_that_the_scores_foresee_are_not_compared_with_an_interval_up_to_
 
 def test_weights_count_windows(reference, windows):
     kept = score_history(reference, windows, weights=[1.0] * 20 + [0.0] * 5)
-    assert kept.distance_limit(400).limit == max(kept.window_distances[:20])
-    assert kept.distance_limit(400).achieved_level == pytest.approx(20 / 21)
-    assert kept.expected_limit(400).limit == min(kept.window_expected[:20])
+    *_, second, largest = sorted(kept.window_distances[:20])
+    assert kept.distance_limit(400).limit == pytest.approx(second + 0.95 * (largest - second))  # 21 x 0.95
+    assert kept.distance_limit(400).achieved_level == 0.95
+    lowest, second, *_ = sorted(kept.window_expected[:20])
+    assert kept.expected_limit(400).limit == pytest.approx(second - 0.95 * (second - lowest))
     alone = score_history(reference, windows[:20])
     scores = np.linspace(-3, 1, 400)
     found, expected = (of.forecast(reference, scores) for of in (kept, alone))
@@ -307,12 +309,14 @@ def test_the_split_and_the_shift_use_the_cells_of_the_history(history, reference
 
 def test_limits_of_windows_of_the_same_size_are_order_statistics(history):
     distance, expected = history.distance_limit(400), history.expected_limit(400)
-    assert distance.limit == sorted(history.window_distances)[24]  # ceil(26 x 0.95) = 25
-    assert expected.limit == sorted(history.window_expected)[0]
+    second, largest = sorted(history.window_distances)[23:]
+    assert distance.limit == pytest.approx(second + 0.7 * (largest - second))  # 26 x 0.95 = 24.7
+    lowest, second = sorted(history.window_expected)[:2]
+    assert expected.limit == pytest.approx(second - 0.7 * (second - lowest))
     for limit in (distance, expected):
-        assert limit.achieved_level == 25 / 26
-        assert limit.beta == pytest.approx((1, 25))
-        assert beta_law(*limit.beta).mean() == pytest.approx(1 / 26)
+        assert limit.achieved_level == 0.95
+        assert limit.beta == pytest.approx((1.3, 24.7))
+        assert beta_law(*limit.beta).mean() == pytest.approx(0.05)
     assert history.distance_limit(400, confidence_level=0.5).limit == sorted(history.window_distances)[12]
     assert history.expected_limit(400, confidence_level=0.5).limit == sorted(history.window_expected)[12]
 

@@ -133,7 +133,7 @@ def test_the_forecast_is_wider_by_it_also_for_another_batch() -> None:
     rng = np.random.default_rng(11)
     y = np.repeat([1, 0], (60, 140))
     drift = np.cumsum(rng.normal(size=24)) / 3
-    past = [Sample(y, y * (1.2 + each / 3) + rng.normal(size=200)) for each in drift]
+    past = [Sample(y, y * (1.2 + each) + rng.normal(size=200)) for each in drift]
     reference = Sample.merge(past)
     plain = forecast_interval(reference, windows=past)
     wide = forecast_interval(reference, windows=past, correlation="estimated")

@@ -22,7 +22,8 @@ from rocmonitor.stats import (
     lasting_chart,
     seasonal_weights,
 )
-from rocmonitor.stats.lasting.limit import CAP, DECAY, alarms, possible, running, scatter_between
+from rocmonitor.stats.dependence import scatter_between
+from rocmonitor.stats.lasting.limit import CAP, DECAY, alarms, possible, running
 from rocmonitor.stats.lasting.result import mixed_quantile, step_sums, steps
 from rocmonitor.stats.lasting.windows import PairVariances, scaled, unscaled
 from rocmonitor.wording import caveats
