@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from rocmonitor.conventions import NORMAL_95
 from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outlook import Outlook
@@ -121,22 +122,25 @@ _MOST_GROUPS = 12
 
 
 def groups(of: Explanation, width: int | None = None) -> str:
-    """Return a table of the groups that did most; those that chance may explain without a mark."""
+    """Return a table of the groups that did most; a mark is at those that are clear, after all were looked
+    at.
+    """
     shown = of.parts[:_MOST_GROUPS]
     columns = {
-        "found": ["●" if each.is_found else "" for each in shown],
+        "clear": ["●" if each.is_marked(of.change) else "" for each in shown],
         "column": [each.column for each in shown],
         "group": [one_line(each.group, 30) for each in shown],
-        "part": [f"{each.part:+.4f}" for each in shown],
-        "error": [f"{each.se:.4f}" for each in shown],
-        "by its ranking": [f"{each.ranking:+.4f}" for each in shown],
-        "by its share": [f"{each.mix:+.4f}" for each in shown],
+        "part (95 %)": [f"{each.part:+.3f} ± {NORMAL_95 * each.se:.3f}" for each in shown],
+        "by its ranking": [f"{each.ranking:+.3f}" for each in shown],
+        "by its share": [f"{each.mix:+.3f}" for each in shown],
         "rows": [f"{each.rows:,}" for each in shown],
-        "share": [percent(each.share) for each in shown],
-        "before": [percent(each.reference_share) for each in shown],
+        "share": [percent(each.share, 2) for each in shown],
+        "before": [percent(each.reference_share, 2) for each in shown],
     }
+    if not any(columns["clear"]):
+        del columns["clear"]
     more = len(of.parts) - len(shown)
-    text = narrowed(columns, ("rows", "error", "before"), width)
+    text = narrowed(columns, ("rows", "before"), width)
     return f"{text}\nNot shown: {count(more, 'group')}; --json has all." if more else text
 
 

@@ -10,7 +10,8 @@ from rocmonitor.policy.episode import Episode
 from rocmonitor.policy.explanation import GroupPart
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.status import Attention
-from rocmonitor.wording.format import count, decimals, instant, listed, lower, number, percent, span_of, still
+from rocmonitor.wording.explanation import how, named
+from rocmonitor.wording.format import count, decimals, instant, listed, lower, number, span_of, still
 
 _MOST_NAMED = 2
 _YEAR_DAYS = 365.25
@@ -114,9 +115,12 @@ def groups(of: Episode) -> str:
     ...     monitor="credit", champion_version="3", start=may, start_low=may, start_high=june,
     ...     alarm=Window(may, june), size=-0.022, groups=(row,),
     ... ))
-    'channel = Broker: its rows are ranked worse (−0.020 of −0.022); its share is unchanged (30 %).'
+    'channel = Broker (−0.020 of −0.022): its rows are ranked worse; its share is unchanged (30 %).'
     """
-    found = [_group(GroupPart.from_row(each), of.size) for each in of.groups[:_MOST_NAMED]]
+    found = []
+    for part in map(GroupPart.from_row, of.groups[:_MOST_NAMED]):
+        size = "" if of.size is None else f" ({number(part.part, 3)} of {number(of.size, 3)})"
+        found.append(f"{named(part)}{size}: {how(part)}")
     return f"{'; '.join(found)}." if found else ""
 
 
@@ -200,12 +204,3 @@ def as_json(of: Episode | None, said: Attention, channels: Sequence[str]) -> dic
         "taken_on": plain(taken) if of.is_open and said.acknowledged_by else None,
         "muted": plain(muted) if of.is_open and said.muted_until else None,
     }
-
-
-def _group(part: GroupPart, size: float | None) -> str:
-    worse = "worse" if part.ranking < 0 else "better"
-    shares = f"{percent(part.share, 2)} of the rows, {percent(part.reference_share, 2)} in the reference"
-    same = abs(part.share - part.reference_share) < 0.1 * max(part.share, part.reference_share)
-    mix = f"its share is unchanged ({percent(part.share, 2)})" if same else shares
-    of = "" if size is None else f" ({number(part.part, 3)} of {number(size, 3)})"
-    return f"{part.column} = {part.group}: its rows are ranked {worse}{of}; {mix}"

@@ -142,9 +142,9 @@ def without_middle(text: str, longest: int) -> str:
     return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
 
 
-def apart(value: float, limit: float) -> tuple[str, str]:
-    """Return both with as many decimals, at least two, as show that they differ."""
-    pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, 7)]
+def apart(value: float, limit: float, *, most: int = 6) -> tuple[str, str]:
+    """Return both with as many decimals, at least two and at most `most`, as show that they differ."""
+    pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, most + 1)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 

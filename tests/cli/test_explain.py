@@ -30,7 +30,14 @@ def regions(here: World) -> World:
 def test_the_group_that_lost_is_named_with_how(regions, rocmonitor):
     said = " ".join(rocmonitor("explain", "credit", "--window", "2026-06-08").stdout.split())
     assert "credit, 2026-06-08 to 2026-06-15 (UTC) The AUROC fell by 0." in said
-    assert "of that comes from region = north: its rows are ranked worse" in said
+    assert (
+        "of that comes from region = north: its rows are ranked worse; its share is unchanged (33 %)." in said
+    )
+    assert "Without north the AUROC is 0." in said
+    lines = rocmonitor("explain", "credit", "--window", "2026-06-08").stdout.splitlines()
+    head = next(at for at, line in enumerate(lines) if line.startswith("clear"))
+    assert lines[head + 1].split()[:3] == ["●", "region", "north"]
+    assert "●" not in " ".join(lines[head + 2 :])
     found = json.loads(rocmonitor("explain", "credit", "--window", "2026-06-08", "--json").stdout)
     parts = {each["group"]: each for each in found["groups"]}
     assert set(parts) == {"all", "north"}
