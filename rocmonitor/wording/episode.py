@@ -11,23 +11,20 @@ from rocmonitor.policy.explanation import GroupPart
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.status import Attention
 from rocmonitor.wording.explanation import how, named
-from rocmonitor.wording.format import count, decimals, instant, listed, lower, number, span_of, still
+from rocmonitor.wording.format import (
+    count,
+    decimals,
+    instant,
+    listed,
+    lower,
+    number,
+    span_of,
+    still,
+    with_interval,
+)
 
 _MOST_NAMED = 2
 _YEAR_DAYS = 365.25
-
-
-def with_error(value: float, low: float, high: float) -> str:
-    """Return a number with its interval, with as many decimals as the interval allows.
-
-    Examples
-    --------
-    >>> with_error(0.76213, 0.7551, 0.7692)
-    '0.762 (0.755 to 0.769)'
-    >>> with_error(-0.15, -0.21, -0.09)
-    '−0.15 (−0.21 to −0.09)'
-    """
-    return f"{number(value, decimals(low, high))} ({span_of(low, high)})"
 
 
 def headline(of: Episode, zone: ZoneInfo) -> str:
@@ -81,10 +78,10 @@ def brief(of: Episode | None) -> str:
         return ""
     if of.is_uncertain:
         return uncertain(of)
-    behind = "".join(f"{each} ranked worse, " for each in of.group_names[:1])
-    if of.size is None or of.size_low is None or of.size_high is None:
-        return behind.removesuffix(", ")
-    return f"{behind}{lower(of.size, of.size_low, of.size_high)}"
+    parts = [f"{each} ranked worse" for each in of.group_names[:1]]
+    if of.size is not None and of.size_low is not None and of.size_high is not None:
+        parts.append(f"AUROC {number(of.size, decimals(of.size_low, of.size_high), sign=True)}")
+    return ", ".join(parts)
 
 
 def back(of: Episode, zone: ZoneInfo) -> str:
@@ -94,8 +91,8 @@ def back(of: Episode, zone: ZoneInfo) -> str:
     assert of.still_low is not None
     assert of.still_high is not None
     before = of.auc - of.size
-    ends = with_error(before + of.still, before + of.still_low, before + of.still_high)
-    digits = decimals(of.still_low, of.still_high)
+    ends = with_interval(before + of.still, before + of.still_low, before + of.still_high)
+    digits = decimals(of.still_low, of.still_high, 1)
     return f"Back: AUROC {ends} since {instant(of.end, zone)}, {before:.{digits}f} before the loss"
 
 

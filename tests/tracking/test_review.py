@@ -335,7 +335,7 @@ class TestVersions:
         for version in ("1", "2"):  # MLflow sorts the tags: the first says all
             tags = tracking.client.get_model_version(name, version).tags
             assert tags[min(tags)] == (
-                "challenger better, challenger 2 against champion 1: AUROC +0.0201 (+0.0061 to +0.0323)"
+                "challenger better, challenger 2 against champion 1: AUROC +0.020 (+0.006 to +0.032)"
             )
         assert tracking.client.get_registered_model(name).aliases == before
         found = tracking.client.search_model_versions(

@@ -15,7 +15,7 @@ from rocmonitor.service.checking.joined import window_length
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt
 from rocmonitor.sources import LabelCounts
 from rocmonitor.stats.simulated import Simulation
-from rocmonitor.wording.format import count, instant, listed
+from rocmonitor.wording.format import count, instant, listed, normal_range
 
 _HARDLY = 0.05  # a year
 _MOST_FALSE = 12.0  # a year: more than one a month
@@ -56,8 +56,8 @@ def normal(
         As `reference` of `judged`; no drop is named if no such window could be judged.
     """
     found, auc = scenario.ranges.first(), drawn.auc
-    range_ = f"AUROC {_range(found.low, found.high)}; " if found is not None else "AUROC "
-    line, doubts, drops = f"{range_}{auc:.3f} in the reference", list[Doubt](), list[str]()
+    range_ = f"AUROC {normal_range(found.low, found.high)}; " if found is not None else "AUROC "
+    line, doubts, drops = f"{range_}{auc:.2f} in the reference", list[Doubt](), list[str]()
     if sizes and all(min(each) < monitor.min_per_class for each in _as_windows(monitor, sizes)):
         return line, doubts
     seen, alarm = drawn.single_window_drop(power=POWER), monitor.alarm.policy()
@@ -76,10 +76,6 @@ def normal(
             ways = "longer windows (window.every), a longer reference, or rule lasting, which adds windows up"
         doubts.append(Doubt(f"only a collapse of the model would show in one window: take {ways}"))
     return line, doubts
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:.3f} or more" if high >= 1 else f"{low:.3f} to {high:.3f}"
 
 
 def _stays(drawn: Simulation, monitor: Monitor) -> str:
