@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rocmonitor import conventions
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Verdict
 from rocmonitor.policy.record import Row, Tables, caveats_of
@@ -58,7 +59,7 @@ def condensed_caveats(sample: Sample) -> list[Caveat]:
     ]
 
 
-LEVEL = 0.95
+LEVEL = conventions.LEVEL
 """Confidence level of the intervals that windows report; a rule has its own."""
 
 CURVE_POINTS = 49

@@ -24,7 +24,7 @@ def sentence(of: Explanation) -> str:
         return f"{fell}. No column could be used."
     if (most := of.leading) is None:
         differ = any(each.is_marked(of.change) for each in of.parts)
-        nothing = "No column explains it: no group" if round(of.change, 4) else "No group"
+        nothing = "No column explains it: no group" if round(of.change, 3) else "No group"
         some = "Groups differ (●), but none" if differ else nothing
         return f"{fell}. {some} did much more than its share of the rows."
     share = _share(most, of.change)
@@ -44,7 +44,8 @@ def judged_with(of: Explanation, auc: float | None) -> str:
     """Return with which AUROC the window was judged, where the labels that are known now give another."""
     if of.expected or auc is None or of.auc == auc:
         return ""
-    return f"The window was judged with {auc:.4f}: {of.auc:.4f} is by the labels that are known now."
+    judged, now = apart(auc, of.auc)
+    return f"The window was judged with {judged}: {now} is by the labels that are known now."
 
 
 def main_group(of: Explanation | None) -> str:

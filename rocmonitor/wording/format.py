@@ -14,7 +14,7 @@ from rocmonitor.policy.evaluation import Counts
 
 def area(value: float) -> str:
     """Return an AUROC."""
-    return f"{value:.4f}"
+    return f"{value:.3f}"
 
 
 def signed(value: float, digits: int = 4) -> str:
@@ -207,22 +207,16 @@ def auc_and_range(
     return with_interval(auc, low, high, digits), range_
 
 
-def signed_with_interval(value: float, low: float, high: float) -> tuple[str, str]:
-    """Return a difference and its interval, with the decimals that it allows and that show which ends are 0.
+def signed_with_interval(value: float, low: float, high: float, limit: float = 0) -> tuple[str, str]:
+    """Return a difference and its interval, with the decimals that it allows and that show its side of a
+    limit.
 
     Examples
     --------
     >>> signed_with_interval(0.0129, 0.0085, 0.0173), signed_with_interval(0.02, 0.0004, 0.04)
     (('+0.013', '+0.009 to +0.017'), ('+0.0200', '+0.0004 to +0.0400'))
     """
-    digits = next(
-        (
-            each
-            for each in range(decimals(low, high), 6)
-            if all(not end or round(end, each) for end in (low, high))
-        ),
-        6,
-    )
+    digits = max(decimals(low, high), beside(limit, low, high))
     return signed(value, digits), f"{signed(low, digits)} to {signed(high, digits)}"
 
 

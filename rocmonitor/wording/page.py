@@ -36,8 +36,8 @@ NO_CURVE = "No curve: too few rows, or one score for all of them."
 FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and its normal range."
 CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
 CHART_SHOWS = (
-    "AUROC of each window with its 95 % interval, over its normal range (band). A hollow point "
-    "still waits for labels."
+    "AUROC of each window with its 95 % interval, over its normal range (band); beyond 100 windows the mean "
+    "of each week. A hollow point still waits for labels."
 )
 OUTLOOKS_SHOWN = (
     "The dashed end is the outlook of windows without labels, from their scores; small squares are the "
@@ -214,6 +214,11 @@ def changed(after: str, when: str, reasons: Sequence[str]) -> str:
 def change_label(after: str) -> str:
     """Return the word beside the mark of an alarm; a recovery has none."""
     return {"degraded": "alarm", "at-risk": "at risk", "error": "error"}.get(after, "")
+
+
+def step(auc: float, low: float, high: float) -> str:
+    """Return a loss of several windows, as its mean in the chart."""
+    return f"mean {with_interval(auc, low, high)}"
 
 
 def version_label(version: str) -> str:

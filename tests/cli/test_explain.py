@@ -7,6 +7,7 @@ from scenario import World, scored, week
 from sqlalchemy import update
 
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.wording.format import apart
 
 ENDED = "{every: 7d, label_delay: 2d, end: 2026-06-15}"
 EXPLAIN = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
@@ -61,7 +62,10 @@ def test_labels_that_came_after_the_window_was_judged_are_said(regions, rocmonit
     kept = json.loads(rocmonitor("history", "credit", "--json").stdout)["evaluations"]
     [before] = [each for each in kept if each["window"]["start"].startswith("2026-06-08")]
     auc = before["metrics"]["champion/auc"]
-    assert f"The window was judged with {auc:.4f}: {now:.4f} is by the labels that are known now." in said
+    assert (
+        "The window was judged with {}: {} is by the labels that are known now.".format(*apart(auc, now))
+        in said
+    )
 
 
 def test_that_a_window_could_not_be_judged_is_said(here: World, rocmonitor):

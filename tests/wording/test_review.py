@@ -51,7 +51,7 @@ def test_a_better_model_has_its_numbers_and_since_when() -> None:
         f"{AVERAGE} (+0.001 to +0.024, at all checks together).",
         "The decision has stood since window 10 of 17.",
         "The challenger leads in 16 of 16 windows; the latest: +0.005, +0.018, +0.011, +0.001.",
-        "If windows go on differing like these, the mean difference will be +0.0012 to +0.0181 in the next 4 "
+        "If windows go on differing like these, the mean difference will be +0.001 to +0.018 in the next 4 "
         "and +0.003 to +0.016 in the next 13 (95 %).",
         WHOLE,
     ]
