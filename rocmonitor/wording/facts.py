@@ -48,7 +48,7 @@ def briefly(status: str, given: Iterable[Reason], episode: Episode | None) -> st
     """Return why a status is not ok, in a few words: an open loss, else the first reason."""
     if status == "ok" or (said := episodes.brief(episode)):
         return "" if status == "ok" else said
-    return "".join(one_line(without_basis(each), 58) for each in reasons(given)[:1])
+    return "".join(one_line(without_basis(each), 52) for each in reasons(given)[:1])
 
 
 def _why(change: Transition) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
+from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.scenario import Early, Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.joined import window_length
@@ -83,12 +84,12 @@ def _stays(drawn: Simulation, monitor: Monitor) -> str:
     found = drawn.detections(STAYS, monitor.alarm.policy())
     if not found:
         return ""
-    median = found[list(found)[-1]].windows[0]
+    median, length = found[list(found)[-1]].windows[0], YEAR / timedelta(days=1) / drawn.per_year
     if median == 1:
         return ""
     if median is None:
-        return f"is not seen within {drawn.windows} windows"
-    return f"shows in about {count(median, 'window')}"
+        return f"is not seen within {count(drawn.windows * length, 'day')}"
+    return f"shows in about {count(median * length, 'day')}"
 
 
 def judged(
