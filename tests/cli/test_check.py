@@ -108,7 +108,7 @@ def test_check_answers_three_questions_and_no_more(here, rocmonitor):
     assert len(told) <= 12
     said = " ".join(" ".join(told).split())
     assert re.search(
-        r"AUROC 0\.\d{3} to 0\.\d{3}; 0\.\d{3} in the reference\. A drop of 0\.\d+ shows in", said
+        r"AUROC 0\.\d{2} to 0\.\d{2}; 0\.\d{2} in the reference\. A drop of 0\.\d+ shows in", said
     )
     assert "the 20 windows of the reference are all large enough; the last window has" in said
     assert re.search(r"about [\d.]+ false alarms a year \([\d.]+ to [\d.]+\)", said)
