@@ -20,6 +20,9 @@ PER_UNIT = 1638.4
 ENOUGH_WINDOWS = 8
 """Past windows below which a strength of the projection cannot be learned."""
 
+LEVEL = 0.95
+"""Level of the intervals of a window."""
+
 NORMAL_95 = 1.96
 """Standard errors of half a 95 % interval."""
 

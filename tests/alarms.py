@@ -33,7 +33,7 @@ WHOSE = Context(
     run="https://mlflow.example/#/experiments/3/runs/59d21e4c?workflowType=machine_learning",
     page="https://mlflow.example/rocmonitor/credit-default",
 )
-BELOW_TEXT = "AUROC 0.7120 is below its normal range 0.7410 to 0.8010 (calibrated, 95 %)"
+BELOW_TEXT = "AUROC 0.71 is below its normal range 0.74 to 0.80 (calibrated, 95 %)"
 FLOOR_HOLDS = Verdict(
     rule="floor",
     kind="floor",

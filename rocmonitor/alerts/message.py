@@ -10,19 +10,14 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.alerts.mail import Line, Lines, as_html, as_text
-from rocmonitor.caveat import Caveat
 from rocmonitor.errors import printable
-from rocmonitor.policy.episode import OF_EPISODE, Decline
-from rocmonitor.policy.evaluation import Evaluation, Status, Transition, Verdict
-from rocmonitor.policy.left_out import doubts_of
+from rocmonitor.policy.episode import Decline
+from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.review.document import Review
-from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import status as words
-from rocmonitor.wording.certainty import how_sure
+from rocmonitor.wording.facts import facts
 from rocmonitor.wording.format import count, one_line, without_middle
-from rocmonitor.wording.verdicts import reasons
-from rocmonitor.wording.window import moved_briefly
 
 Kind = Literal["alarm", "recovery", "notice", "test"]
 
@@ -127,21 +122,11 @@ def compose(
     'ERROR credit-default: warehouse: no such table: scored'
     """
     kind: Kind = words.WORDS[transition.after].kind
-    moved, rival = moved_briefly(evaluation) if evaluation else "", ""
-    if episode is not None and episode.is_open:
-        pooled = episodes.groups(episode) if episode.windows > 1 else ""
-        moved = pooled or moved
-        rival = episodes.challenger(episode)
     lines = [
         Line("", f"{words.headline(transition, evaluation, context.zone, episode)}."),
         since_line(transition, context.zone, episode),
         *labelled("Also", words.also(also)),
-        *labelled("How sure", how_sure(transition, evaluation, episode) if evaluation else ""),
-        *labelled("Reference", _doubt(evaluation)),
-        *labelled("Why", "" if words.lasting(transition, episode) else "; ".join(_why(transition))),
-        *labelled("What moved", moved),
-        *labelled("Challenger", rival),
-        *labelled("Check", words.advice(transition, evaluation)),
+        *(Line(label, text) for label, text in facts(transition, evaluation, episode).items()),
         *where_to_look(context),
         next_step(
             kind, transition.monitor, context, *event_of(transition, evaluation.key if evaluation else "")
@@ -214,25 +199,6 @@ def assemble(title: str, kind: Kind, lines: Lines) -> Message:
     # The title says what has happened; nobody types a command on a pager.
     short = [line for line in lines[1:] if line.label not in _NOT_ON_A_PAGER]
     return Message(title, text, kind, html=as_html(lines), pager=tuple(as_text([line]) for line in short))
-
-
-def _why(transition: Transition) -> list[str]:
-    """Return what the first line does not say: an error, k-of-n, a rule that knows no normal range."""
-    return reasons(
-        each
-        for each in transition.reasons
-        if (each.code not in OF_EPISODE if isinstance(each, Caveat) else _is_why(each))
-    )
-
-
-def _doubt(evaluation: Evaluation | None) -> str:
-    """Return what the reference was learned without; empty where all its windows count."""
-    found = [] if evaluation is None else doubts_of(evaluation.reference)
-    return _capital(str(found[0].bare())) if found else ""
-
-
-def _is_why(found: Verdict) -> bool:
-    return found.outcome is not Status.OK and (found.kind != "forecast" or bool(found.lacks))
 
 
 def where_to_look(context: Context) -> list[Line]:

@@ -111,6 +111,7 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     from rocmonitor.report.text import Standing
     from rocmonitor.store.glance import all_states, compared_with
     from rocmonitor.wording.episode import as_json
+    from rocmonitor.wording.facts import briefly
     from rocmonitor.wording.status import attention
 
     state = all_states(opened, windows=1)
@@ -135,7 +136,8 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
                     zone=zone,
                     window=None if last is None else last.window,
                     version=None if last is None else last.version,
-                    attention="" if segment else attention(said, shown.stops, now, zone, episode),
+                    attention="" if segment else attention(said, shown.stops, now, zone),
+                    why=briefly(shown.status, () if change is None else change.reasons, episode),
                     episode=as_json(episode, said),
                     not_judged_since=shown.not_judged_since,
                     watched_until=shown.watched_until,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import group_name
+from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import known
 from rocmonitor.policy.record import Record, Row
 
 if TYPE_CHECKING:
     from rocmonitor.policy.judge import Finding
     from rocmonitor.stats.decomposition import GroupChanges
-    from rocmonitor.stats.group_reference import PairChange
+    from rocmonitor.stats.group_reference import PairChange, Split
     from rocmonitor.stats.grouping import Label
 
 
@@ -30,6 +31,7 @@ PAIRED = " × "
 _CELLS = 0.0005  # by which an AUROC of cells may differ from that of the rows
 _CANDIDATES = 5  # groups of which pairs are looked at
 _MOST_OF_EITHER = 0.6  # of two groups that each did something by itself the rows of both do half
+_MOST_APART = KEPT  # groups that are set aside
 _SMALLEST = 0.005  # change that is a group's
 _OF_THE_MIX = 0.25  # of a change: what more or fewer rows of a group must have done to be named
 
@@ -46,11 +48,14 @@ class GroupPart:
     se : float
         Standard error of `part`.
     adjusted_pvalue : float
-        The smallest false discovery rate, over all groups of all columns, at which it stands out.
+        The smallest false discovery rate, over all groups of all columns, at which it stands out, also
+        without the rows of the groups of its column that are clearer.
     rows : int
         In the window.
     share, reference_share : float
         Of the rows of window and reference.
+    auc_without, reference_auc_without : float or None
+        The AUROC of window and reference without its rows; of groups that stand out.
     """
 
     column: str
@@ -63,6 +68,8 @@ class GroupPart:
     rows: int
     share: float
     reference_share: float
+    auc_without: float | None = None
+    reference_auc_without: float | None = None
 
     @property
     def is_found(self) -> bool:
@@ -78,6 +85,12 @@ class GroupPart:
         rows = max(self.share, self.reference_share)
         return self.ranking / change > rows + (1 - rows) / 4 or self.mix / change > _OF_THE_MIX
 
+    def is_marked(self, change: float) -> bool:
+        """Return True if it stands out and did much of a change, or against it; or if there is hardly one."""
+        return self.is_found and (
+            abs(change) < _SMALLEST or self.stands_out(change) or self.stands_out(-change)
+        )
+
     def to_row(self) -> Row:
         """Plain JSON types."""
         return asdict(self) | {"found": self.is_found}
@@ -85,7 +98,7 @@ class GroupPart:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> GroupPart:
         """Return the inverse of `to_row`."""
-        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__ if name in row})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +109,7 @@ class Explanation:
     ----------
     reference_auc, auc : float
     parts : tuple of GroupPart
-        The clearest first.
+        The marked ones first, the largest first.
     refused : dict of str to str
         Why a column explains nothing, by name.
     expected : bool
@@ -146,7 +159,7 @@ class Explanation:
         return replace(self, reference_auc=metrics.get("reference/auc", self.reference_auc), auc=auc)
 
     def added_to(self, finding: Finding) -> Finding:
-        """Return what was found of a window with the groups as a table, the clearest first."""
+        """Return what was found of a window with the groups as a table, the marked ones first."""
         metrics = {"reference/auc": self.reference_auc} if self.expected else {}
         caveats = [Caveat("column-left-out", column=name, why=why) for name, why in self.refused.items()]
         return replace(
@@ -196,8 +209,8 @@ def with_pairs(parts: Sequence[GroupPart], pairs: Sequence[PairChange], tested: 
     }
     column, rate = PAIRED.join(best.columns), best.pvalue * tested
     changes = replace(best.changes, groups=tuple(names[str(each)] for each in best.changes.groups))
-    of_pair = _parts(column, changes, [rate, 1.0, 1.0, 1.0])
-    return [*of_pair, *parts]
+    of_pair = _parts(column, changes, [rate, 1.0, 1.0, 1.0], {names["both"]: best.without})
+    return _in_order([*of_pair, *parts], best.changes.change)
 
 
 def _is_most(pair: PairChange) -> bool:
@@ -206,21 +219,55 @@ def _is_most(pair: PairChange) -> bool:
     return all(each and both / each >= _MOST_OF_EITHER for each in (both + first, both + second))
 
 
-def group_parts(found: Mapping[str, GroupChanges]) -> list[GroupPart]:
-    """Return the groups of all columns, the clearest first: by `ranked`, of mix and ranking the clearer."""
-    if not found:
+def group_parts(split: Split) -> list[GroupPart]:
+    """Return the groups of all columns, the marked ones first.
+
+    Groups are tested by `ranked`, of mix and ranking the clearer. The clearest one that did what the AUROC
+    did, or else the clearest, is set aside, and the others of its column are tested again without its rows:
+    where one group loses, the others differ from it, too.
+    """
+    if not split.columns:
         return []
     from rocmonitor.stats.column_changes import ranked  # slow to import: what was stored is read without
 
-    lines = ranked(found)
     rates: dict[tuple[str, Label], float] = {}
-    of_lines = zip(lines.columns, lines.groups, strict=True)
-    for line, rate in zip(of_lines, lines.adjusted_pvalue.tolist(), strict=True):
-        rates.setdefault(line, rate)  # the smaller one comes first
+    left = dict(split.columns)
+    apart: dict[str, dict[Label, GroupChanges]] = {}
+    for _ in range(_MOST_APART):
+        lines = ranked(left)
+        seen: dict[tuple[str, Label], float] = {}
+        clear: list[tuple[bool, float, str, Label]] = []
+        for column, group, rate, effect in zip(
+            lines.columns, lines.groups, lines.adjusted_pvalue.tolist(), lines.effect.tolist(), strict=True
+        ):
+            if (column, group) not in seen:  # the smaller one comes first
+                seen[column, group] = worst = max(rate, rates.get((column, group), 0.0))
+                if worst <= FALSE_DISCOVERIES:
+                    clear.append((effect * split.whole.change <= 0, worst, column, group))
+        rates |= seen
+        if not clear:
+            break
+        _, _, column, group = min(clear, key=lambda each: each[:2])
+        of_column = apart.setdefault(column, {})
+        try:
+            of_column[group] = split.without(column, [group], True)
+            left[column] = split.without(column, list(of_column), False)
+        except DegenerateDataError:  # the others have one class only
+            rates |= dict.fromkeys(((column, each) for each in left.pop(column).groups if each != group), 1.0)
+            if not left:
+                break
     parts = []
-    for column, of in found.items():
-        parts += _parts(column, of, [rates[column, group] for group in of.groups])
-    return sorted(parts, key=lambda each: (each.adjusted_pvalue, -abs(each.part)))
+    for column, changes in split.columns.items():
+        parts += _parts(
+            column, changes, [rates[column, each] for each in changes.groups], apart.get(column, {})
+        )
+    return _in_order(parts, split.whole.change)
+
+
+def _in_order(parts: Sequence[GroupPart], change: float) -> list[GroupPart]:
+    return sorted(
+        parts, key=lambda each: (not each.is_marked(change), PAIRED not in each.column, -abs(each.part))
+    )
 
 
 def name_of_group(group: Label) -> str:
@@ -228,7 +275,9 @@ def name_of_group(group: Label) -> str:
     return group_name(None if group is None else str(group))
 
 
-def _parts(column: str, of: GroupChanges, of_group: Sequence[float]) -> list[GroupPart]:
+def _parts(
+    column: str, of: GroupChanges, of_group: Sequence[float], without: Mapping[Any, GroupChanges]
+) -> list[GroupPart]:
     rows, before = of.pos_window + of.neg_window, of.pos_reference + of.neg_reference
     return [
         GroupPart(
@@ -242,6 +291,8 @@ def _parts(column: str, of: GroupChanges, of_group: Sequence[float]) -> list[Gro
             rows=int(rows[at]),
             share=float(rows[at] / rows.sum()),
             reference_share=float(before[at] / before.sum()),
+            auc_without=without[group].auc if group in without else None,
+            reference_auc_without=without[group].reference_auc if group in without else None,
         )
         for at, group in enumerate(of.groups)
     ]

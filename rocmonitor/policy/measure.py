@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocmonitor import conventions
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Verdict
 from rocmonitor.policy.record import Row, Tables, caveats_of
@@ -55,7 +56,7 @@ def condensed_caveats(sample: Sample) -> list[Caveat]:
     ]
 
 
-LEVEL = 0.95
+LEVEL = conventions.LEVEL
 """Confidence level of the intervals that windows report; a rule has its own."""
 
 CURVE_POINTS = 49

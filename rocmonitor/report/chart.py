@@ -66,9 +66,21 @@ def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
         "outlook": {name: outlook(name) for name in ("auc", "low", "high")},
         "hollow": [*[None] * len(before), *(not point["complete"] for point in points), *after],
         "marks": [*["reference"] * len(before), *(row["outcome"] for row in (*points, *ahead))],
+        "steps": _steps(view),
         "lines": [] if view["floor"] is None else [{"y": view["floor"], "text": f"floor {view['floor']:g}"}],
         "format": "area",
     }
+
+
+def _steps(view: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the newest loss of several windows: its mean and interval, from its start to its end."""
+    lost: Row | None = view["episode"]
+    if lost is None or lost["windows"] < 2 or lost["auc_low"] is None or not view["points"]:
+        return []
+    last = lost["end"] or view["points"][-1]["end"]
+    ends = {"start": seconds(lost["start"]), "end": seconds(last)}
+    values = {"auc": lost["auc"], "low": lost["auc_low"], "high": lost["auc_high"]}
+    return [ends | values | {"text": wording.step(*values.values())}]
 
 
 def _reference(reference: Row) -> dict[str, Any]:

@@ -40,6 +40,7 @@ _TYPED = re.compile(r"`([^`]*)`")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 _FORMATS = {
     "area": "{:.3f}",
+    "short": "{:.2f}",
     "area4": "{:.4f}",
     "signed": "{:+.4f}",
     "count": "{:,.0f}",

@@ -10,12 +10,23 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from rocmonitor.conventions import NORMAL_95
 from rocmonitor.errors import printable
-from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.evaluation import Evaluation, Status, Transition, known
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.format import count, forecast_span, instant, one_line, percent
+from rocmonitor.wording.format import (
+    AREA,
+    auc_and_range,
+    count,
+    decimals,
+    instant,
+    number,
+    one_line,
+    percent,
+    with_interval,
+)
 from rocmonitor.wording.marks import WORST_FIRST, marked
 from rocmonitor.wording.outlook import moved as moved_scores
 from rocmonitor.wording.verdicts import reasons, verdicts, without_basis
@@ -35,6 +46,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
     Columns that say nothing (one segment only, no challenger) are left out, and in less than the needed
     `width` those that say least.
     """
+    areas = [auc_and_range(*map(evaluation.metrics.get, AREA)) for evaluation in evaluations]
     columns: dict[str, list[str]] = {
         "window": [
             evaluation.window.in_zone(zone)
@@ -45,13 +57,10 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
         "segment": [_name(evaluation.segment) for evaluation in evaluations],
         "positives": [f"{evaluation.counts.n_pos:,}" for evaluation in evaluations],
         "negatives": [f"{evaluation.counts.n_neg:,}" for evaluation in evaluations],
-        "AUROC": [_value(evaluation.metrics, "champion/auc") for evaluation in evaluations],
-        "95 % interval": [_span(evaluation.metrics, "champion/auc_") for evaluation in evaluations],
-        "normal range": [_normal(evaluation.metrics) for evaluation in evaluations],
+        "AUROC (95 %)": [value or "-" for value, _ in areas],
+        "normal range": [range_ or "-" for _, range_ in areas],
         "outlook": [_outlook(evaluation.metrics) for evaluation in evaluations],
-        "challenger gain": [
-            _value(evaluation.metrics, "difference/auc", sign=True) for evaluation in evaluations
-        ],
+        "challenger gain": [_gain(evaluation.metrics) for evaluation in evaluations],
         "outcome": [
             marked(evaluation.outcome)
             + (f", still {evaluation.status}" if evaluation.status is not evaluation.outcome else "")
@@ -60,7 +69,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
     }
     idle = {"segment": "all rows", "normal range": "-", "outlook": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
-    return narrowed(shown, ("negatives", "positives", "challenger gain", "95 % interval", "outlook"), width)
+    return narrowed(shown, ("negatives", "positives", "challenger gain", "outlook"), width)
 
 
 def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
@@ -70,8 +79,7 @@ def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
         "segment": [_name(outlook.segment) for outlook in found],
         "scored": [f"{outlook.scored:,}" for outlook in found],
         "labelled": [f"{outlook.labelled:,}" for outlook in found],
-        "AUROC": [_value(outlook.metrics, "outlook/auc") for outlook in found],
-        "interval": [_span(outlook.metrics, "outlook/") for outlook in found],
+        "AUROC (interval)": [_outlook(outlook.metrics) for outlook in found],
         "warning": [marked(outlook.outcome) if outlook.outcome else "no warning" for outlook in found],
     }
     if set(columns["segment"]) == {"all rows"}:
@@ -121,22 +129,25 @@ _MOST_GROUPS = 12
 
 
 def groups(of: Explanation, width: int | None = None) -> str:
-    """Return a table of the groups that did most; those that chance may explain without a mark."""
+    """Return a table of the groups that did most; a mark is at those that are clear, after all were looked
+    at.
+    """
     shown = of.parts[:_MOST_GROUPS]
     columns = {
-        "found": ["●" if each.is_found else "" for each in shown],
+        "clear": ["●" if each.is_marked(of.change) else "" for each in shown],
         "column": [each.column for each in shown],
         "group": [one_line(each.group, 30) for each in shown],
-        "part": [f"{each.part:+.4f}" for each in shown],
-        "error": [f"{each.se:.4f}" for each in shown],
-        "by its ranking": [f"{each.ranking:+.4f}" for each in shown],
-        "by its share": [f"{each.mix:+.4f}" for each in shown],
+        "part (95 %)": [f"{each.part:+.3f} ± {NORMAL_95 * each.se:.3f}" for each in shown],
+        "by its ranking": [f"{each.ranking:+.3f}" for each in shown],
+        "by its share": [f"{each.mix:+.3f}" for each in shown],
         "rows": [f"{each.rows:,}" for each in shown],
-        "share": [percent(each.share) for each in shown],
-        "before": [percent(each.reference_share) for each in shown],
+        "share": [percent(each.share, 2) for each in shown],
+        "before": [percent(each.reference_share, 2) for each in shown],
     }
+    if not any(columns["clear"]):
+        del columns["clear"]
     more = len(of.parts) - len(shown)
-    text = narrowed(columns, ("rows", "error", "before"), width)
+    text = narrowed(columns, ("rows", "before"), width)
     return f"{text}\nNot shown: {count(more, 'group')}; --json has all." if more else text
 
 
@@ -158,6 +169,8 @@ class Standing:
     zone : ZoneInfo
     window, version, auc, low, high, expected_low, expected_high, labelled_share
         Of the newest window, as `rocmonitor.policy.evaluation.Brief` has them; None where not known.
+    why : str
+        Why it is not ok, in a few words.
     attention : str
         Who takes care of it and until when it is muted, in words.
     not_judged_since, watched_until : datetime or None
@@ -184,6 +197,7 @@ class Standing:
     expected_low: float | None = None
     expected_high: float | None = None
     labelled_share: float | None = None
+    why: str = ""
     attention: str = ""
     unjudged: str = ""
     reference: str = ""
@@ -202,20 +216,24 @@ def overview(standings: Sequence[Standing], width: int | None = None) -> str:
     rank = {each.monitor: WORST_FIRST.index(each.status) for each in standings if not each.segment}
     rows = sorted(standings, key=lambda each: (rank[each.monitor], each.monitor, each.segment))
     rows = [each for each in rows if not each.segment or each.status not in ("ok", "waiting")]
+    areas = [
+        auc_and_range(each.auc, each.low, each.high, each.expected_low, each.expected_high) for each in rows
+    ]
     columns = {
         "status": [marked(each.status) for each in rows],
         "monitor": [f"  {_name(each.segment)}" if each.segment else each.monitor for each in rows],
+        "why": [each.why for each in rows],
         "last window": ["-" if each.window is None else each.window.in_zone(each.zone) for each in rows],
-        "AUROC": ["-" if each.auc is None else f"{each.auc:.4f}" for each in rows],
-        "95 % interval": [_ends(each.low, each.high) for each in rows],
-        "normal range": [_ends(each.expected_low, each.expected_high) for each in rows],
-        "labelled": ["-" if each.labelled_share is None else percent(each.labelled_share) for each in rows],
+        "AUROC (95 %)": [value or "-" for value, _ in areas],
+        "normal range": [range_ or "-" for _, range_ in areas],
+        "labelled": [
+            "-" if each.labelled_share is None else percent(each.labelled_share, 2) for each in rows
+        ],
         "since": ["-" if each.since is None else instant(each.since, each.zone) for each in rows],
+        "now": ["; ".join(filter(None, [each.attention, each.unjudged])) for each in rows],
     }
-    now = ["; ".join(filter(None, [each.attention, each.unjudged])) for each in rows]
-    if any(now):
-        columns["now"] = now
-    return narrowed(columns, ("95 % interval", "labelled", "last window", "since"), width)
+    shown = {name: cells for name, cells in columns.items() if any(cells)}
+    return narrowed(shown, ("labelled", "normal range", "last window", "since"), width)
 
 
 def summary(
@@ -243,9 +261,8 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
     last = whole[-1]
     measured = ""
     if "champion/auc" in last.metrics:
-        measured = f" AUROC {last.metrics['champion/auc']:.4f} ({_span(last.metrics, 'champion/auc_')})"
-        if (normal := _normal(last.metrics)) != "-":
-            measured += f", normal range {normal}"
+        value, range_ = auc_and_range(*map(last.metrics.get, AREA))
+        measured = f" AUROC {value}{range_ and f', normal range {range_}'}"
     if last.outcome is Status.INSUFFICIENT:
         measured += "".join(f" cannot be judged: {reason}" for reason in why(last)[:1])
     yield f"{count(len(whole), 'window')} judged ({each})"
@@ -281,25 +298,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line(cells) for cells in (head, *rows))
 
 
-def _normal(metrics: dict[str, float]) -> str:
-    return _ends(metrics.get("forecast/low"), metrics.get("forecast/high"))
-
-
-def _ends(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else forecast_span(low, high).replace(" to ", "-")
-
-
 def _outlook(metrics: dict[str, float]) -> str:
-    if "outlook/auc" not in metrics:
+    if (found := known(metrics, "outlook/auc", "outlook/low", "outlook/high")) is None:
         return "-"
-    warned = " at-risk" if metrics.get("outlook/warned") else ""
-    return f"{metrics['outlook/auc']:.4f} ({_span(metrics, 'outlook/')}){warned}"
+    value, low, high = found
+    return f"{with_interval(value, low, high)}{' at-risk' if metrics.get('outlook/warned') else ''}"
 
 
-def _value(metrics: dict[str, float], name: str, *, sign: bool = False) -> str:
-    return "-" if name not in metrics else f"{metrics[name]:{'+' if sign else ''}.4f}"
-
-
-def _span(metrics: dict[str, float], prefix: str) -> str:
-    low, high = metrics.get(f"{prefix}low"), metrics.get(f"{prefix}high")
-    return "-" if low is None or high is None else f"{low:.4f}-{high:.4f}"
+def _gain(metrics: dict[str, float]) -> str:
+    """Return how much better the challenger is."""
+    if (found := known(metrics, "difference/auc", "difference/auc_low", "difference/auc_high")) is None:
+        return "-"
+    value, low, high = found
+    return number(value, decimals(low, high), sign=True)

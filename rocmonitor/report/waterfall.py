@@ -45,7 +45,7 @@ def steps(of: Explanation) -> list[Step]:
         (
             each.group,
             each.part,
-            (f"{each.ranking:+.4f}", percent(each.share, 2), percent(each.reference_share, 2)),
+            (f"{each.ranking:+.3f}", percent(each.share, 2), percent(each.reference_share, 2)),
         )
         for each in groups
     ]
@@ -59,13 +59,13 @@ def steps(of: Explanation) -> list[Step]:
         return round(WIDE * (value - low + room) / (high - low + 2 * room), 1)
 
     def total(name: str, value: float) -> Step:
-        return Step(name, x(value) - 1.5, 3.0, (f"{value:.4f}", "", "", ""), is_total=True)
+        return Step(name, x(value) - 1.5, 3.0, (f"{value:.3f}", "", "", ""), is_total=True)
 
     lines = [total(words.REFERENCE, of.reference_auc)]
     for (name, part, cells), before, after in zip(moves, levels, levels[1:], strict=False):
         ends = sorted((x(before), x(after)))
         length = max(round(ends[1] - ends[0], 1), 1.0)
-        lines.append(Step(name, ends[0], length, (f"{part:+.4f}", *cells)))
+        lines.append(Step(name, ends[0], length, (f"{part:+.3f}", *cells)))
     return [*lines, total(words.WINDOW, of.auc)]
 
 

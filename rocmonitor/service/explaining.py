@@ -176,7 +176,7 @@ def explanation(
         split = reference.expected(rows, rng=seed, fewest=fewest)
     else:
         split = reference.split(rows, fewest=fewest)
-    parts = group_parts(split.columns)
+    parts = group_parts(split)
     return Explanation(
         reference_auc=split.whole.reference_auc,
         auc=split.whole.auc,

@@ -13,6 +13,7 @@ import pandas as pd
 
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError
+from rocmonitor.service.window_lengths import finds, reason
 from rocmonitor.stats import auc
 
 Role = Literal["time", "score", "label"]
@@ -22,7 +23,14 @@ FEWEST_PER_CLASS: int = Monitor.model_fields["min_per_class"].default
 MOST_POOLED = 8
 _REFERENCE_WINDOWS = 20
 """Nineteen reach a level of 95 %; one more, for one of them may be insufficient."""
-_LENGTHS = {"1d": pd.DateOffset(days=1), "7d": pd.DateOffset(days=7), "1mo": pd.DateOffset(months=1)}
+_LENGTHS = {
+    "1d": pd.DateOffset(days=1),
+    "7d": pd.DateOffset(days=7),
+    "14d": pd.DateOffset(days=14),
+    "28d": pd.DateOffset(days=28),
+    "1mo": pd.DateOffset(months=1),
+}
+_JOINED = ("1d", "7d", "1mo")  # lengths of windows that may be joined
 _SURE, _FILLED, _SPARE = 0.95, 0.98, 1.5
 _DAY = pd.Timedelta(days=1)
 _BEGINS = pd.Timedelta(hours=1)
@@ -82,7 +90,8 @@ class Proposal:
     ----------
     positive : dict
         The section of that name.
-    every : str
+    every, every_reason : str
+        The length of the windows; why, or empty where no other was possible.
     pool : int or None
     label_delay, delay_reason : str
         The time that labels take, and how sure that is.
@@ -99,10 +108,13 @@ class Proposal:
         Whether the times have a zone.
     ended : str or None
         The day of the newest row, where no row has come for two windows.
+    outlook : bool
+        Whether labels take longer than two windows.
     """
 
     positive: Mapping[str, Any]
     every: str
+    every_reason: str
     pool: int | None
     label_delay: str
     delay_reason: str
@@ -115,6 +127,7 @@ class Proposal:
     auc: float
     zone_known: bool
     ended: str | None
+    outlook: bool
 
 
 def find_roles(
@@ -200,7 +213,8 @@ def find_roles(
 def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
     """Return windows and reference that fit the rows.
 
-    The shortest windows of which nearly all have enough rows of both classes, else some that are joined; the
+    Of the lengths of which nearly all windows have enough rows of both classes, the one that finds a drop of
+    0.02 soonest with few false alarms; else some that are joined. The
     reference is the first three fifths of them, twenty at least where there are so many.
 
     Raises
@@ -230,8 +244,9 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
     instant = pd.Timestamp(now)
     delay, reason, known_until = _label_delay(rows, roles, at, known, instant)
     until = min(known_until - delay, at.max())
-    classes = pd.DataFrame({"at": at[known], "positive": is_positive}).query("at < @until")
-    every, pool, edges, counts = _windows(classes, at.min(), until)
+    high = -score if positive.get("scores") == "lower" else score
+    classes = pd.DataFrame({"at": at[known], "positive": is_positive, "score": high})[usable]
+    every, pool, edges, counts, why = _windows(classes.query("at < @until"), at.min(), until)
     n = len(counts)
     if n < 2:
         days = (at.max() - at.min()) / pd.Timedelta(days=1)
@@ -243,6 +258,7 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
     return Proposal(
         positive=positive,
         every=every,
+        every_reason=why,
         pool=pool,
         label_delay=f"{delay.days}d",
         delay_reason=reason,
@@ -254,6 +270,7 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
         positive_share=float(is_positive.mean()),
         auc=area,
         zone_known=_has_zone(rows[roles.time]),
+        outlook=delay > 2 * (edges[-1] - edges[-2]),
         ended=f"{at.max():%Y-%m-%d}" if at.max() + 2 * (edges[-1] - edges[-2]) < instant else None,
     )
 
@@ -403,14 +420,14 @@ def _label_delay(
 
 def _windows(
     classes: pd.DataFrame, first: pd.Timestamp, until: pd.Timestamp
-) -> tuple[str, int | None, list[pd.Timestamp], Any]:
-    """Return length, windows to join, edges and the rows of both classes of each window."""
+) -> tuple[str, int | None, list[pd.Timestamp], Any, str]:
+    """Return length, windows to join, edges, the rows of both classes of each window, and why."""
     made = {}
     for every, step in _LENGTHS.items():
         start = first.floor("D") if first - first.floor("D") < _BEGINS else first.ceil("D")
         if every.endswith("mo") and start.day != 1:
             start = start.normalize() + pd.offsets.MonthBegin()
-        elif every == "7d":  # calendar weeks
+        elif every.endswith("d") and every != "1d":  # calendar weeks
             start += (-start.weekday()) % 7 * _DAY
         edges = [start]
         while edges[-1] + step <= until:
@@ -424,18 +441,28 @@ def _windows(
             counts[:, number] = np.bincount(found, minlength=len(edges) - 1)
         made[every] = (edges, counts)
     if not made:
-        return "1d", None, [first], np.zeros((0, 2), dtype=int)
-    for every, (edges, counts) in made.items():
-        if len(counts) > _REFERENCE_WINDOWS and np.mean(counts.min(axis=1) >= FEWEST_PER_CLASS) >= _FILLED:
-            return every, None, edges, counts
+        return "1d", None, [first], np.zeros((0, 2), dtype=int), ""
+    full = [
+        every
+        for every, (_, counts) in made.items()
+        if len(counts) > _REFERENCE_WINDOWS and np.mean(counts.min(axis=1) >= FEWEST_PER_CLASS) >= _FILLED
+    ]
+    if len(full) == 1:
+        return full[0], None, *made[full[0]], ""
+    if full:
+        known = {every: finds(classes, made[every][0], FEWEST_PER_CLASS) for every in full}
+        judged = {every: one for every, one in known.items() if one is not None}
+        best = min(judged, key=lambda each: judged[each].order, default=full[0])
+        return best, None, *made[best], reason(judged, best) if judged else ""
     # Too few rows, or windows, for any alone: the shortest that are enough when some are joined.
     pools = {}
+    made = {every: of for every, of in made.items() if every in _JOINED}
     for every, (_, counts) in made.items():
         pools[every] = int(np.ceil(_SPARE * FEWEST_PER_CLASS / max(1.0, np.median(counts.min(axis=1)))))
     few = [each for each in made if each != "1d" and pools[each] <= min(MOST_POOLED, len(made[each][1]) / 3)]
     every = (few or list(made))[0 if few else -1]
     pool = next((n for n in range(pools[every], MOST_POOLED) if _enough(made[every][1], n)), MOST_POOLED)
-    return every, pool if pool > 1 else None, *made[every]
+    return every, pool if pool > 1 else None, *made[every], ""
 
 
 def _enough(counts: Any, pool: int) -> bool:

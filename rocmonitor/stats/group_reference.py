@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -53,23 +53,30 @@ class ColumnRows(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A change by the groups of each column; `whole` is that of all rows; and why a column cannot be used."""
+    """A change by the groups of each column; `whole` is that of all rows; and why a column cannot be used.
+
+    `without` returns the change by the groups of a column without the rows of some; by one group that has all
+    others if its last argument is true.
+    """
 
     whole: GroupChanges
     columns: dict[str, GroupChanges]
     refused: dict[str, str]
+    without: Callable[[str, Collection[Label], bool], GroupChanges]
 
 
 class PairChange(NamedTuple):
     """A change split by two groups of different columns: rows of both, of the first alone, second, neither.
 
-    `pvalue` is that the rows of both did no more than their share of what either group did.
+    `pvalue` is that the rows of both did no more than their share of what either group did; `without` is the
+    change of all other rows.
     """
 
     columns: tuple[str, str]
     groups: tuple[Label, Label]
     changes: GroupChanges
     pvalue: float
+    without: GroupChanges
 
 
 class GroupCounts(NamedTuple):
@@ -129,18 +136,42 @@ class GroupReference:
         not at all where the reference has at most 400 distinct scores.
         Cost: O(n log n) for n rows and O(4,001 k²) at most for k groups, for each column.
         """
-        known, refused = dict[str, GroupChanges](), dict(self.refused)
         first = next(iter(window.values()))
         cells = self._cells_of(first)
         here = cells.counted(first, None, 1)
         whole = changes_of_cells(self.whole, here, ("all",))
+        return self._split(whole, window, fewest, cells, changes_of_cells)
+
+    def _split(
+        self,
+        whole: GroupChanges,
+        window: Mapping[str, ColumnRows],
+        fewest: int,
+        cells: _Cells,
+        change: Callable[[CellCounts, CellCounts, tuple[Label, ...]], GroupChanges],
+    ) -> Split:
+        """Split by each column, with a function of both samples' counts by group."""
+        known, refused = dict[str, GroupChanges](), dict(self.refused)
+        sides = {}
         for name, (groups, counts) in self.columns.items():
             try:
                 labels, old, new = self._sides(name, groups, counts, window[name], fewest, cells)
-                known[name] = changes_of_cells(old, new, labels)
+                known[name] = change(old, new, labels)
             except InputError as error:
                 refused[name] = str(error)
-        return Split(whole, known, refused)
+                continue
+            sides[name] = labels, old, new
+
+        def without(name: str, groups: Collection[Label], pooled: bool) -> GroupChanges:
+            labels, *samples = sides[name]
+            kept = [at for at, label in enumerate(labels) if label not in groups]
+            old, new = (CellCounts(each.pos[kept], each.neg[kept]) for each in samples)
+            if pooled:
+                old, new = (CellCounts(*(table.sum(axis=0)[None] for table in each)) for each in (old, new))
+                return change(old, new, ("others",))
+            return change(old, new, tuple(labels[at] for at in kept))
+
+        return Split(whole, known, refused, without)
 
     def pair_change(
         self,
@@ -192,7 +223,9 @@ class GroupReference:
         se, ours = np.std(drawn, axis=0, ddof=1), _beyond(found.parts, shares)
         away = np.where(se > 0, ours * np.sign(found.change) / np.where(se > 0, se, 1.0), 0.0)
         pvalue = float(2 * ndtr(-away.min())) if away.min() > 0 else 1.0
-        return PairChange(names, (first[1], second[1]), found, pvalue)
+        old, new = (CellCounts(each.pos[1:], each.neg[1:]) for each in sides)
+        without = changes_of_cells(old, new, labels[1:])
+        return PairChange(names, (first[1], second[1]), found, pvalue, without)
 
     def _pair_counts(
         self, window: Mapping[str, ColumnRows], names: tuple[str, str], fewest: int
@@ -255,25 +288,17 @@ class GroupReference:
         Standard errors are of the numbers of rows by group and cell (100 Poisson draws): the labels that
         these will get, and what the reference lets one expect, are taken as given.
         """
-        known, refused = dict[str, GroupChanges](), dict(self.refused)
         generator = np.random.default_rng(rng)
         chance = _chance(self.whole)
         unlabelled = _as_negatives(window)
         first = next(iter(unlabelled.values()))
         cells = _Cells(self.edges)
-        here = cells.counted(first, None, 1)
-        whole = changes_of_cells(_as_expected(self.whole, chance), _as_expected(here, chance), ("all",))
-        for name, (groups, counts) in self.columns.items():
-            try:
-                labels, *sides = self._sides(name, groups, counts, unlabelled[name], fewest, cells)
-            except InputError as error:
-                refused[name] = str(error)
-                continue
-            old, new = (_as_expected(each, chance) for each in sides)
-            found = changes_of_cells(old, new, labels)
-            errors = np.std([_drawn(sides, chance, generator) for _ in range(_DRAWS)], axis=0, ddof=1)
+
+        def change(old: CellCounts, new: CellCounts, labels: tuple[Label, ...]) -> GroupChanges:
+            found = changes_of_cells(_as_expected(old, chance), _as_expected(new, chance), labels)
+            errors = np.std([_drawn((old, new), chance, generator) for _ in range(_DRAWS)], axis=0, ddof=1)
             mix_se, ranking_se, se, excess_se = errors
-            known[name] = replace(
+            return replace(
                 found,
                 mix_se=mix_se,
                 ranking_se=ranking_se,
@@ -281,7 +306,10 @@ class GroupReference:
                 excess_se=excess_se,
                 pvalue=_pvalue(found, se),
             )
-        return Split(whole, known, refused)
+
+        here = _as_expected(cells.counted(first, None, 1), chance)
+        whole = changes_of_cells(_as_expected(self.whole, chance), here, ("all",))
+        return self._split(whole, unlabelled, fewest, cells, change)
 
     def _sides(
         self, name: str, groups: Groups, counts: CellCounts, rows: ColumnRows, fewest: int, cells: _Cells

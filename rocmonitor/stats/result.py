@@ -188,7 +188,8 @@ class Result:
         return plotting.table(self._estimate_first(), line=str(self), tabular=tabular, picture=picture)
 
     def _estimate_first(self) -> dict[str, Any]:
-        values = self._values()
+        """Return the fields that are shown, the estimate first."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
         return values if self._estimate is None else {self._estimate: values[self._estimate]} | values
 
     def _draw(self, ax: Axes, label: str | None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
@@ -124,10 +125,10 @@ def taking(
 ) -> Callable[..., R]:
     """Return the function, with arrays in place of its first argument, a sample of this kind.
 
-    An argument `cluster` belongs to the arrays. `samples` are all kinds of samples, `shares` is that of
-    weighted ones, which only a function of the shares accepts (`weighted`).
+    Arguments `cluster` and `pos_label` belong to the arrays. `samples` are all kinds of samples, `shares` is
+    that of weighted ones, which only a function of the shares accepts (`weighted`).
     """
-    clusterable = {"cluster"} & set(inspect.signature(function).parameters)
+    of_arrays = {"cluster", "pos_label"} & set(inspect.signature(function).parameters)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> R:
@@ -139,9 +140,9 @@ def taking(
                 "Sample; weights are for auc_bounds, auc_distance and auc_path"
             )
         if args and isinstance(args[0], samples):
-            _require(
-                kind, args[0], function.__name__, clusters=kwargs.get("cluster") if clusterable else None
-            )
+            if kwargs.get("pos_label") is not None and of_arrays:
+                raise InputError("pos_label belongs to labels: a sample has its positives already")
+            _require(kind, args[0], function.__name__, clusters=kwargs.get("cluster") if of_arrays else None)
             return function(*args, **kwargs)
         given = list(args[: len(names)])
         for name in names[len(given) :]:
@@ -150,11 +151,39 @@ def taking(
                     f"{function.__name__} needs {', '.join(names)}, or one {kind.__name__}; {name} is missing"
                 )
             given.append(kwargs.pop(name))
-        options = {name: kwargs.pop(name) for name in clusterable if name in kwargs}
+        options = {name: kwargs.pop(name) for name in of_arrays if name in kwargs}
+        if (pos_label := options.pop("pos_label", None)) is not None:
+            given[0] = positives(given[0], pos_label)
         return function(kind(*given, **options), *args[len(names) :], **kwargs)
 
     call.__signature__ = _shown(function, names)  # type: ignore[attr-defined]
     return call
+
+
+def positives(labels: Any, pos_label: object) -> Any:
+    """Return 1 where a label is `pos_label`, else 0; missing ones as they are, and in the same order.
+
+    Raises
+    ------
+    InputError
+        Labels that are not of two values, one of them `pos_label`.
+    """
+    values = np.asarray(labels, dtype=object)
+    known = {each for each in values.ravel().tolist() if _is_known(each)}
+    if pos_label not in known or len(known) > 2:
+        shown = ", ".join(sorted(map(repr, known))[:4])
+        raise InputError(
+            f"pos_label must be one of two labels, and y_true holds {shown}: not {pos_label!r} and one other"
+        )
+    found = [int(each == pos_label) if _is_known(each) else each for each in values.ravel().tolist()]
+    return type(labels)(found, index=labels.index, dtype=object) if hasattr(labels, "iloc") else found
+
+
+def _is_known(value: object) -> bool:
+    try:
+        return value is not None and bool(value == value)  # NaN is not
+    except TypeError:  # the NA of pandas
+        return False
 
 
 def _require(kind: type[Any], sample: object, name: str, *, clusters: object) -> None:

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType
 
 from rocmonitor.policy.episode import Decline
-from rocmonitor.policy.evaluation import Brief, Chart, Status
+from rocmonitor.policy.evaluation import Brief, Chart, Reason, Status, read_reasons
 from rocmonitor.policy.status import Attention, is_alarm
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
@@ -73,11 +73,14 @@ class LastChange:
         When it became so.
     since : datetime
         Start of the first window it was seen in.
+    reasons : tuple of Verdict or Caveat
+        Why it is not ok.
     """
 
     status: Status
     at: datetime
     since: datetime
+    reasons: tuple[Reason, ...] = ()
 
 
 def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
@@ -115,11 +118,18 @@ def last_changes(store: Store) -> dict[tuple[str, str], LastChange]:
     """
     last = select(func.max(_transition.id)).group_by(_transition.monitor, _transition.segment)
     query = select(
-        _transition.monitor, _transition.segment, _transition.after, _transition.at, _transition.since
+        _transition.monitor,
+        _transition.segment,
+        _transition.after,
+        _transition.at,
+        _transition.since,
+        case((_transition.after != "ok", _transition.reasons)).label("reasons"),
     ).where(_transition.id.in_(last))
     with store.reading() as connection:
         return {
-            (row.monitor, row.segment): LastChange(status=Status(row.after), at=row.at, since=row.since)
+            (row.monitor, row.segment): LastChange(
+                status=Status(row.after), at=row.at, since=row.since, reasons=read_reasons(row.reasons or [])
+            )
             for row in connection.execute(query)
         }
 

@@ -147,7 +147,7 @@ def _aurocs(evaluation: Evaluation) -> str:
     for prefix, words in _SHOWN.items():
         metrics = evaluation.metrics
         if f"{prefix}/auc" in metrics:
-            form = "+.4f" if prefix == "difference" else ".4f"
+            form = "+.3f" if prefix == "difference" else ".3f"
             name = f"{words}{version.get(prefix, '')}"
             lines.append(
                 f"| {name} | {metrics[f'{prefix}/auc']:{form}} | {interval(metrics, f'{prefix}/auc', form)} |"
@@ -157,7 +157,7 @@ def _aurocs(evaluation: Evaluation) -> str:
 
 def _cost(row: Mapping[str, Any]) -> str:
     at = "nothing flagged" if row["threshold"] is None else f"threshold {row['threshold']:.4g}"
-    return f"- cost at w = {row['w']:g}: {row['cost']:.4f} ({row['low']:.4f} to {row['high']:.4f}), {at}"
+    return f"- cost at w = {row['w']:g}: {row['cost']:.3f} ({row['low']:.3f} to {row['high']:.3f}), {at}"
 
 
 def _rows(counts: Counts) -> str:
@@ -171,10 +171,10 @@ def _rows(counts: Counts) -> str:
 
 def _value(metrics: Mapping[str, float], prefix: str) -> str:
     ends = interval(metrics, f"{prefix}/auc")
-    return f"{metrics[f'{prefix}/auc']:.4f}{f' ({100 * LEVEL:g} % interval {ends})' if ends else ''}"
+    return f"{metrics[f'{prefix}/auc']:.3f}{f' ({100 * LEVEL:g} % interval {ends})' if ends else ''}"
 
 
-def interval(metrics: Mapping[str, float], name: str, form: str = ".4f") -> str:
+def interval(metrics: Mapping[str, float], name: str, form: str = ".3f") -> str:
     """Return the ends of an interval; empty without them."""
     low, high = (metrics.get(f"{name}_{end}") for end in ("low", "high"))
     return "" if low is None or high is None else f"{low:{form}} to {high:{form}}"

@@ -246,7 +246,7 @@ def _numbers(review: Review) -> str:
         _row(f"TPR at FPR {name.removeprefix(_RATE)}", metrics, name) for name in names if name in metrics
     ]
     means = [
-        f"version {line(version)} {metrics[key]:.4f}"
+        f"version {line(version)} {metrics[key]:.3f}"
         for key, version in (
             ("champion/auc", review.champion_version),
             ("challenger/auc", review.challenger_version),
@@ -257,10 +257,10 @@ def _numbers(review: Review) -> str:
 
 
 def _row(name: str, metrics: Mapping[str, float], key: str) -> str:
-    anytime = interval(metrics, f"{key}_anytime", "+.4f")
+    anytime = interval(metrics, f"{key}_anytime", "+.3f")
     if anytime and f"{key}_mean" in metrics:  # which is not that of all rows
-        anytime = f"{metrics[f'{key}_mean']:+.4f}, {anytime}"
-    return f"| {name} | {metrics[key]:+.4f} | {interval(metrics, key, '+.4f')} | {anytime} |"
+        anytime = f"{metrics[f'{key}_mean']:+.3f}, {anytime}"
+    return f"| {name} | {metrics[key]:+.3f} | {interval(metrics, key, '+.3f')} | {anytime} |"
 
 
 def _rows(metrics: Mapping[str, float]) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from rocmonitor import store
-from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import Decline
@@ -38,10 +37,11 @@ from rocmonitor.wording.episode import (
     uncertain,
     who_was_told,
 )
+from rocmonitor.wording.facts import facts
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.status import attention
 from rocmonitor.wording.stops import by_age
-from rocmonitor.wording.verdicts import reasons, without_basis
+from rocmonitor.wording.verdicts import reasons
 from rocmonitor.wording.window import unjudged_rows
 
 CHANGES = 50
@@ -147,16 +147,13 @@ def _view(
     at = now if until is None else min(now, until)
     view = _standing(kept, monitor, choice.segment, every, changes, outlooks, now, at)
     view |= _over_time(monitor, choice, windows, changes, outlooks, now)
-    view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": "", "because": ""}
+    view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": ""}
     if chosen is not None:
         view |= chosen_window(kept, monitor, *chosen)
         parts = ["rocmonitor", "explain", monitor.name]
         if choice.window or view["episode"] is None or view["episode"]["end"]:
             parts += ["--window", view["chosen"]["slug"]]  # else the open loss is explained
         view["explain"] = "" if choice.segment else shlex.join(parts)
-        view["because"] = _of_window(
-            view["chosen"]["because"], chosen[1].window, _newest(every), monitor.timezone
-        )
         slug = window_slug(chosen[1].window, monitor.timezone)
         view["chosen"]["place"] = [each["slug"] for each in view["points"]].index(slug)
     return view
@@ -231,8 +228,7 @@ def _standing(
     shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
-    lost = _lines(episode, zone)
-    told = () if status == "ok" or not changes else _why(changes[-1], windows, outlooks, zone, whole=not lost)
+    why = {} if status == "ok" else _facts(kept, status, windows, changes, outlooks, episode, zone)
     return {
         "name": monitor.name,
         "segment": segment,
@@ -241,6 +237,7 @@ def _standing(
         "owner": monitor.owner,
         "attention": attention(said, shown.stops, now, zone),
         "told": who_was_told(episode, zone),
+        "notify": monitor.notify,
         "runbook": monitor.runbook,
         "zone": str(zone),
         "now": plain(now),
@@ -250,8 +247,8 @@ def _standing(
         "since": since,
         "sentence": _sentence(windows, monitor, status, since, now),
         "episode": as_json(episode, said),
-        "why": [*lost, *told],
-        "advice": wording.advice(status),
+        "advice": why.pop("Check", "Nothing." if status == "ok" else ""),
+        "why": why,
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
         "reviews": [plain(each) for each in review_list(kept, monitor.name)],
@@ -346,43 +343,36 @@ def _sentence(
     return wording.monitor_sentence(newest.metrics, newest.window, monitor.timezone, status, since)
 
 
-def _lines(episode: Decline | None, zone: ZoneInfo) -> list[str]:
-    """Return an open episode of several windows: its size, its start, its groups and the challenger in it."""
-    if episode is None or not episode.is_open or (episode.windows < 2 and not episode.is_uncertain):
-        return []
-    rival = challenger(episode)
-    begin = began(episode, zone) if episode.start < episode.alarm.start else ""
-    parts = [headline(episode, zone), begin, groups(episode), rival and f"Challenger: {rival}"]
-    return [each for each in (*parts, uncertain(episode)) if each]
-
-
-def _why(
-    change: store.SavedTransition,
+def _facts(
+    kept: store.Store,
+    status: str,
     windows: Sequence[list[Kept]],
+    changes: Sequence[store.SavedTransition],
     outlooks: Sequence[Ahead],
+    episode: Decline | None,
     zone: ZoneInfo,
-    *,
-    whole: bool,
-) -> list[str]:
-    """Return the reasons of a change, with its window where the sentence is about another; one of those that
-    the lines of an episode have not, unless it is `whole`.
-    """
-    given = [each for each in change.reasons if isinstance(each, Caveat) or each.kind != "lasting" or whole]
-    found = [without_basis(each) for each in reasons(given)][: None if whole else 1]
-    judged = [each[0].window for each in windows if any(one.at == change.at for one in each)]
-    begun = [each[0].window for each in windows] + [each.window for each in outlooks]
-    begun = [each for each in begun if each.start == change.since]
-    window = next((each for each in (*reversed(judged), *begun)), None)
-    if window is None:
-        return found
-    return [_of_window(each, window, _newest(windows), zone, "at the change, ") for each in found]
-
-
-def _of_window(text: str, window: Window, said: Kept | None, zone: ZoneInfo, before: str = "") -> str:
-    """Name the window of a line, unless the sentence does."""
-    if not text or (said is not None and window == said.window):
-        return text
-    return f"{before}{wording.window_short(window, zone)}: {text}"
+) -> dict[str, str]:
+    """Return why the status is so, by label: an open loss of several windows, then the last change."""
+    found = {}
+    if episode is not None and episode.is_open and (episode.windows > 1 or episode.is_uncertain):
+        found["Loss"] = headline(episode, zone)
+        found["Now"] = uncertain(episode)
+        if episode.start < episode.alarm.start:
+            found["Began"] = began(episode, zone).removeprefix("Began ")
+        found["How sure"] = ""  # holds its place
+        found["What moved"] = groups(episode)
+        found["Challenger"] = challenger(episode)
+    if changes and changes[-1].after == status:
+        change = changes[-1]
+        judged = next((one for each in windows for one in each if one.at == change.at), None)
+        of_change = facts(change, None if judged is None else store.evaluation(kept, judged.id), episode)
+        of_change.pop("Reference", None)  # stands below the chart
+        seen = [each.window for each in outlooks] if judged is None else [judged.window]
+        newest, seen = _newest(windows), [each for each in seen if judged or each.start == change.since]
+        if not found and seen and newest is not None and seen[0] != newest.window:
+            found["Seen in"] = wording.window_short(seen[0], zone)
+        found |= of_change
+    return {label: text for label, text in found.items() if text}
 
 
 def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from rocmonitor.web.monitor import METRICS, first_due
 from rocmonitor.web.site import Site
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.facts import briefly
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.marks import WORST_FIRST
 from rocmonitor.wording.status import attention
@@ -158,7 +159,7 @@ def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) ->
         "segment": segment,
         "owner": None if segment else monitor.owner,
         "attention": "" if segment else attention(said, shown.stops, now, zone),
-        "why": episodes.brief(episode),
+        "why": briefly(shown.status, () if change is None else change.reasons, episode),
         "status": shown.status,
         "episode": episodes.as_json(episode, said),
         "since": None if shown.since is None else instant(shown.since, zone),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from statistics import NormalDist
 
+from rocmonitor.conventions import LEVEL
 from rocmonitor.policy.episode import CHANGE, Decline
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition, known
-from rocmonitor.policy.measure import LEVEL
 from rocmonitor.wording.episode import chance
-from rocmonitor.wording.format import count, percent, span_of
+from rocmonitor.wording.format import count, decimals, percent
 from rocmonitor.wording.status import deciding, lasting
 
 _LEAST = 1e-9
@@ -28,7 +28,9 @@ def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None
         often = often if decided is not None and decided.kind == "lasting" else ""
         return f"{count(loss.windows, 'window')} together{often and f'; {often}'}."
     rows = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
-    return f"{percent(LEVEL)} interval {span_of(*found[1:])}, from {rows}{often and f'; {often}'}."
+    digits = decimals(found[1], found[2], 1)
+    ends = f"{found[1]:.{digits}f} to {found[2]:.{digits}f}"
+    return f"{percent(LEVEL)} interval {ends}, from {rows}{often and f'; {often}'}."
 
 
 def _often(change: Transition, evaluation: Evaluation) -> str:

@@ -11,6 +11,7 @@ from rocmonitor.policy.outages import Outage
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.status import Attention
 from rocmonitor.wording import stops
+from rocmonitor.wording.explanation import how, named
 from rocmonitor.wording.format import (
     count,
     decimals,
@@ -19,27 +20,14 @@ from rocmonitor.wording.format import (
     lower,
     number,
     one_line,
-    percent,
     span_of,
     still,
+    with_interval,
 )
 from rocmonitor.wording.outages import place_name
 
 _MOST_NAMED = 2
 _YEAR_DAYS = 365.25
-
-
-def with_error(value: float, low: float, high: float) -> str:
-    """Return a number with its interval, with as many decimals as the interval allows.
-
-    Examples
-    --------
-    >>> with_error(0.76213, 0.7551, 0.7692)
-    '0.762 (0.755 to 0.769)'
-    >>> with_error(-0.15, -0.21, -0.09)
-    '−0.15 (−0.21 to −0.09)'
-    """
-    return f"{number(value, decimals(low, high))} ({span_of(low, high)})"
 
 
 def headline(of: Decline, zone: ZoneInfo) -> str:
@@ -93,10 +81,10 @@ def brief(of: Decline | None) -> str:
         return ""
     if of.is_uncertain:
         return uncertain(of)
-    behind = "".join(f"{each} ranked worse, " for each in of.group_names[:1])
-    if of.size is None or of.size_low is None or of.size_high is None:
-        return behind.removesuffix(", ")
-    return f"{behind}{lower(of.size, of.size_low, of.size_high)}"
+    parts = [f"{each} ranked worse" for each in of.group_names[:1]]
+    if of.size is not None and of.size_low is not None and of.size_high is not None:
+        parts.append(f"AUROC {number(of.size, decimals(of.size_low, of.size_high), sign=True)}")
+    return ", ".join(parts)
 
 
 def back(of: Decline, zone: ZoneInfo) -> str:
@@ -106,8 +94,8 @@ def back(of: Decline, zone: ZoneInfo) -> str:
     assert of.still_low is not None
     assert of.still_high is not None
     before = of.auc - of.size
-    ends = with_error(before + of.still, before + of.still_low, before + of.still_high)
-    digits = decimals(of.still_low, of.still_high)
+    ends = with_interval(before + of.still, before + of.still_low, before + of.still_high)
+    digits = decimals(of.still_low, of.still_high, 1)
     return f"Back: AUROC {ends} since {instant(of.end, zone)}, {before:.{digits}f} before the loss"
 
 
@@ -127,9 +115,12 @@ def groups(of: Decline) -> str:
     ...     monitor="credit", champion_version="3", start=may, start_low=may, start_high=june,
     ...     alarm=Window(may, june), size=-0.022, groups=(row,),
     ... ))
-    'channel = Broker: its rows are ranked worse (−0.020 of −0.022); its share is unchanged (30 %).'
+    'channel = Broker (−0.020 of −0.022): its rows are ranked worse; its share is unchanged (30 %).'
     """
-    found = [_group(GroupPart.from_row(each), of.size) for each in of.groups[:_MOST_NAMED]]
+    found = []
+    for part in map(GroupPart.from_row, of.groups[:_MOST_NAMED]):
+        size = "" if of.size is None else f" ({number(part.part, 3)} of {number(of.size, 3)})"
+        found.append(f"{named(part)}{size}: {how(part)}")
     return f"{'; '.join(found)}." if found else ""
 
 
@@ -236,12 +227,3 @@ def as_json(of: Episode | None, said: Attention) -> dict[str, Any] | None:
         "taken_on": plain(taken) if of.is_open and said.acknowledged_by else None,
         "muted": plain(muted) if of.is_open and said.muted_until else None,
     }
-
-
-def _group(part: GroupPart, size: float | None) -> str:
-    worse = "worse" if part.ranking < 0 else "better"
-    shares = f"{percent(part.share, 2)} of the rows, {percent(part.reference_share, 2)} in the reference"
-    same = abs(part.share - part.reference_share) < 0.1 * max(part.share, part.reference_share)
-    mix = f"its share is unchanged ({percent(part.share, 2)})" if same else shares
-    of = "" if size is None else f" ({number(part.part, 3)} of {number(size, 3)})"
-    return f"{part.column} = {part.group}: its rows are ranked {worse}{of}; {mix}"

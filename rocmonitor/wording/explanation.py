@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from rocmonitor.policy.explanation import Explanation, GroupPart
 from rocmonitor.policy.record import Row
-from rocmonitor.wording.format import count, percent
+from rocmonitor.wording.format import apart, count, percent
 from rocmonitor.wording.shift import change_of
 
 REFERENCE, WINDOW, REST = "reference", "this window", "all others"
 """The first and the last line of a waterfall, and the groups that it does not show."""
 
+_SAME = 0.1  # part by which a share may change and is called unchanged
 _MOST_OF_IT = 0.5  # of a part: what is named as its reason
 
 
@@ -22,18 +23,29 @@ def sentence(of: Explanation) -> str:
     if not of.parts:
         return f"{fell}. No column could be used."
     if (most := of.leading) is None:
-        differ = any(each.is_found for each in of.parts)
-        nothing = "No column explains it: no group" if round(of.change, 4) else "No group"
+        differ = any(each.is_marked(of.change) for each in of.parts)
+        nothing = "No column explains it: no group" if round(of.change, 3) else "No group"
         some = "Groups differ (●), but none" if differ else nothing
         return f"{fell}. {some} did much more than its share of the rows."
-    return f"{fell}. {_share(most, of.change)} of that comes from {_named(most)}: {_how(most, of.expected)}."
+    share = _share(most, of.change)
+    said = f"{fell}. {share} of that comes from {named(most)}: {how(most, expected=of.expected)}."
+    return f"{said} {without(most)}".rstrip()
+
+
+def without(part: GroupPart) -> str:
+    """Return the AUROC of all rows but those of a group; empty if unknown."""
+    if part.auc_without is None or part.reference_auc_without is None:
+        return ""
+    now, before = apart(part.auc_without, part.reference_auc_without, most=3)
+    return f"Without {part.group} the AUROC is {now} ({before} in the reference)."
 
 
 def judged_with(of: Explanation, auc: float | None) -> str:
     """Return with which AUROC the window was judged, where the labels that are known now give another."""
     if of.expected or auc is None or of.auc == auc:
         return ""
-    return f"The window was judged with {auc:.4f}: {of.auc:.4f} is by the labels that are known now."
+    judged, now = apart(auc, of.auc)
+    return f"The window was judged with {judged}: {now} is by the labels that are known now."
 
 
 def main_group(of: Explanation | None) -> str:
@@ -41,7 +53,8 @@ def main_group(of: Explanation | None) -> str:
     if of is None or (most := of.leading) is None:
         return ""
     what = ("expected " if of.expected else "") + ("rise" if of.change > 0 else "fall")
-    return f"{_share(most, of.change)} of the {what} comes from {_named(most)}: {_how(most, of.expected)}."
+    share = _share(most, of.change)
+    return f"{share} of the {what} comes from {named(most)}: {how(most, expected=of.expected)}."
 
 
 def spread(of: Explanation | None) -> str:
@@ -78,18 +91,26 @@ def _share(part: GroupPart, change: float) -> str:
     return "All" if part.part / change >= 1 else percent(part.part / change, 2)
 
 
-def _named(part: GroupPart) -> str:
+def named(part: GroupPart) -> str:
+    """Return a group with its column."""
     return f"{part.column} = {part.group}"
 
 
-def _how(part: GroupPart, expected: bool) -> str:
-    ranking = f"its rows are ranked {'worse' if part.ranking < 0 else 'better'}"
-    if expected:
-        ranking = f"its scores tell {'less' if part.ranking < 0 else 'more'} apart"
-    shares = f"{percent(part.share, 2)} of the rows, {percent(part.reference_share, 2)} in the reference"
-    mix = f"there are {'more' if part.share > part.reference_share else 'fewer'} of them ({shares})"
+def how(part: GroupPart, *, expected: bool = False) -> str:
+    """Return what a group did: by its ranking, by its share of the rows, or by both."""
+    way = (
+        ("less" if part.ranking < 0 else "more") if expected else ("worse" if part.ranking < 0 else "better")
+    )
+    ranking = f"its scores tell {way} apart" if expected else f"its rows are ranked {way}"
+    share, before = percent(part.share, 2), percent(part.reference_share, 2)
+    same = abs(part.share - part.reference_share) < _SAME * max(part.share, part.reference_share)
+    shares = (
+        f"its share is unchanged ({share})" if same else f"{share} of the rows, {before} in the reference"
+    )
     if abs(part.mix) <= (1 - _MOST_OF_IT) * abs(part.part):
         return f"{ranking}; {shares}"
+    more = "more" if part.share > part.reference_share else "fewer"
+    mix = f"there are {more} of them ({share} of the rows, {before} in the reference)"
     if abs(part.ranking) <= (1 - _MOST_OF_IT) * abs(part.part):
         return mix
     return f"{ranking}, and {mix}"

@@ -14,7 +14,7 @@ from rocmonitor.policy.evaluation import Counts
 
 def area(value: float) -> str:
     """Return an AUROC."""
-    return f"{value:.4f}"
+    return f"{value:.3f}"
 
 
 def signed(value: float, digits: int = 4) -> str:
@@ -142,15 +142,14 @@ def without_middle(text: str, longest: int) -> str:
     return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
 
 
-def apart(value: float, limit: float) -> tuple[str, str]:
-    """Return both with as many decimals, at least two, as show that they differ."""
-    pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, 7)]
+def apart(value: float, limit: float, *, most: int = 6) -> tuple[str, str]:
+    """Return both with as many decimals, at least two and at most `most`, as show that they differ."""
+    pairs = [(f"{value:.{digits}f}", f"{limit:.{digits}f}") for digits in range(2, most + 1)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 
 def beside_normal(value: float, low: float, high: float) -> str:
-    """Return an AUROC beside its normal range, with as many decimals, at least two, as show on which side it
-    lies.
+    """Return an AUROC beside its normal range, with as many decimals as show on which side it lies.
 
     Examples
     --------
@@ -159,15 +158,16 @@ def beside_normal(value: float, low: float, high: float) -> str:
     >>> beside_normal(0.7409, 0.7412, 1)
     'AUROC 0.7409, normal range 0.7412 or more'
     """
-    digits = _decimals(value, low, high)
-    return f"AUROC {value:.{digits}f}, normal range {_range(low, high, digits)}"
+    digits = beside(value, low, high)
+    return f"AUROC {value:.{digits}f}, normal range {normal_range(low, high, digits)}"
 
 
-def _range(low: float, high: float, digits: int) -> str:
+def normal_range(low: float, high: float, digits: int = 2) -> str:
+    """Return a normal range; one that reaches 1 has no upper end that can be left."""
     return f"{low:.{digits}f} or more" if low < 1 <= high else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
-def _decimals(value: float, low: float, high: float) -> int:
+def beside(value: float, low: float, high: float) -> int:
     """Return the decimals, at least two, that show on which side of both ends the value lies."""
 
     def agree(digits: int) -> bool:
@@ -178,6 +178,46 @@ def _decimals(value: float, low: float, high: float) -> int:
         )
 
     return next((digits for digits in range(2, 7) if agree(digits)), 6)
+
+
+AREA = ("champion/auc", "champion/auc_low", "champion/auc_high", "forecast/low", "forecast/high")
+"""The metrics of a window that `auc_and_range` takes."""
+
+
+def auc_and_range(
+    auc: float | None,
+    low: float | None,
+    high: float | None,
+    range_low: float | None,
+    range_high: float | None,
+) -> tuple[str, str]:
+    """Return the AUROC of a window with its interval, and its normal range; either may be empty.
+
+    Examples
+    --------
+    >>> auc_and_range(0.6067, 0.5849, 0.6281, 0.6541, 0.8482)
+    ('0.61 (0.58 to 0.63)', '0.65 to 0.85')
+    """
+    digits, range_ = 2, ""
+    if range_low is not None and range_high is not None:
+        digits = 2 if auc is None else beside(auc, range_low, range_high)
+        range_ = normal_range(range_low, range_high, digits)
+    if auc is None or low is None or high is None:
+        return "" if auc is None else f"{auc:.{digits}f}", range_
+    return with_interval(auc, low, high, digits), range_
+
+
+def signed_with_interval(value: float, low: float, high: float, limit: float = 0) -> tuple[str, str]:
+    """Return a difference and its interval, with the decimals that it allows and that show its side of a
+    limit.
+
+    Examples
+    --------
+    >>> signed_with_interval(0.0129, 0.0085, 0.0173), signed_with_interval(0.02, 0.0004, 0.04)
+    (('+0.013', '+0.009 to +0.017'), ('+0.0200', '+0.0004 to +0.0400'))
+    """
+    digits = max(decimals(low, high), beside(limit, low, high))
+    return signed(value, digits), f"{signed(low, digits)} to {signed(high, digits)}"
 
 
 def lower(size: float, low: float, high: float) -> str:
@@ -209,10 +249,24 @@ def still(change: float | None, low: float | None, high: float | None) -> str:
     return f"no longer certain: {'still ' if change < 0 else ''}{lower(change, low, high)}"
 
 
-def decimals(low: float, high: float) -> int:
-    """Return the decimals that half an interval allows, from two to four: it is three units of the last."""
+def decimals(low: float, high: float, units: int = 3) -> int:
+    """Return the decimals that half an interval allows, from two to four: it is at least so many units of the
+    last, three of a difference and one of an AUROC.
+    """
     half = abs(high - low) / 2
-    return next((digits for digits in (2, 3) if half * 10**digits >= 3), 4)
+    return next((digits for digits in (2, 3) if half * 10**digits >= units), 4)
+
+
+def with_interval(value: float, low: float, high: float, least: int = 2) -> str:
+    """Return an AUROC with its interval, with as many decimals as that allows, and at least so many.
+
+    Examples
+    --------
+    >>> with_interval(0.76213, 0.7551, 0.7692), with_interval(0.7394, 0.7245, 0.7536)
+    ('0.762 (0.755 to 0.769)', '0.74 (0.72 to 0.75)')
+    """
+    digits = max(decimals(low, high, 1), least)
+    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def number(value: float, digits: int, *, sign: bool = False) -> str:

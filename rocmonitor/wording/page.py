@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Chart, known
+from rocmonitor.policy.evaluation import Chart
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.format import are, count, instant, listed
-from rocmonitor.wording.status import WORDS
+from rocmonitor.wording.format import AREA, are, auc_and_range, count, instant, listed, with_interval
 
 WAITING = "not judged yet"
 ALL_ROWS = "all rows"
@@ -37,8 +36,8 @@ NO_CURVE = "No curve: too few rows, or one score for all of them."
 FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and its normal range."
 CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
 CHART_SHOWS = (
-    "AUROC of each window with its 95 % interval, over its normal range (band). A hollow point "
-    "still waits for labels."
+    "AUROC of each window with its 95 % interval, over its normal range (band); beyond 100 windows the mean "
+    "of each week. A hollow point still waits for labels."
 )
 OUTLOOKS_SHOWN = (
     "The dashed end is the outlook of windows without labels, from their scores; small squares are the "
@@ -120,19 +119,11 @@ def monitor_sentence(
         Start of the status, where there was a change.
     """
     auc, where = metrics.get("champion/auc"), window_name(window, zone)
+    state = f" {status_word(status).capitalize()} since {since}." if since else ""
     if auc is None:
-        found = f"AUROC not measured {where}"
-    else:
-        ends = known(metrics, "champion/auc_low", "champion/auc_high")
-        interval = "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f})"
-        found = f"AUROC {auc:.3f}{interval} {where}"
-    if (range_ := expected(metrics.get("forecast/low"), metrics.get("forecast/high"))) is not None:
-        found += f", normal range {range_}"
-    state = status_word(status).capitalize()
-    state += f" since {since}" if since else ""
-    if (share := _foreseen_share(metrics)) is not None and status == "degraded":
-        state += f"; {_share(share)} of the fall showed in the scores"
-    return f"{found}. {state}."
+        return f"AUROC not measured {where}.{state}"
+    value, range_ = auc_and_range(*map(metrics.get, AREA))
+    return f"AUROC {value} {where}{range_ and f', normal range {range_}'}.{state}"
 
 
 def not_judged(monitor: str, first_due: str | None = None, *, joined: bool = False) -> str:
@@ -225,14 +216,14 @@ def change_label(after: str) -> str:
     return {"degraded": "alarm", "at-risk": "at risk", "error": "error"}.get(after, "")
 
 
+def step(auc: float, low: float, high: float) -> str:
+    """Return a loss of several windows, as its mean in the chart."""
+    return f"mean {with_interval(auc, low, high)}"
+
+
 def version_label(version: str) -> str:
     """Return the name of a new champion beside its mark."""
     return f"version {version}"[:24]
-
-
-def ahead_short(outlook: Mapping[str, float]) -> str:
-    """Return what the scores foretell, on the overview."""
-    return f"outlook {outlook['auc']:.3f} ({outlook['low']:.3f}–{outlook['high']:.3f})"
 
 
 def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
@@ -242,8 +233,8 @@ def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
         return ""
     last = known[-1]
     text = (
-        f"Before its labels, the outlook of the window {last['name']} is {last['auc']:.3f} "
-        f"({last['low']:.3f} to {last['high']:.3f}) from its scores"
+        f"Before its labels, the outlook of the window {last['name']} is "
+        f"{with_interval(last['auc'], last['low'], last['high'])} from its scores"
     )
     return text + (", which is a warning." if last["outcome"] == "at-risk" else ".")
 
@@ -304,13 +295,13 @@ def margin_label(margin: float | None) -> str:
 
 def auc_label(auc: float, low: float, high: float) -> str:
     """Return an interval for those who do not see it."""
-    return f"AUROC {auc:.3f}, {low:.3f} to {high:.3f}"
+    return f"AUROC {with_interval(auc, low, high)}"
 
 
 def roc_label(metrics: Mapping[str, float]) -> str:
     """Return the curve for those who do not see it."""
     auc = metrics.get("champion/auc")
-    return "ROC curve" if auc is None else f"ROC curve with an AUROC of {auc:.3f}; rates in the table below"
+    return "ROC curve" if auc is None else f"ROC curve with an AUROC of {auc:.2f}; rates in the table below"
 
 
 def shift_label(name: str) -> str:
@@ -335,7 +326,7 @@ def forest_caption(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "No segment has an AUROC in this window."
     return (
-        f"Drawn from {low:.3f} to {high:.3f}: AUROC with its interval, its normal range behind it, and a "
+        f"Drawn from {low:.2f} to {high:.2f}: AUROC with its interval, its normal range behind it, and a "
         "line where all rows are. Intervals hold for one segment each."
     )
 
@@ -345,22 +336,20 @@ def is_link(receipt: str) -> bool:
     return receipt.startswith(("http://", "https://"))
 
 
+def place_in_mlflow(receipt: str) -> str:
+    """Return where a run is that has no address here, without its number.
+
+    Examples
+    --------
+    >>> place_in_mlflow("experiment rocmonitor/credit, run 716dea1dd8594ea69d0c5a082e699b67")
+    'experiment rocmonitor/credit'
+    """
+    return receipt.partition(", run ")[0]
+
+
 def reference_window(name: str) -> str:
     """Return a window of the reference, below the chart."""
     return f"reference, {name}"
-
-
-def advice(status: str) -> str:
-    """Return what to look at first; empty where that depends on the window."""
-    words = WORDS.get(status)
-    return "" if words is None or not words.check else f"{words.check[0].upper()}{words.check[1:]}"
-
-
-def expected(low: float | None, high: float | None) -> str | None:
-    """Return the normal range with three decimals; None where there is none."""
-    if low is None or high is None:
-        return None
-    return f"{low:.3f} or more" if high >= 1 else f"{low:.3f} to {high:.3f}"
 
 
 def status_word(status: str) -> str:
@@ -497,19 +486,3 @@ def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:
 
 def _its(number: int) -> str:
     return "its" if number == 1 else "their"
-
-
-def _foreseen_share(metrics: Mapping[str, float]) -> float | None:
-    """Return the part of the change that the scores showed, from 0 to 1; None where that is not known."""
-    foreseen, rest = metrics.get("shift/foreseen"), metrics.get("shift/unforeseen")
-    if foreseen is None or rest is None or not foreseen + rest or not metrics.get("shift/foreseen_known", 1):
-        return None
-    return min(max(foreseen / (foreseen + rest), 0.0), 1.0)
-
-
-def _share(share: float) -> str:
-    """Return a rough share in words."""
-    for upper, words in ((0.1, "almost none"), (0.4, "a smaller part"), (0.6, "half"), (0.9, "most")):
-        if share < upper:
-            return words
-    return "nearly all"

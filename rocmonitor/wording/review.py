@@ -9,7 +9,16 @@ from typing import Any
 
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review
-from rocmonitor.wording.format import SET_ASIDE, count, decimals, listed, number, signed, span, span_of
+from rocmonitor.wording.format import (
+    SET_ASIDE,
+    count,
+    decimals,
+    listed,
+    number,
+    signed,
+    signed_with_interval,
+    span_of,
+)
 
 Row = Mapping[str, Any]
 
@@ -45,10 +54,10 @@ def title(review: Review) -> str:
 def sentence(review: Review) -> str:
     """Return the decision, the versions and the difference that decides, in one line."""
     area = _area(review)
-    shown = "" if area is None or area.estimate is None else f": AUROC {signed(area.estimate)}"
-    ends = "" if area is None else _interval(area)
     sides = f"challenger {review.challenger_version} against champion {review.champion_version}"
-    return f"{review.decision}, {sides}{shown}{f' ({ends})' if shown and ends else ''}"
+    if area is None or area.estimate is None:
+        return f"{review.decision}, {sides}"
+    return f"{review.decision}, {sides}: AUROC {_estimate(area)}"
 
 
 def summary(review: Review) -> list[str]:
@@ -56,10 +65,9 @@ def summary(review: Review) -> list[str]:
 
     They are read below the decision, which they do not repeat.
     """
-    by_episode = difference_by_episode(review)
-    return list(
-        filter(None, [by_episode, *_reasons(review), *_windows(review), _whole_period(review.metrics)])
-    )
+    first, *others = _reasons(review)
+    lines = [first, difference_by_episode(review), *others, *_windows(review), _whole_period(review.metrics)]
+    return list(filter(None, lines))
 
 
 def difference_by_episode(review: Review) -> str:
@@ -88,7 +96,8 @@ def one_check(review: Review) -> str:
     holds = "" if area is None or not _interval(area) else f" ({_interval(area)})"
     beyond = f"the margin of {margin:g}" if margin else "0"
     return (
-        f"Why is a clear difference no decision? The interval of all rows, {span(low, high, sign=True)}, "
+        f"Why is a clear difference no decision? The interval of all rows, "
+        f"{signed_with_interval(low, low, high)[1]}, "
         f"lies beyond {beyond}, but it holds for a single check only. A review is checked again with every "
         "window: such an interval would sooner or later exclude 0 by chance alone. The decision needs the "
         f"interval that holds at all checks together{holds}, and that one does not lie beyond {beyond} yet."
@@ -232,8 +241,9 @@ def _mean(review: Review, area: Comparison) -> str:
     """Return the mean that decides, with its interval."""
     windows = "" if area.checks is None else f" {count(area.checks, 'window')}"
     of = f"average of these{windows}" if _is_period(review) else f"long-run mean, from{windows}"
-    ends = "not bounded yet" if (area.low, area.high) == (-1, 1) else _interval(area)
-    return f"AUROC difference, {of}: {area.estimate:+.4f} ({ends}, at all checks together)"
+    if (area.low, area.high) == (-1, 1):
+        return f"AUROC difference, {of}: {area.estimate:+.3f} (not bounded yet, at all checks together)"
+    return f"AUROC difference, {of}: {_estimate(area, ', at all checks together')}"
 
 
 def _not_shown(area: Comparison, margin: float) -> str:
@@ -280,10 +290,10 @@ def _windows(review: Review) -> list[str]:
     lines = []
     if found:
         leads = sum(each > 0 for each in found)
-        last = ", ".join(signed(each) for each in found[-_LAST:])
+        last = ", ".join(signed(each, 3) for each in found[-_LAST:])
         lines.append(f"The challenger leads in {leads} of {count(len(found), 'window')}; the latest: {last}.")
     ends = [
-        f"{span(row['low'], row['high'], sign=True)} in the next {row['windows']}"
+        f"{signed_with_interval(0, row['low'], row['high'])[1]} in the next {row['windows']}"
         for row in review.tables.get("next", ())
     ]
     if ends:
@@ -299,7 +309,7 @@ def _whole_period(metrics: Mapping[str, float]) -> str:
     if challenger is None or champion is None:
         return ""
     return (
-        f"Over all rows of the period the AUROC is {challenger:.4f} for the challenger and {champion:.4f} "
+        f"Over all rows of the period the AUROC is {challenger:.3f} for the challenger and {champion:.3f} "
         "for the champion."
     )
 
@@ -308,11 +318,7 @@ def _better(comparisons: Sequence[Comparison]) -> str:
     """Return which model is better by which comparisons, with their intervals over all checks."""
     parts = []
     for better in ("challenger", "champion"):
-        shown = [
-            f"{_name(each)} ({each.estimate:+.4f}; {_interval(each)})"
-            for each in comparisons
-            if each.better == better
-        ]
+        shown = [f"{_name(each)}, {_estimate(each)}" for each in comparisons if each.better == better]
         if shown:
             parts.append(f"the {better} is better by {', '.join(shown)}")
     return "; ".join(parts)
@@ -340,7 +346,17 @@ def _name(comparison: Comparison) -> str:
 def _interval(comparison: Comparison) -> str:
     if comparison.low is None or comparison.high is None:
         return ""
-    return span(comparison.low, comparison.high, sign=True)
+    return signed_with_interval(0, comparison.low, comparison.high)[1]
+
+
+def _estimate(comparison: Comparison, more: str = "") -> str:
+    """Return the difference with its interval."""
+    value, low, high = comparison.estimate, comparison.low, comparison.high
+    assert value is not None
+    if low is None or high is None:
+        return signed(value, 3)
+    shown, ends = signed_with_interval(value, low, high)
+    return f"{shown} ({ends}{more})"
 
 
 def _why_not(row: Row, code: str, needed: int | None) -> str:

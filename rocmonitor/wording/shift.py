@@ -46,16 +46,16 @@ def explanation(
         gain = part if key == "pos" else -part
         clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(ordered, key, gain, side, end)
         name = "positives" if key == "pos" else "negatives"
-        sentences.append(f"The {name}' part is {printed[key]:+.4f}{clause}.")
+        sentences.append(f"The {name}' part is {printed[key]:+.3f}{clause}.")
     return " ".join(sentences)
 
 
 def change_of(what: str, before: float, after: float) -> str:
-    """Return how an AUROC differs from that of the reference, as far as four decimals show it."""
-    if not round(after - before, 4):
-        return f"The {what} is {after:.4f}, as in the reference"
+    """Return how an AUROC differs from that of the reference, as far as three decimals show it."""
+    if not round(after - before, 3):
+        return f"The {what} is {after:.3f}, as in the reference"
     verb = "rose" if after > before else "fell"
-    return f"The {what} {verb} by {abs(after - before):.4f}, from {before:.4f} to {after:.4f}"
+    return f"The {what} {verb} by {abs(after - before):.3f}, from {before:.3f} to {after:.3f}"
 
 
 def main_part(
@@ -88,10 +88,10 @@ def main_part(
 
 
 def rounded_parts(parts: Mapping[str, float], change: float) -> dict[str, float]:
-    """Return both parts to four decimals, which add up to the change to four decimals."""
+    """Return both parts to three decimals, which add up to the change to three decimals."""
     smaller, larger = sorted(parts, key=lambda key: abs(parts[key]))
-    rounded = round(parts[smaller], 4)
-    rest = round(round(change, 4) - rounded, 4)
+    rounded = round(parts[smaller], 3)
+    rest = round(round(change, 3) - rounded, 3)
     return {smaller: rounded + 0.0, larger: rest + 0.0}  # no minus before a zero
 
 

@@ -266,13 +266,8 @@ def _back(evaluation: Evaluation) -> str:
 _LONGEST_NOTE = 80
 
 
-def attention(
-    said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo, episode: Decline | None = None
-) -> str:
-    """Return what people said about a monitor and still holds, after an open episode and what has stopped
-    arriving; may be empty.
-    """
-    lost = episodes.brief(episode)
+def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo) -> str:
+    """Return what has stopped arriving, and what people said about a monitor and still holds."""
     stopped = [standing(each, zone) for each in stops]
     parts = []
     if said.acknowledged_by is not None:
@@ -283,4 +278,4 @@ def attention(
         parts.append(f"muted{by} until {instant(said.muted_until, zone)}")
     if parts and said.note:
         parts.append(one_line(said.note, _LONGEST_NOTE))
-    return "; ".join(filter(None, [lost, *stopped, *parts]))
+    return "; ".join([*stopped, *parts])

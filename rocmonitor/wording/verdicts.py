@@ -7,9 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rocmonitor.conventions import LEVEL
 from rocmonitor.policy.episode import OF_EPISODE
 from rocmonitor.policy.evaluation import Reason, Status, Verdict
-from rocmonitor.wording.format import area, days, forecast_span, listed, percent, signed, span
+from rocmonitor.wording.format import (
+    apart,
+    beside,
+    days,
+    listed,
+    normal_range,
+    percent,
+    signed,
+    signed_with_interval,
+    span,
+    with_interval,
+)
 
 _BASIS = re.compile(r" \([^()]*\)$")
 
@@ -84,8 +96,12 @@ def _forecast(found: Verdict) -> str:
         basis += f"; moved by {found.details['season']:+.3f} for the season"
     ends = found.details["sampling_low"], found.details["sampling_high"]
     if None not in ends:
-        basis += f"; from sampling alone {forecast_span(*ends)}"
-    return f"AUROC {area(found.estimate)} is {place} its normal range {forecast_span(low, high)} ({basis})"
+        basis += f"; from sampling alone {normal_range(*ends)}"
+    digits = beside(found.estimate, low, high)
+    return (
+        f"AUROC {found.estimate:.{digits}f} is {place} its normal range {normal_range(low, high, digits)} "
+        f"({basis})"
+    )
 
 
 def _lasting(found: Verdict) -> str:
@@ -136,12 +152,14 @@ def _beside(change: float) -> str:
 
 
 def _floor(found: Verdict) -> str:
+    floor = found.limit[0]
     assert found.estimate is not None
-    below = found.outcome is Status.DEGRADED
-    return (
-        f"AUROC {area(found.estimate)}, {_interval(found)}, "
-        f"{'is clearly below' if below else 'is not clearly below'} the floor {found.limit[0]:g}"
-    )
+    assert found.low is not None
+    assert found.high is not None
+    assert floor is not None
+    value = with_interval(found.estimate, found.low, found.high, beside(floor, found.low, found.high))
+    clearly = "clearly" if found.outcome is Status.DEGRADED else "not clearly"
+    return f"AUROC {value} is {clearly} below the floor {floor:g}{_other_level(found)}"
 
 
 def _drop(found: Verdict) -> str:
@@ -151,10 +169,8 @@ def _drop(found: Verdict) -> str:
     )
     beyond = found.limit[1]
     more = f" of more than {beyond:g}" if beyond else ""
-    return (
-        f"AUROC {area(found.details['auc'])}, {area(found.details['reference_auc'])} in the reference: "
-        f"{signed(found.estimate)}, {_interval(found, sign=True)}: {what}{more}"
-    )
+    now, before = apart(found.details["auc"], found.details["reference_auc"], most=4)
+    return f"AUROC {now}, {before} in the reference: {_difference(found, -(beyond or 0))}: {what}{more}"
 
 
 def _cost(found: Verdict) -> str:
@@ -194,8 +210,8 @@ def _challenger(found: Verdict) -> str:
     elif found.high < 0:
         ahead = "champion ahead"
     return (
-        f"{ahead}: challenger minus champion {signed(found.estimate)}, {_interval(found, sign=True)}, "
-        f"in this window alone, on {found.details['rows']:,} rows"
+        f"{ahead}: challenger minus champion {_difference(found)}, in this window alone, on "
+        f"{found.details['rows']:,} rows"
     )
 
 
@@ -206,7 +222,7 @@ def _early(found: Verdict) -> str:
     age, share = found.details["label_age_days"], found.details["labelled_share"]
     alone = found.details["labelled_auc"]
     said = f"; estimated from {percent(share)} of the labels, {days(age)} days after the window"
-    return said if alone is None else f"{said} (labelled rows alone {area(alone)})"
+    return said if alone is None else f"{said} (labelled rows alone {alone:.3f})"
 
 
 def _among(found: Verdict) -> str:
@@ -234,20 +250,37 @@ def _outlook(found: Verdict) -> str:
     assert limit is not None
     if found.details["against"] == "windows":
         place = "below" if found.outcome is Status.AT_RISK else "not below"
+        value, lowest = apart(found.estimate, limit, most=4)
         return (
-            f"outlook AUROC {area(found.estimate)} is {place} the lowest outlook of reference windows, "
-            f"{area(limit)}{_at_level(found)}"
+            f"outlook AUROC {value} is {place} the lowest outlook of reference windows, "
+            f"{lowest}{_at_level(found)}"
         )
     assert found.low is not None
     assert found.high is not None
     floor = found.details["against"] == "floor"
-    what = f"floor {limit:g}" if floor else f"normal range, {area(limit)} or more"
-    return f"outlook AUROC {forecast_span(found.low, found.high)}{_at_level(found)} is all below the {what}"
+    digits = beside(limit, found.low, found.high)
+    what = f"floor {limit:g}" if floor else f"normal range, {limit:.{digits}f} or more"
+    ends = normal_range(found.low, found.high, digits)
+    return f"outlook AUROC {ends}{_at_level(found)} is all below the {what}"
 
 
 def _at_level(found: Verdict, before: str = "") -> str:
     level = found.confidence_level
     return "" if level is None else f"{before}{percent(level)}" if before else f" ({percent(level)})"
+
+
+def _difference(found: Verdict, limit: float = 0) -> str:
+    """Return a difference with its interval."""
+    assert found.estimate is not None
+    assert found.low is not None
+    assert found.high is not None
+    value, ends = signed_with_interval(found.estimate, found.low, found.high, limit)
+    return f"{value} ({ends}{_other_level(found, ', ')})"
+
+
+def _other_level(found: Verdict, before: str = "") -> str:
+    """Return the level of an interval that is not the usual one."""
+    return "" if found.confidence_level in (None, LEVEL) else _at_level(found, before)
 
 
 def _interval(found: Verdict, *, sign: bool = False) -> str:

@@ -109,8 +109,8 @@ def foretold(metrics: Mapping[str, float]) -> str:
     printed = rounded_parts({"seen": seen, "rest": rest}, change)
     cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
     return (
-        f"Of this, {printed['seen']:+.4f} showed in the scores (the cases became {cases} to rank) "
-        f"and {printed['rest']:+.4f} did not (the model became {model}, or chance)."
+        f"Of this, {printed['seen']:+.3f} showed in the scores (the cases became {cases} to rank) "
+        f"and {printed['rest']:+.3f} did not (the model became {model}, or chance)."
     )
 
 

@@ -151,7 +151,7 @@ def test_recovery_says_what_recovered() -> None:
     message = compose(transition(Status.OK, Status.DEGRADED, reasons=(FLOOR_HOLDS,)), found, CONTEXT)
     assert message.kind == "recovery"
     assert message.body.startswith(
-        "No rule finds a loss any more: AUROC 0.7120, all rules pass.\nOk since 2026-05-04 "
+        "No rule finds a loss any more: AUROC 0.712, all rules pass.\nOk since 2026-05-04 "
     )
     inside = replace(BELOW, outcome=Status.OK)
     metrics = evaluation().metrics | {"champion/auc": 0.761}

@@ -7,6 +7,7 @@ from scenario import World, scored, week
 from sqlalchemy import update
 
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.wording.format import apart
 
 ENDED = "{every: 7d, label_delay: 2d, end: 2026-06-15}"
 EXPLAIN = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
@@ -30,7 +31,14 @@ def regions(here: World) -> World:
 def test_the_group_that_lost_is_named_with_how(regions, rocmonitor):
     said = " ".join(rocmonitor("explain", "credit", "--window", "2026-06-08").stdout.split())
     assert "credit, 2026-06-08 to 2026-06-15 (UTC) The AUROC fell by 0." in said
-    assert "of that comes from region = north: its rows are ranked worse" in said
+    assert (
+        "of that comes from region = north: its rows are ranked worse; its share is unchanged (33 %)." in said
+    )
+    assert "Without north the AUROC is 0." in said
+    lines = rocmonitor("explain", "credit", "--window", "2026-06-08").stdout.splitlines()
+    head = next(at for at, line in enumerate(lines) if line.startswith("clear"))
+    assert lines[head + 1].split()[:3] == ["●", "region", "north"]
+    assert "●" not in " ".join(lines[head + 2 :])
     found = json.loads(rocmonitor("explain", "credit", "--window", "2026-06-08", "--json").stdout)
     parts = {each["group"]: each for each in found["groups"]}
     assert set(parts) == {"all", "north"}
@@ -54,7 +62,10 @@ def test_labels_that_came_after_the_window_was_judged_are_said(regions, rocmonit
     kept = json.loads(rocmonitor("history", "credit", "--json").stdout)["evaluations"]
     [before] = [each for each in kept if each["window"]["start"].startswith("2026-06-08")]
     auc = before["metrics"]["champion/auc"]
-    assert f"The window was judged with {auc:.4f}: {now:.4f} is by the labels that are known now." in said
+    assert (
+        "The window was judged with {}: {} is by the labels that are known now.".format(*apart(auc, now))
+        in said
+    )
 
 
 def test_that_a_window_could_not_be_judged_is_said(here: World, rocmonitor):

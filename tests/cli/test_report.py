@@ -34,8 +34,8 @@ def test_it_writes_one_file_and_says_how_the_monitor_stands(judged: World) -> No
     done = Rocmonitor(judged.folder)("report", "credit")
     html = (judged.folder / "credit.html").read_text(encoding="utf-8")
     assert re.fullmatch(
-        r"AUROC 0\.\d{3} \(0\.\d{3} to 0\.\d{3}\) in the week of 8 June 2026, "
-        r"normal range 0\.\d{3}( to 0\.\d{3}| or more)\. Degraded since 2026-06-08[^.]*\.\n",
+        r"AUROC 0\.\d{2} \(0\.\d{2} to 0\.\d{2}\) in the week of 8 June 2026, "
+        r"normal range 0\.\d{2}( to 0\.\d{2}| or more)\. Degraded since 2026-06-08\.\n",
         done.stdout,
     )
     assert "wrote credit.html" in done.stderr

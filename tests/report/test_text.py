@@ -43,8 +43,8 @@ def test_a_forecast_of_losses_only_has_no_upper_end() -> None:
     metrics = evaluation().metrics | {"forecast/low": 0.7707, "forecast/high": 1.0}
     both = metrics | {"forecast/high": 0.91}
     told = text.windows([evaluation(metrics=metrics), evaluation(1, metrics=both)], ZoneInfo("UTC"))
-    assert "  0.7707 or more  " in told
-    assert "  0.7707-0.9100  " in told
+    assert "  0.77 or more  " in told
+    assert "  0.77 to 0.91  " in told
 
 
 def test_the_value_of_a_segment_begins_no_line() -> None:

@@ -38,7 +38,7 @@ def test_it_shows_the_window_and_asks_for_nothing_from_outside() -> None:
         "flights, 2013-09-0",
         "Times in America/New_York.",
         "Champion version 3, challenger version 4.",
-        "AUROC 0.7012 is below its normal range",
+        "AUROC 0.70 is below its normal range",
         "250 positives and 950 negatives of 1,300 rows",
         "rocmonitor backfill flights --from ",
     ):

@@ -86,6 +86,40 @@ def test_missing_labels_are_called_missing(labels) -> None:
         auc(labels, [0.1, 0.2, 0.3, 0.4])
 
 
+@pytest.mark.parametrize(
+    "kind", [list, np.array, pd.Series, lambda labels: pd.Series(labels, dtype="category")]
+)
+def test_labels_of_two_values_are_named_by_the_positive_one(kind) -> None:
+    words = kind(np.where(Y == 1, "bad", "good").tolist())
+    assert auc(words, S, pos_label="bad") == auc(Y, S)
+    assert compare_auc_paired(words, S, OTHER.to_numpy(), pos_label="bad") == compare_auc_paired(
+        Y, S, OTHER.to_numpy()
+    )
+    assert auc(words, S, pos_label="good").auc == pytest.approx(1 - auc(Y, S).auc)
+    with pytest.raises(InputError, match=r"pos_label must be one of two labels.*'bad', 'good': not 'late'"):
+        auc(words, S, pos_label="late")
+
+
+def test_a_positive_label_leaves_order_and_missing_labels_as_they_are() -> None:
+    words = pd.Series(np.where(Y == 1, "bad", "good"))
+    with pytest.raises(InputError, match="same index labels in another order"):
+        auc(words, OTHER, pos_label="bad")
+    for missing in (None, np.nan, pd.NA):
+        with pytest.raises(InputError, match="y_true is missing in 1 of 3 rows"):
+            auc(["bad", missing, "good"], [0.1, 0.2, 0.3], pos_label="bad")
+    with pytest.raises(InputError, match="'a', 'b', 'c': not 'a' and one other"):
+        auc(["a", "b", "c"], [0.1, 0.2, 0.3], pos_label="a")
+    with pytest.raises(InputError, match="a sample has its positives already"):
+        auc(Sample(Y, S), pos_label="bad")
+
+
+def test_the_numbers_for_intervals_are_not_shown() -> None:
+    shown = repr(auc(Y, OTHER.to_numpy()))
+    assert shown.startswith("AucResult(auc=")
+    assert not re.search("zeta|inflation|studentised", shown)
+    assert auc.__doc__.startswith("Return the AUROC, the chance that a positive scores above a negative")
+
+
 def test_wrong_calls_say_what_is_needed() -> None:
     with pytest.raises(InputError, match=r"takes one Sample, the reference.*windows=weeks"):
         forecast_interval(Y, S)

@@ -257,8 +257,8 @@ class TestRun:
         assert first.startswith("**CHALLENGER BETTER.** ")
         assert "version 2 (challenger) against version 1 (champion), 2013-09-01 20:00 to" in first
         assert second == "\n".join(f"- {line(each)}" for each in summary(review(name)))
-        assert "| AUROC | +0.0192 | +0.0101 to +0.0283 | +0.0201, +0.0061 to +0.0323 |" in text
-        assert "| TPR at FPR 0.05 | -0.0040 | -0.0200 to +0.0120 | -0.0300 to +0.0220 |" in text
+        assert "| AUROC | +0.019 | +0.010 to +0.028 | +0.020, +0.006 to +0.032 |" in text
+        assert "| TPR at FPR 0.05 | -0.004 | -0.020 to +0.012 | -0.030 to +0.022 |" in text
         assert text.count("\n| TPR") == 1
         assert "4,800 scored by both: 1,000 positive, 3,800 negative, in 4 windows" in text
         assert "- 12 rows scored by the champion only are not compared" in text
@@ -335,7 +335,7 @@ class TestVersions:
         for version in ("1", "2"):  # MLflow sorts the tags: the first says all
             tags = tracking.client.get_model_version(name, version).tags
             assert tags[min(tags)] == (
-                "challenger better, challenger 2 against champion 1: AUROC +0.0201 (+0.0061 to +0.0323)"
+                "challenger better, challenger 2 against champion 1: AUROC +0.020 (+0.006 to +0.032)"
             )
         assert tracking.client.get_registered_model(name).aliases == before
         found = tracking.client.search_model_versions(

@@ -108,7 +108,7 @@ class TestWindowRun:
         assert run.info.status == "FINISHED"  # people filter on FAILED for crashes
         assert run.info.start_time == told.window.start.timestamp() * 1000
         assert run.info.end_time == told.window.end.timestamp() * 1000
-        assert run.info.run_name == "DEGRADED 0.7012 · 2013-09-01 20:00"
+        assert run.info.run_name == "DEGRADED 0.701 · 2013-09-01 20:00"
         assert run.data.metrics == told.metrics
         assert history(tracking, run, "champion/auc") == [(0, run.info.end_time, 0.7012)]
         assert run.data.params["champion_version"] == "3"
@@ -165,9 +165,9 @@ class TestWindowRun:
         assert text.startswith(f"**DEGRADED.** {monitor}, origin")
         assert "origin=&lt;b>JFK\\|\\*" in text
         assert "stands at **ok**" in text
-        assert "**forecast: degraded.** AUROC 0.7012 is below its normal range" in text
-        assert "| champion, version 3 | 0.7012 | 0.6849 to 0.7169 |" in text
-        assert "| challenger minus champion | +0.0192 | +0.0101 to +0.0283 |" in text
+        assert "**forecast: degraded.** AUROC 0.70 is below its normal range" in text
+        assert "| champion, version 3 | 0.701 | 0.685 to 0.717 |" in text
+        assert "| challenger minus champion | +0.019 | +0.010 to +0.028 |" in text
         assert "used 1,200: 250 positive, 950 negative" in text
         assert "88 without a label, 12 with an id seen before" in text
         assert "What moved" not in text
@@ -178,16 +178,16 @@ class TestWindowRun:
         told = note.of_window(evaluation(tables={"shift": [shares | {"high": 1.0}]}, metrics=metrics))
         paragraphs = told.split("\n\n")
         assert paragraphs[2] == (
-            "**What moved.** The AUROC fell by 0.0369, from 0.7381 to 0.7012. The positives' part is "
-            "-0.0369. The negatives' part is +0.0000."
+            "**What moved.** The AUROC fell by 0.037, from 0.738 to 0.701. The positives' part is "
+            "-0.037. The negatives' part is +0.000."
         )
 
     def test_the_description_has_a_line_for_each_cost_and_names_what_there_is(self) -> None:
         row = {"model": "champion", "w": 0.2, "threshold": 0.67462, "cost": 0.2023, "low": 0.19, "high": 0.22}
         costs = [row, row | {"w": 0.0, "threshold": None, "cost": 0.0, "low": 0.0, "high": 0.01}]
         told = note.of_window(evaluation(tables={"costs": costs}))
-        assert "- cost at w = 0.2: 0.2023 (0.1900 to 0.2200), threshold 0.6746\n" in told
-        assert "- cost at w = 0: 0.0000 (0.0000 to 0.0100), nothing flagged\n" in told
+        assert "- cost at w = 0.2: 0.202 (0.190 to 0.220), threshold 0.6746\n" in told
+        assert "- cost at w = 0: 0.000 (0.000 to 0.010), nothing flagged\n" in told
         assert "`tables/`" in told
         empty = note.of_window(evaluation(tables={}))
         assert "tables/" not in empty
@@ -223,7 +223,7 @@ class TestWindowRun:
         (old,) = runs(tracking, monitor, state="superseded")
         assert final.data.metrics["champion/auc"] == 0.70
         assert old.data.tags["rocmonitor.superseded_by"] == final.info.run_id
-        assert old.info.run_name == "superseded: DEGRADED 0.7900 · 2013-09-01 20:00"
+        assert old.info.run_name == "superseded: DEGRADED 0.790 · 2013-09-01 20:00"
         tracking.publish_window(INSTANCE, first, newest=False)
         assert everything(tracking, monitor) == before
         tracking.publish_window(INSTANCE, first, newest=True)  # a caller who does not know yet
@@ -353,10 +353,10 @@ class TestWindowRun:
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"outcome": Status.OK}, "ok 0.7012 · 2013-09-01 20:00"),
+        ({"outcome": Status.OK}, "ok 0.701 · 2013-09-01 20:00"),
         (
             {"outcome": Status.IMPROVED, "segment": "origin=JFK", "revision": 2},
-            "IMPROVED 0.7012 · 2013-09-01 20:00 · origin=JFK · r2",
+            "IMPROVED 0.701 · 2013-09-01 20:00 · origin=JFK · r2",
         ),
         ({"outcome": Status.INSUFFICIENT, "metrics": {}}, "INSUFFICIENT · 2013-09-01 20:00"),
     ],
@@ -388,7 +388,7 @@ class TestSeriesRun:
         assert len(history(tracking, run, "champion/auc_low")) == 3
         assert (run.info.start_time, run.info.end_time) == (week(0).start.timestamp() * 1000, ends[-1])
         assert run.info.run_name == "AUROC over time"
-        assert "Last window: AUROC 0.7000" in run.data.tags["mlflow.note.content"]
+        assert "Last window: AUROC 0.700" in run.data.tags["mlflow.note.content"]
         (figure,) = tracking.client.list_artifacts(run.info.run_id, "figures")
         assert figure.path == "figures/auc_over_time.png"
 
@@ -587,16 +587,15 @@ class TestExperiment:
         text = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").tags["mlflow.note.content"]
         first, picture, table, *_ = text.split("\n\n")
         assert first.startswith(
-            "▲ **Degraded**, window of 2013-11-17 19:00: AUROC 0.6300, "
-            "normal range 0.7160 to 0.7610 · [lines]("
+            "▲ **Degraded**, window of 2013-11-17 19:00: AUROC 0.630, normal range 0.716 to 0.761 · [lines]("
         )
         assert f"(get-artifact?path=figures/small.png&run_uuid={run.info.run_id})" in picture
         head, _, newest, *older = table.splitlines()
         assert "window (America/New_York)" in head
         assert len(older) == 7
         assert newest == (
-            "| 2013-11-17 19:00\u2003| ▲ degraded\u2003| 0.6300\u2003| 0.6100 to 0.6500\u2003| "
-            "0.7160 to 0.7610\u2003| 1,310\u2003| 87.3 % |"
+            "| 2013-11-17 19:00\u2003| ▲ degraded\u2003| 0.630\u2003| 0.610 to 0.650\u2003| "
+            "0.716 to 0.761\u2003| 1,310\u2003| 87.3 % |"
         )
 
     def test_it_follows_the_windows_until_somebody_edits_it(self, tracking: Tracking, monitor: str) -> None:
@@ -605,9 +604,9 @@ class TestExperiment:
             return str(found.tags["mlflow.note.content"])
 
         tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.75)])
-        assert "AUROC 0.7500" in text()
+        assert "AUROC 0.750" in text()
         tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.75), point(1, 0.64)])
-        assert "AUROC 0.6400" in text()
+        assert "AUROC 0.640" in text()
         experiment = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").experiment_id
         tracking.client.set_experiment_tag(experiment, "mlflow.note.content", text() + " Ask Ana.")
         tracking.publish_series(INSTANCE, monitor, "", [point(number, 0.6) for number in range(3)])

@@ -6,7 +6,7 @@ import csv
 import struct
 from base64 import b64decode
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -16,6 +16,10 @@ from browser import Browser
 from flask.testing import FlaskClient
 from pages import BEYOND, CONTRAST, WIDTHS
 from web.test_pages import PAGES
+
+from rocmonitor.report.monitor import page as report_of
+from rocmonitor.web.monitor import Choice, monitor_view
+from rocmonitor.web.site import Site
 
 QUICK = ("/monitors/credit",)
 
@@ -89,6 +93,9 @@ def test_a_desk_needs_no_scrolling_for_the_answer(browser: Browser, address: str
     browser.visit(f"{address}/monitors/credit", width=1280, height=800)
     assert browser.measure(bottom.format(".sentence")) < 200
     assert browser.measure(bottom.format(".first")) < 500
+    labels = "[...document.querySelectorAll('.first dt')].map(one => one.textContent)"
+    asked = {"Loss", "How sure", "What moved", "Challenger", "Runbook", "Owner", "Told", "Review", "Evidence"}
+    assert asked <= set(browser.measure(labels))
     assert browser.measure(bottom.format(".plot canvas")) < 800
     browser.visit(f"{address}/monitors/credit/reviews/1", width=1280, height=800)
     assert browser.measure(bottom.format(".plot")) < 800
@@ -97,6 +104,65 @@ def test_a_desk_needs_no_scrolling_for_the_answer(browser: Browser, address: str
         browser.measure("[...document.querySelectorAll('.overview tbody tr')].map(one => one.offsetHeight)")
         == [44] * 6
     )
+
+
+DRAWN = """window.words = []; const fill = CanvasRenderingContext2D.prototype.fillText;
+const clear = CanvasRenderingContext2D.prototype.clearRect;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const { canvas, lineWidth } = this, wide = this.measureText(text).width;
+  if (lineWidth === 4 * devicePixelRatio) words.push({ canvas, text, x, y, wide });
+  return fill.apply(this, arguments); };
+CanvasRenderingContext2D.prototype.clearRect = function () {
+  words = words.filter(word => word.canvas !== this.canvas); return clear.apply(this, arguments); };
+window.ribbons = 0; const area = CanvasRenderingContext2D.prototype.fill;
+CanvasRenderingContext2D.prototype.fill = function () {
+  if (this.globalAlpha === 0.25) ribbons += 1;
+  return area.apply(this, arguments); };"""
+OVERLAPS = """words.flatMap((one, at) => words.slice(at + 1).filter(other => one.canvas === other.canvas
+  && one.x < other.x + other.wide && other.x < one.x + one.wide
+  && Math.abs(one.y - other.y) < 13 * devicePixelRatio)
+  .map(other => `${one.text} | ${other.text}`))"""
+
+
+@pytest.fixture
+def drawn(browser: Browser) -> Iterator[None]:
+    """Notes the words and the ribbons that a page draws."""
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=DRAWN)["identifier"]
+    yield
+    browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
+@WIDE
+@pytest.mark.usefixtures("drawn")
+def test_no_word_of_a_chart_is_on_another_and_a_loss_is_a_step(
+    browser: Browser, address: str, width: int
+) -> None:
+    browser.visit(f"{address}/monitors/credit", width=width)
+    shown = browser.measure("words.map(word => word.text)")
+    assert {"normal range", "floor 0.6"} <= set(shown)
+    assert any(word.startswith("mean 0.59 (0.5") for word in shown)
+    assert any(word.startswith("alarm ") for word in shown)
+    assert browser.measure(OVERLAPS) == []
+    assert browser.measure("ribbons") == 0
+
+
+@pytest.mark.usefixtures("drawn")
+def test_many_windows_are_a_mean_of_each_week(browser: Browser, site: Site, tmp_path: Path) -> None:
+    """120 days instead of 8 weeks."""
+    view = monitor_view(site, "credit", Choice())
+    assert view is not None
+    [point, *_] = view["points"]
+    start = datetime.fromisoformat(point["start"])
+    days = [(start + timedelta(days=at), start + timedelta(days=at + 1)) for at in range(120)]
+    points = [
+        point | {"start": first.isoformat(), "end": last.isoformat(), "slug": f"{first:%Y-%m-%d}"}
+        for first, last in days
+    ]
+    path = tmp_path / "many.html"
+    path.write_text(report_of(view | {"points": points, "changes": []}, written="", command=""), "utf-8")
+    browser.open(path, width=1280)
+    assert browser.measure("ribbons") > 0
+    assert browser.measure(OVERLAPS) == []
 
 
 def test_keys_go_from_window_to_window(browser: Browser, address: str) -> None:
@@ -171,7 +237,7 @@ def test_a_window_is_held_to_be_compared_with(browser: Browser, address: str, cl
     told = browser.measure("document.querySelector('.readout').textContent").replace("−", "-")
     gap = points[-2]["auc"] - points[-1]["auc"]
     assert f"compared with {points[-1]['name']}" in told
-    assert f"difference {gap:+.4f} (about " in told
+    assert f"difference about {gap:+.2f} (" in told
 
 
 def test_the_numbers_shown_are_saved_as_csv(browser: Browser, address: str, client: FlaskClient) -> None:

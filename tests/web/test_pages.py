@@ -72,8 +72,8 @@ class TestOverview:
         text = text_of(client.get("/").text)
         for row in client.get("/overview.json").get_json()["monitors"]:
             if row["auc"] is not None:
-                assert f"{row['auc']:.3f} {row['low']:.3f}–{row['high']:.3f}" in text
-                assert f"normal range {row['expected_low']:.3f} to {row['expected_high']:.3f}" in text
+                assert f"{row['auc']:.2f} ({row['low']:.2f} to {row['high']:.2f})" in text
+                assert f"normal {row['expected_low']:.2f} to {row['expected_high']:.2f}" in text
 
     def test_the_numbers_are_those_of_the_store(self, client: FlaskClient, site: Site) -> None:
         from rocmonitor.store import series
@@ -106,7 +106,7 @@ class TestOverview:
         found = client.get("/overview.json?text=RISK").get_json()["monitors"]
         assert [row["name"] for row in found] == ["credit"]
         monitor = client.get("/monitors/credit").text
-        assert f"Owner: risk {HOSTILE}" in html.unescape(monitor)
+        assert f"<dt>Owner</dt><dd>risk {HOSTILE}" in html.unescape(monitor)
         assert 'href="https://example.org/credit"' in monitor
 
     def test_segments_fold_and_unfold(self, client: FlaskClient) -> None:
@@ -166,10 +166,9 @@ class TestMonitor:
         view = client.get("/monitors/credit.json").get_json()
         last = view["points"][-1]
         assert view["sentence"] == (
-            f"AUROC {last['auc']:.3f} ({last['low']:.3f} to {last['high']:.3f}) in the week of 13 July 2026, "
-            f"normal range {last['expected_low']:.3f} to {last['expected_high']:.3f}. "
-            "Degraded since 2026-07-06; "
-            "almost none of the fall showed in the scores."
+            f"AUROC {last['auc']:.2f} ({last['low']:.2f} to {last['high']:.2f}) in the week of 13 July 2026, "
+            f"normal range {last['expected_low']:.2f} to {last['expected_high']:.2f}. "
+            "Degraded since 2026-07-06."
         )
         assert view["sentence"] in text_of(client.get("/monitors/credit").text)
 
@@ -177,7 +176,7 @@ class TestMonitor:
         page = client.get("/monitors/credit").text
         view = client.get(json_address(page)).get_json()
         for point in view["points"]:
-            assert f'title="{point["auc"]!r}"' in page
+            assert f'title="{point["auc"]!r} ({point["low"]!r} to {point["high"]!r})"' in page
             assert f'title="{point["positives"]!r}"' in page
         for row in view["chosen"]["fprs"]:
             assert f'title="{row["tpr"]!r}"' in page
@@ -237,7 +236,8 @@ class TestMonitor:
         ]
         places = [page.index(part) for part in parts]
         assert places == sorted(places)
-        assert "is below its normal range" in page[places[1] : places[2]]
+        assert "Loss</dt><dd>AUROC about" in page[places[1] : places[2]]
+        assert "How sure</dt>" in page[places[1] : places[2]]
         assert "rocmonitor explain credit<" in page[places[2] : places[3]]
         assert 'class="because"' not in client.get("/monitors/calm").text
 
@@ -263,7 +263,7 @@ class TestMonitor:
         assert ahead["outcome"] == "at-risk"
         assert ahead["start"].startswith("2026-07-20")
         page = client.get("/monitors/early").text
-        assert f'title="{ahead["auc"]!r}"' in page
+        assert f'title="{ahead["auc"]!r} ({ahead["low"]!r} to {ahead["high"]!r})"' in page
         assert "Before its labels, the outlook of the window 2026-07-20 to 2026-07-27 is" in text_of(page)
         row = next(
             each for each in client.get("/overview.json").get_json()["monitors"] if each["name"] == "early"
@@ -271,13 +271,14 @@ class TestMonitor:
         assert [each["auc"] for each in row["ahead"]] == [ahead["auc"]]
         overview = client.get("/").text
         assert overview.count("<path class=o") == 1
-        assert f"outlook {ahead['auc']:.3f} ({ahead['low']:.3f}–{ahead['high']:.3f})" in text_of(overview)
+        assert row["why"] in text_of(overview)
+        assert row["why"].startswith("the scores have moved")
 
     def test_what_was_foreseen_stands_beside_what_came_of_it(self, client: FlaskClient) -> None:
         page = client.get("/monitors/early").text
         for point in client.get("/monitors/early.json").get_json()["points"]:
             assert point["outlook_low"] < point["outlook_auc"] < point["outlook_high"]
-            assert f'title="{point["outlook_auc"]!r}"' in page
+            assert f'title="{point["outlook_auc"]!r} (' in page
         assert ">Outlook</th>" not in client.get("/monitors/calm").text
 
     def test_a_segment_has_a_page(self, client: FlaskClient) -> None:
@@ -316,24 +317,24 @@ class TestMonitor:
         assert "unborn has not been judged yet: its first window is due by 2030-01-16." in text
         assert "rocmonitor run" not in text
 
-    def test_there_is_no_heading_over_nothing(self, client: FlaskClient) -> None:
-        assert "What to do" not in client.get("/monitors/unborn").text
-        for name in ("credit", "calm", "early", "starved", "broken"):
-            assert "What to do" in client.get(f"/monitors/{name}").text
+    def test_a_calm_monitor_asks_for_nothing(self, client: FlaskClient) -> None:
+        page = client.get("/monitors/calm").text
+        assert "<dt>Now</dt><dd>Nothing.</dd>" in page
+        assert "<dt>Would tell</dt><dd>log</dd>" in page
+        assert "<h2>Why</h2>" not in page
 
-    def test_a_line_of_another_window_than_the_sentence_names_it(self, client: FlaskClient) -> None:
-        def because(address: str) -> str:
-            page = client.get(address).text
-            return text_of("<main" + page[page.index('class="because"') : page.index('class="todo"')])
+    def test_facts_of_another_window_than_the_sentence_name_it(self, client: FlaskClient) -> None:
+        """The warning is of a window that has no labels yet."""
+        assert client.get("/monitors/early.json").get_json()["why"]["Seen in"] == "week of 20 July 2026"
+        assert "Seen in" not in client.get("/monitors/credit.json").get_json()["why"]
 
-        newest = because("/monitors/credit")
-        assert "at the change, week of 6 July 2026: AUROC" in newest
-        assert "week of 13 July 2026" not in newest
-        chosen = client.get("/monitors/credit.json?window=2026-07-06").get_json()
-        assert chosen["chosen"]["because"]
-        assert chosen["because"] == f"week of 6 July 2026: {chosen['chosen']['because']}"
-        # The warning is of a window that has no labels yet.
-        assert "at the change, week of 20 July 2026:" in because("/monitors/early")
+    def test_no_run_is_named_by_its_number(self, site: Site, client: FlaskClient) -> None:
+        run = "716dea1dd8594ea69d0c5a082e699b67"
+        view = client.get("/monitors/credit.json").get_json()
+        view["chosen"]["run"] = f"experiment rocmonitor/credit, run {run}"
+        shown = report_of(view, written="", command="")
+        assert "MLflow, experiment rocmonitor/credit, <a" in shown
+        assert run not in shown
 
     def test_windows_without_labels_are_counted_in_the_table(self, client: FlaskClient) -> None:
         view = client.get("/monitors/early.json").get_json()
@@ -422,8 +423,8 @@ class TestSegments:
     def test_the_page_has_the_numbers_of_the_json(self, client: FlaskClient) -> None:
         page = client.get("/monitors/credit/segments").text
         for row in client.get(json_address(page)).get_json()["segments"]:
-            for name in ("auc", "low", "high", "positives"):
-                assert f'title="{row[name]!r}"' in page
+            assert f'title="{row["auc"]!r} ({row["low"]!r} to {row["high"]!r})"' in page
+            assert f'title="{row["positives"]!r}"' in page
 
 
 class TestReview:

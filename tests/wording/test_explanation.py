@@ -27,11 +27,11 @@ def part(pvalue: float = 1.0) -> GroupPart:
         (
             0.7,
             1.0,
-            "The AUROC is 0.7000, as in the reference. No group did much more than its share of the rows.",
+            "The AUROC is 0.700, as in the reference. No group did much more than its share of the rows.",
         ),
-        (0.70004, 1.0, "The AUROC is 0.7000, as in the reference. No group did"),
-        (0.6968, 1.0, "The AUROC fell by 0.0032, from 0.7000 to 0.6968. No column explains it: no group did"),
-        (0.7032, 0.01, "The AUROC rose by 0.0032, from 0.7000 to 0.7032. Groups differ (●), but none did"),
+        (0.70004, 1.0, "The AUROC is 0.700, as in the reference. No group did"),
+        (0.697, 1.0, "The AUROC fell by 0.003, from 0.700 to 0.697. No column explains it: no group did"),
+        (0.703, 0.01, "The AUROC rose by 0.003, from 0.700 to 0.703. Groups differ (●), but none did"),
     ],
 )
 def test_a_change_that_no_group_made(auc: float, pvalue: float, words: str) -> None:
@@ -42,5 +42,5 @@ def test_a_change_that_no_group_made(auc: float, pvalue: float, words: str) -> N
 
 def test_columns_that_explain_nothing() -> None:
     found = Explanation(reference_auc=0.7, auc=0.6, parts=(), refused={"region": "region is missing"})
-    assert sentence(found) == "The AUROC fell by 0.1000, from 0.7000 to 0.6000. No column could be used."
+    assert sentence(found) == "The AUROC fell by 0.100, from 0.700 to 0.600. No column could be used."
     assert spread(found) == ""

@@ -14,7 +14,7 @@ METRICS = {"outlook/auc": 0.68, "outlook/low": 0.6, "outlook/high": 0.75}
 
 def test_what_was_foreseen_stands_beside_what_came_out() -> None:
     assert words.foreseen(METRICS) == ""
-    assert words.foreseen(METRICS | {"champion/auc": 0.61}) == ("0.6800 (0.6000 to 0.7500); came out 0.6100")
+    assert words.foreseen(METRICS | {"champion/auc": 0.61}) == ("0.680 (0.600 to 0.750); came out 0.610")
     assert "with a warning" in words.foreseen(METRICS | {"champion/auc": 0.61, "outlook/warned": 1.0})
 
 
@@ -27,7 +27,7 @@ def rule(**values: Any) -> Verdict:
     [
         (
             rule(estimate=0.68, confidence_level=0.95, limit=(0.7, None), details={"against": "windows"}),
-            "outlook AUROC 0.6800 is below the lowest outlook of reference windows, 0.7000 (95 %)",
+            "outlook AUROC 0.68 is below the lowest outlook of reference windows, 0.70 (95 %)",
         ),
         (
             rule(
@@ -38,7 +38,7 @@ def rule(**values: Any) -> Verdict:
                 limit=(0.65, None),
                 details={"against": "floor"},
             ),
-            "outlook AUROC 0.5500 to 0.6400 (95 %) is all below the floor 0.65",
+            "outlook AUROC 0.55 to 0.64 (95 %) is all below the floor 0.65",
         ),
         (
             rule(
@@ -49,7 +49,7 @@ def rule(**values: Any) -> Verdict:
                 limit=(0.66, None),
                 details={"against": "forecast"},
             ),
-            "is all below the normal range, 0.6600 or more",
+            "is all below the normal range, 0.66 or more",
         ),
         (
             rule(rule="scores", kind="scores", estimate=0.05, confidence_level=0.9, limit=(None, 0.02)),

@@ -80,34 +80,26 @@ SEPTEMBER = Window(*(datetime(2013, 9, day, tzinfo=NEW_YORK).astimezone(UTC) for
 MAY = Window(*(datetime(2026, 5, day, tzinfo=UTC) for day in (1, 2)))
 
 
-@pytest.mark.parametrize(
-    ("foreseen", "rest", "words"),
-    [
-        (None, None, ""),
-        (0.0, 0.0, ""),
-        (0.01, -0.16, "; almost none of the fall showed in the scores"),
-        (-0.03, -0.07, "; a smaller part of the fall showed in the scores"),
-        (-0.0775, -0.0735, "; half of the fall showed in the scores"),
-        (-0.08, -0.02, "; most of the fall showed in the scores"),
-        (-0.2, 0.05, "; nearly all of the fall showed in the scores"),
-    ],
-)
-def test_the_sentence_of_a_monitor(foreseen: float | None, rest: float | None, words: str) -> None:
-    parts = {} if foreseen is None else {"shift/foreseen": foreseen, "shift/unforeseen": rest}
-    metrics: dict[str, float] = METRICS | parts  # type: ignore[assignment]
-    assert page.monitor_sentence(metrics, SEPTEMBER, NEW_YORK, "degraded", "2013-09-16") == (
-        "AUROC 0.607 (0.585 to 0.628) in the week of 16 September 2013, normal range 0.658 to 0.846. "
-        f"Degraded since 2013-09-16{words}."
+def test_the_sentence_of_a_monitor() -> None:
+    assert page.monitor_sentence(METRICS, SEPTEMBER, NEW_YORK, "degraded", "2013-09-16") == (
+        "AUROC 0.61 (0.58 to 0.63) in the week of 16 September 2013, normal range 0.66 to 0.85. "
+        "Degraded since 2013-09-16."
     )
+
+
+def test_the_sentence_has_the_decimals_that_show_on_which_side_of_its_range_an_auroc_lies() -> None:
+    near = METRICS | {"champion/auc": 0.6562, "champion/auc_low": 0.635, "champion/auc_high": 0.678}
+    said = page.monitor_sentence(near, MAY, ZoneInfo("UTC"), "degraded", None)
+    assert said == "AUROC 0.656 (0.635 to 0.678) on 1 May 2026, normal range 0.658 to 0.846."
 
 
 def test_the_sentence_without_numbers() -> None:
     zone = ZoneInfo("UTC")
-    assert page.monitor_sentence({}, MAY, zone, "insufficient", None) == (
-        "AUROC not measured on 1 May 2026. Insufficient."
+    assert page.monitor_sentence({}, MAY, zone, "insufficient", "2026-05-01") == (
+        "AUROC not measured on 1 May 2026. Insufficient since 2026-05-01."
     )
     without = METRICS | {"forecast/high": 1.0}
-    assert "normal range 0.658 or more" in page.monitor_sentence(without, MAY, zone, "ok", None)
+    assert page.monitor_sentence(without, MAY, zone, "ok", None).endswith("normal range 0.66 or more.")
 
 
 def test_a_change_says_why_where_a_reason_is_known() -> None:

@@ -27,9 +27,9 @@ from rocmonitor.wording.review import (
 
 AREA = Comparison(fpr=None, estimate=0.0117, low=-0.001, high=0.0244, checks=17, better="")
 RATE = Comparison(fpr=0.1, estimate=0.03, low=0.01, high=0.05, checks=17, better="challenger")
-AVERAGE = "AUROC difference, average of these 17 windows: +0.0117"
+AVERAGE = "AUROC difference, average of these 17 windows: +0.012"
 NO_TABLES: dict[str, Any] = {"windows": [], "next": []}
-WHOLE = "Over all rows of the period the AUROC is 0.7520 for the challenger and 0.7423 for the champion."
+WHOLE = "Over all rows of the period the AUROC is 0.752 for the challenger and 0.742 for the champion."
 
 
 def decided(decision: Decision, *comparisons: Comparison, **changes: Any) -> Review:
@@ -48,21 +48,21 @@ def lines(review: Review) -> str:
 def test_a_better_model_has_its_numbers_and_since_when() -> None:
     better = replace(AREA, low=0.001, better="challenger")
     assert summary(decided(Decision.CHALLENGER, better)) == [
-        f"{AVERAGE} (+0.0010 to +0.0244, at all checks together).",
+        f"{AVERAGE} (+0.001 to +0.024, at all checks together).",
         "The decision has stood since window 10 of 17.",
-        "The challenger leads in 16 of 16 windows; the latest: +0.0047, +0.0180, +0.0108, +0.0007.",
-        "If windows go on differing like these, the mean difference will be +0.0012 to +0.0181 in the next 4 "
-        "and +0.0031 to +0.0163 in the next 13 (95 %).",
+        "The challenger leads in 16 of 16 windows; the latest: +0.005, +0.018, +0.011, +0.001.",
+        "If windows go on differing like these, the mean difference will be +0.001 to +0.018 in the next 4 "
+        "and +0.003 to +0.016 in the next 13 (95 %).",
         WHOLE,
     ]
-    assert "Also: the challenger is better by TPR at FPR 0.1 (+0.0300; +0.0100 to +0.0500)." in summary(
+    assert "Also: the challenger is better by TPR at FPR 0.1, +0.030 (+0.010 to +0.050)." in summary(
         decided(Decision.CHALLENGER, better, RATE)
     )
     assert ", more than 0.002 from 0." in lines(review(decision=Decision.CHALLENGER))
     assert advice(decided(Decision.CHALLENGER, better)).startswith("The decision is about these windows")
     future = {"rule": RULE.to_dict() | {"margin": 0.0, "decides": "future"}}
     ahead = decided(Decision.CHALLENGER, better, **future)
-    assert summary(ahead)[0].startswith("AUROC difference, long-run mean, from 17 windows: +0.0117 (")
+    assert summary(ahead)[0].startswith("AUROC difference, long-run mean, from 17 windows: +0.012 (")
     assert "as long as the windows support it" in advice(ahead)
 
 
@@ -85,7 +85,7 @@ def test_a_margin_says_what_is_shown_of_it(low: float, high: float, decision: De
 def test_no_decision_says_in_one_sentence_why() -> None:
     open_ = undecided(AREA, tables=NO_TABLES)
     assert summary(open_) == [
-        f"{AVERAGE} (-0.0010 to +0.0244, at all checks together), which may be 0.",
+        f"{AVERAGE} (-0.001 to +0.024, at all checks together), which may be 0.",
         WHOLE,
     ]
     assert advice(open_) == "If you cannot wait for more windows, decide on other grounds."
@@ -131,7 +131,7 @@ def test_what_earlier_windows_showed_stays_true_of_them() -> None:
 
 def test_an_interval_that_is_still_unbounded() -> None:
     first = undecided(replace(AREA, low=-1.0, high=1.0, checks=1))
-    assert "of these 1 window: +0.0117 (not bounded yet, at all checks together), which may be 0." in lines(
+    assert "of these 1 window: +0.012 (not bounded yet, at all checks together), which may be 0." in lines(
         first
     )
 
@@ -144,8 +144,8 @@ def test_a_trade_off_names_both_and_their_regions() -> None:
     ]
     crossed = decided(Decision.TRADE_OFF, AREA, RATE, champion, tables={"regions": regions})
     assert summary(crossed) == [
-        "The challenger is better by TPR at FPR 0.1 (+0.0300; +0.0100 to +0.0500); the champion is better by "
-        "TPR at FPR 0.01 (-0.0200; -0.0300 to -0.0100).",
+        "The challenger is better by TPR at FPR 0.1, +0.030 (+0.010 to +0.050); the champion is better by "
+        "TPR at FPR 0.01, -0.020 (-0.030 to -0.010).",
         "In the band over the whole period the challenger is better at FPR 0.3, the champion at FPR 0.01 to "
         "0.05.",
         WHOLE,
@@ -281,7 +281,7 @@ class TestOneCheck:
     def test_it_says_why_with_both_intervals(self) -> None:
         text = one_check(self.undecided(0.0134, 0.0177, rule={}))
         assert text.startswith("Why is a clear difference no decision? The interval of all rows, +0.0134 to ")
-        assert "holds at all checks together (+0.0043 to +0.0151)" in text
+        assert "holds at all checks together (+0.004 to +0.015)" in text
         assert text.endswith("does not lie beyond 0 yet.")
 
     def test_a_margin_is_named(self) -> None:
@@ -296,9 +296,7 @@ class TestOneCheck:
 
 
 def test_the_decision_in_one_line() -> None:
-    assert (
-        sentence(review()) == "trade-off, challenger 5 against champion 3: AUROC +0.0096 (+0.0043 to +0.0151)"
-    )
+    assert sentence(review()) == "trade-off, challenger 5 against champion 3: AUROC +0.010 (+0.004 to +0.015)"
     assert sentence(review(comparisons=())) == "trade-off, challenger 5 against champion 3"
 
 

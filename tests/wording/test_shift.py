@@ -33,8 +33,8 @@ def test_the_printed_parts_add_up_and_name_a_score() -> None:
         from_negatives=-0.00996,
     )
     assert text == (
-        "The AUROC fell by 0.1000, from 0.7500 to 0.6500. The positives' part is -0.0900: 40.0 % of them "
-        "score above 1, 80.0 % in the reference. The negatives' part is -0.0100."
+        "The AUROC fell by 0.100, from 0.750 to 0.650. The positives' part is -0.090: 40.0 % of them "
+        "score above 1, 80.0 % in the reference. The negatives' part is -0.010."
     )
 
 
@@ -55,7 +55,7 @@ def test_where_low_scores_are_positive_shares_are_below_a_score() -> None:
 def test_no_change_that_shows_is_said_to_be_none(auc: float) -> None:
     parts = {"from_positives": auc - 0.7, "from_negatives": 0.0}
     text = explanation(bins((1.0, 1.0)), reference_auc=0.7, auc=auc, **parts)
-    assert text.startswith("The AUROC is 0.7000, as in the reference. ")
+    assert text.startswith("The AUROC is 0.700, as in the reference. ")
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_the_larger_part_is_said_in_one_sentence(
 def test_what_the_scores_foretold_and_the_rest_add_up() -> None:
     metrics = {"reference/auc": 0.7577, "champion/auc": 0.6067, "shift/foreseen": -0.07741}
     assert foretold(metrics) == (
-        "Of this, -0.0774 showed in the scores (the cases became harder to rank) and -0.0736 did not "
+        "Of this, -0.077 showed in the scores (the cases became harder to rank) and -0.074 did not "
         "(the model became worse, or chance)."
     )
     assert foretold({"reference/auc": 0.7577, "champion/auc": 0.6067}) == ""
     eased = foretold(metrics | {"shift/foreseen": 0.02})
-    assert "+0.0200 showed in the scores (the cases became easier" in eased
-    assert "-0.1710 did not (the model became worse" in eased
+    assert "+0.020 showed in the scores (the cases became easier" in eased
+    assert "-0.171 did not (the model became worse" in eased
 
 
 @pytest.mark.parametrize(
@@ -141,4 +141,4 @@ def test_what_the_scores_foretold_is_not_known_where_the_reference_has_few_rows(
         "lie where the reference has few rows and 3.1 % lie beyond the reference's range)."
     )
     assert foretold(metrics | {"shift/thin_share": 0.0, "shift/outside_share": 0.0}).endswith("and +0.026.")
-    assert "-0.0100 showed in the scores" in foretold(metrics | {"shift/foreseen_known": 1.0})
+    assert "-0.010 showed in the scores" in foretold(metrics | {"shift/foreseen_known": 1.0})

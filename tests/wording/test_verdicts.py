@@ -30,8 +30,8 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 limit=(0.7, 0.8),
                 details=BASIS,
             ),
-            "AUROC 0.6000 is below its normal range 0.7000 to 0.8000 "
-            "(calibrated, 95.2 %; from sampling alone 0.7300 to 0.7800)",
+            "AUROC 0.60 is below its normal range 0.70 to 0.80 "
+            "(calibrated, 95.2 %; from sampling alone 0.73 to 0.78)",
         ),
         (
             found(
@@ -41,8 +41,8 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 limit=(0.7, 0.8),
                 details=BASIS | {"known_level": 8 / 9, "n_windows": 8},
             ),
-            "AUROC 0.7500 is inside its normal range 0.7000 to 0.8000 (calibrated, 95 % by a model: "
-            "8 windows alone show 88.9 %; from sampling alone 0.7300 to 0.7800)",
+            "AUROC 0.75 is inside its normal range 0.70 to 0.80 (calibrated, 95 % by a model: "
+            "8 windows alone show 88.9 %; from sampling alone 0.73 to 0.78)",
         ),
         (
             found(
@@ -51,7 +51,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 limit=(0.7, 1.0),
                 details={"method": "fixed", "sampling_low": None, "sampling_high": None},
             ),
-            "AUROC 0.9000 is inside its normal range 0.7000 or more (fixed)",
+            "AUROC 0.90 is inside its normal range 0.70 or more (fixed)",
         ),
         (
             found(
@@ -63,7 +63,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 confidence_level=0.99,
                 limit=(0.65, None),
             ),
-            "AUROC 0.6000, 99 % interval 0.5800 to 0.6200, is clearly below the floor 0.65",
+            "AUROC 0.60 (0.58 to 0.62) is clearly below the floor 0.65 (99 %)",
         ),
         (
             found(
@@ -75,8 +75,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 limit=(-0.02, 0.02),
                 details={"auc": 0.74, "reference_auc": 0.75},
             ),
-            "AUROC 0.7400, 0.7500 in the reference: -0.0100, 95 % interval -0.0300 to +0.0100: "
-            "no clear change of more than 0.02",
+            "AUROC 0.74, 0.75 in the reference: -0.010 (-0.030 to +0.010): no clear change of more than 0.02",
         ),
         (
             found(
@@ -87,7 +86,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 confidence_level=0.95,
                 details={"rows": 1200},
             ),
-            "challenger ahead: challenger minus champion +0.0200, 95 % interval +0.0100 to +0.0300, "
+            "challenger ahead: challenger minus champion +0.020 (+0.010 to +0.030), "
             "in this window alone, on 1,200 rows",
         ),
         (found("challenger"), "the challenger scored too few of these rows to be compared"),

@@ -8,6 +8,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   const plot = figure.querySelector(".plot");
   const readout = figure.querySelector(".readout");
   const middle = spec.starts.map((start, at) => (start + spec.ends[at]) / 2);
+  const MANY = 100;
   const widths = { main: 300, narrow: 240, thin: 74 };
   const left = spec.panels[0].format === "signed" ? 74 : 64, right = 12;
   let charts = [];
@@ -19,12 +20,19 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
 
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const formats = {
-    area: value => value.toFixed(3),
-    signed: value => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(4),
+    area: (value, digits = 3) => value.toFixed(digits),
+    signed: (value, digits = 4) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(digits),
     count: value => Math.round(value).toLocaleString("en"),
     percent: value => `${+(100 * value).toPrecision(value > 0.999 && value < 1 ? Math.max(3, 1 - Math.floor(Math.log10(1 - value))) : 3)} %`,
     number: value => `${+value.toPrecision(3)}`,
   };
+  // A number with its interval: as many decimals as that allows, one unit of the last of an AUROC, three of a difference.
+  function measured(value, low, high, format) {
+    if (!known(low)) return formats[format](value);
+    const digits = [2, 3].find(each => (high - low) / 2 * 10 ** each >= (format === "area" ? 1 : 3)) || 4;
+    const [shown, ...ends] = [value, low, high].map(each => formats[format](each, digits));
+    return `${shown} (${ends.join(" to ")})`;
+  }
   const inkOf = mark => ["degraded", "error", "at-risk", "ok", "improved", "insufficient"].includes(mark.kind) ? mark.kind : "champion";
   const known = value => value !== null && value !== undefined;
   const zoned = stamp => uPlot.tzDate(new Date(stamp * 1e3), spec.zone);
@@ -64,9 +72,14 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     return [low - room, panel.format === "area" ? Math.min(high + room, 1.005) : high + room];
   }
 
-  // Words that stay readable over lines.
-  function write(ctx, text, x, y, ink) {
+  // Words that stay readable over lines: at the first of some heights where no other word of the panel is, else nowhere.
+  let taken = [];
+  function write(ctx, text, x, ys, ink) {
     ctx.font = `${12 * devicePixelRatio}px ${colour("sans")}`;
+    const wide = ctx.measureText(text).width, tall = 14 * devicePixelRatio;
+    const y = [ys].flat().find(each => !taken.some(box => x < box.x + box.wide + 6 && box.x < x + wide + 6 && Math.abs(each - box.y) < tall));
+    if (!known(y)) return;
+    taken.push({ x, y, wide });
     ctx.textAlign = "left";
     ctx.setLineDash([]);
     ctx.lineWidth = 4 * devicePixelRatio;
@@ -78,6 +91,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   }
 
   function drawBelow(chart, panel) {
+    taken = [];
     const { ctx } = chart, { left: x0, top, width, height } = chart.bbox;
     const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
     const pixel = devicePixelRatio;
@@ -113,6 +127,14 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       ctx.lineWidth = pixel;
       ctx.beginPath(); ctx.moveTo(to, top); ctx.lineTo(to, top + height); ctx.stroke();
     }
+    (panel.steps || []).filter(() => shows("changes")).forEach(step => {
+      const from = x(step.start), across = x(step.end) - from;
+      ctx.fillStyle = colour("degraded");
+      ctx.globalAlpha = 0.18;
+      ctx.fillRect(from, y(step.high), across, Math.max(y(step.low) - y(step.high), pixel));
+      ctx.globalAlpha = 1;
+      ctx.fillRect(from, y(step.auc) - pixel, across, 2 * pixel);
+    });
     spec.verticals.forEach(mark => {
       if (mark.kind === "revision" || !shows("changes")) return;
       ctx.strokeStyle = colour(inkOf(mark));
@@ -135,9 +157,10 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       ctx.beginPath(); ctx.moveTo(x0, y(line.y)); ctx.lineTo(x0 + width, y(line.y)); ctx.stroke();
     });
     ctx.setLineDash([]);
+    const many = middle.filter((value, at) => known(panel.y[at]) && value >= chart.scales.x.min && value <= chart.scales.x.max).length > MANY;
     const dense = width / pixel / Math.max(1, middle.filter(value => value >= chart.scales.x.min && value <= chart.scales.x.max).length) < 7;
     const size = (dense ? 2 : 4) * pixel;
-    join(chart, panel);
+    if (many) weekly(chart, panel); else join(chart, panel);
     if (panel.outlook && shows("outlooks")) outlooks(chart, panel, size);
     panel.y.forEach((value, at) => {
       if (!known(value)) return;
@@ -145,7 +168,8 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       const bad = panel.marks[at] === "degraded", past = panel.marks[at] === "reference";
       ctx.strokeStyle = ctx.fillStyle = colour(bad ? "degraded" : past ? "reference" : "champion");
       ctx.lineWidth = (past ? 1 : 1.5) * pixel;
-      if (shows("intervals") && known(panel.low[at]) && known(panel.high[at])) {
+      if (many && !bad) ctx.globalAlpha = 0.35;
+      if (!many && shows("intervals") && known(panel.low[at]) && known(panel.high[at])) {
         ctx.beginPath(); ctx.moveTo(cx, y(panel.low[at])); ctx.lineTo(cx, y(panel.high[at])); ctx.stroke();
       }
       ctx.beginPath();
@@ -153,12 +177,18 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
         ctx.moveTo(cx, cy - 1.4 * size); ctx.lineTo(cx + 1.3 * size, cy + size); ctx.lineTo(cx - 1.3 * size, cy + size); ctx.closePath();
       } else ctx.arc(cx, cy, past ? size / 2 : size, 0, 2 * Math.PI);
       if (panel.hollow[at]) { ctx.fillStyle = colour("paper"); ctx.fill(); ctx.stroke(); } else ctx.fill();
+      ctx.globalAlpha = 1;
     });
     (spec.verticals || []).filter(mark => mark.kind === "revision").forEach(mark => {
       ctx.fillStyle = colour("soft");
       ctx.fillRect(x(mark.x), top + height - 6 * pixel, 3 * pixel, 6 * pixel);
     });
-    (panel.lines || []).forEach(line => write(ctx, line.text, x0 + 4 * pixel, y(line.y) - 5 * pixel, "soft"));
+    (panel.lines || []).forEach(line => write(ctx, line.text, x0 + 4 * pixel, [y(line.y) - 5 * pixel, y(line.y) + 15 * pixel], "soft"));
+    ctx.font = `${12 * pixel}px ${colour("sans")}`;
+    (panel.steps || []).filter(() => shows("changes")).forEach(step => {
+      const from = Math.min(Math.max(x(step.start), x0), x0 + width - ctx.measureText(step.text).width - 8 * pixel) + 4 * pixel;
+      write(ctx, step.text, from, [6, 21].map(each => top + height - each * pixel), "degraded");
+    });
     names(chart, panel);
     ctx.restore();
   }
@@ -168,18 +198,39 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     const { ctx } = chart, { left: x0, top, width } = chart.bbox, pixel = devicePixelRatio;
     const x = value => chart.valToPos(value, "x", true), y = value => chart.valToPos(value, "y", true);
     ctx.font = `${12 * pixel}px ${colour("sans")}`;
-    let free = x0;
     spec.verticals.filter(mark => mark.label && shows("changes")).sort((one, other) => one.x - other.x).forEach(mark => {
       const text = `${mark.label} ${forms.day.format(new Date(mark.x * 1e3))}`, wide = ctx.measureText(text).width;
       const right = x(mark.x) + 4 * pixel, from = right + wide > x0 + width ? right - wide - 8 * pixel : right;
-      if (from < free || x(mark.x) > x0 + width) return;
-      write(ctx, text, from, top + 13 * pixel, inkOf(mark));
-      free = from + wide + 6 * pixel;
+      if (from < x0 || x(mark.x) > x0 + width) return;
+      write(ctx, text, from, [13, 28, 43].map(each => top + each * pixel), inkOf(mark));
     });
     const last = panel.band_high && shows(panel.band) ? panel.band_high.findLastIndex(known) : -1;
     if (last < 0) return;
     const edge = y(panel.band_high[last]), above = edge - top > 34 * pixel ? edge - 6 * pixel : edge + 16 * pixel, end = Math.min(x(spec.ends[last]), x0 + width) - ctx.measureText(panel.band).width - 6 * pixel;
-    write(ctx, panel.band, end, Math.max(above, top + 28 * pixel), "soft");
+    write(ctx, panel.band, end, [above, edge + 16 * pixel, edge + 31 * pixel].map(each => Math.max(each, top + 13 * pixel)), "soft");
+  }
+
+  // Of many windows, the mean of each week by their precision, with its interval as a ribbon.
+  function weekly(chart, panel) {
+    const { ctx } = chart, week = 7 * 86400, sums = new Map();
+    panel.y.forEach((value, at) => {
+      if (!known(value) || !known(panel.low[at]) || panel.high[at] <= panel.low[at]) return;
+      const kind = panel.marks[at] === "reference" ? "reference" : "champion";
+      const key = `${kind} ${Math.floor((middle[at] - spec.starts[0]) / week)}`;
+      const sum = sums.get(key) || { kind, weight: 0, value: 0, x: 0, n: 0 }, weight = (3.92 / (panel.high[at] - panel.low[at])) ** 2;
+      sum.weight += weight; sum.value += weight * value; sum.x += middle[at]; sum.n += 1;
+      sums.set(key, sum);
+    });
+    const x = each => chart.valToPos(each.x / each.n, "x", true), y = (each, errors) => chart.valToPos(each.value / each.weight + errors * each.weight ** -0.5, "y", true);
+    ["reference", "champion"].forEach(kind => {
+      const found = [...sums.values()].filter(each => each.kind === kind);
+      if (!found.length) return;
+      ctx.fillStyle = ctx.strokeStyle = colour(kind);
+      ctx.lineWidth = 1.5 * devicePixelRatio;
+      ctx.beginPath(); found.forEach(each => ctx.lineTo(x(each), y(each, 1.96))); found.toReversed().forEach(each => ctx.lineTo(x(each), y(each, -1.96)));
+      ctx.globalAlpha = 0.25; ctx.fill(); ctx.globalAlpha = 1;
+      ctx.beginPath(); found.forEach(each => ctx.lineTo(x(each), y(each, 0))); ctx.stroke();
+    });
   }
 
   // The line through the points of the windows that were judged.
@@ -253,7 +304,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       scales: { x: { time: true, range: () => range || [spec.reference ? Math.min(spec.starts[0], spec.reference.start) : spec.starts[0], spec.ends[spec.ends.length - 1]] }, y: { range: () => extent(panel) } },
       axes: [
         { ...axis, show: last, space: 70, size: 32, values: dates },
-        { ...axis, size: left, values: (_, ticks) => ticks.map(formats[panel.format]), ...(main ? {} : { splits: (_, __, low, high) => [0, round(high)] }) },
+        { ...axis, size: left, values: (_, ticks, __, ___, step) => ticks.map(tick => formats[panel.format](tick, Math.max(2, Math.ceil(-Math.log10(step) - 1e-9)))), ...(main ? {} : { splits: (_, __, low, high) => [0, round(high)] }) },
       ],
       series,
       hooks: {
@@ -285,7 +336,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   function title(chart, panel, main) {
     const { ctx } = chart, pixel = devicePixelRatio;
     ctx.save();
-    const text = main && spec.reference && known(spec.reference.auc) ? `${panel.title}; reference ${spec.reference.auc.toFixed(3)}, left of the dashed line` : panel.title;
+    const text = main && spec.reference && known(spec.reference.auc) ? `${panel.title}; reference ${spec.reference.auc.toFixed(2)}, left of the dashed line` : panel.title;
     write(ctx, text, chart.bbox.left + 4 * pixel, chart.bbox.top - 5 * pixel, main ? "ink" : "soft");
     ctx.restore();
   }
@@ -300,9 +351,9 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   function words(at) {
     if (!known(at) || at < 0) return "";
     const main = spec.panels[0], form = formats[main.format], parts = [spec.names[at]];
-    if (known(main.y[at])) parts.push(`${main.title} ${form(main.y[at])}` + (known(main.low[at]) ? ` (${form(main.low[at])} to ${form(main.high[at])})` : ""));
-    if (main.outlook && known(main.outlook.auc[at])) parts.push(`outlook ${form(main.outlook.auc[at])} (${form(main.outlook.low[at])} to ${form(main.outlook.high[at])})`);
-    if (main.band_low && known(main.band_low[at])) parts.push(`${main.band} ${form(main.band_low[at])} to ${form(main.band_high[at])}`);
+    if (known(main.y[at])) parts.push(`${main.title} ${measured(main.y[at], main.low[at], main.high[at], main.format)}`);
+    if (main.outlook && known(main.outlook.auc[at])) parts.push(`outlook ${measured(main.outlook.auc[at], main.outlook.low[at], main.outlook.high[at], "area")}`);
+    if (main.band_low && known(main.band_low[at])) parts.push(`${main.band} ${form(main.band_low[at], main.format === "area" ? 2 : 3)} to ${form(main.band_high[at], main.format === "area" ? 2 : 3)}`);
     spec.panels.slice(1).forEach(panel => { if (known(panel.y[at])) parts.push(`${panel.title} ${formats[panel.format](panel.y[at])}`); });
     if (main.marks[at] && !["ok", "reference"].includes(main.marks[at])) parts.splice(1, 0, main.marks[at]);
     spec.verticals.filter(mark => mark.x >= spec.starts[at] && mark.x < spec.ends[at]).forEach(mark => parts.push(mark.text.split(": ")[0]));
@@ -323,7 +374,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     if (![at, pinned].every(each => known(y[each]) && known(low[each]))) return "";
     const gap = y[at] - y[pinned];
     const down = Math.hypot(y[at] - low[at], high[pinned] - y[pinned]), up = Math.hypot(high[at] - y[at], y[pinned] - low[pinned]);
-    return ` · difference ${formats.signed(gap)} (about ${formats.signed(gap - down)} to ${formats.signed(gap + up)})`;
+    return ` · difference about ${measured(gap, gap - down, gap + up, "signed")}`;
   }
 
   function open(at) {

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
+from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.scenario import Early, Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.joined import window_length
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt
 from rocmonitor.sources import LabelCounts
 from rocmonitor.stats.simulated import Simulation
-from rocmonitor.wording.format import count, instant, listed
+from rocmonitor.wording.format import count, instant, listed, normal_range
 
 _HARDLY = 0.05  # a year
 _MOST_FALSE = 12.0  # a year: more than one a month
@@ -56,8 +57,8 @@ def normal(
         As `reference` of `judged`; no drop is named if no such window could be judged.
     """
     found, auc = scenario.ranges.first(), drawn.auc
-    range_ = f"AUROC {_range(found.low, found.high)}; " if found is not None else "AUROC "
-    line, doubts, drops = f"{range_}{auc:.3f} in the reference", list[Doubt](), list[str]()
+    range_ = f"AUROC {normal_range(found.low, found.high)}; " if found is not None else "AUROC "
+    line, doubts, drops = f"{range_}{auc:.2f} in the reference", list[Doubt](), list[str]()
     if sizes and all(min(each) < monitor.min_per_class for each in _as_windows(monitor, sizes)):
         return line, doubts
     seen, alarm = drawn.single_window_drop(power=POWER), monitor.alarm.policy()
@@ -78,21 +79,17 @@ def normal(
     return line, doubts
 
 
-def _range(low: float, high: float) -> str:
-    return f"{low:.3f} or more" if high >= 1 else f"{low:.3f} to {high:.3f}"
-
-
 def _stays(drawn: Simulation, monitor: Monitor) -> str:
     """Return how long a drop that stays goes unseen; empty where one window mostly shows it."""
     found = drawn.detections(STAYS, monitor.alarm.policy())
     if not found:
         return ""
-    median = found[list(found)[-1]].windows[0]
+    median, length = found[list(found)[-1]].windows[0], YEAR / timedelta(days=1) / drawn.per_year
     if median == 1:
         return ""
     if median is None:
-        return f"is not seen within {drawn.windows} windows"
-    return f"shows in about {count(median, 'window')}"
+        return f"is not seen within {count(drawn.windows * length, 'day')}"
+    return f"shows in about {count(median * length, 'day')}"
 
 
 def judged(

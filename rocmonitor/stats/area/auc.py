@@ -126,13 +126,13 @@ class AucResult(Result):
     n_neg: int
     method: str
     caveats: tuple[Caveat, ...] = ()
-    studentised: tuple[float, float] | None = None
+    studentised: tuple[float, float] | None = field(default=None, repr=False)
     clusters: tuple[int, int] | None = None
     design_effect: float | None = None
-    df: float | None = None
-    inflation: float = 1.0
-    zeta: tuple[float, float] | None = None
-    error: tuple[float, float] | None = None
+    df: float | None = field(default=None, repr=False)
+    inflation: float = field(default=1.0, repr=False)
+    zeta: tuple[float, float] | None = field(default=None, repr=False)
+    error: tuple[float, float] | None = field(default=None, repr=False)
 
     @property
     def rests_on(self) -> float | None:
@@ -326,13 +326,18 @@ def auc(
     n_resamples: int = 2000,
     rng: Rng | None = None,
     cluster: ArrayLike | None = None,
+    pos_label: object = None,
 ) -> AucResult:
-    """Area under the ROC curve with its standard error.
+    """Return the AUROC, the chance that a positive scores above a negative, with its standard error.
+
+    It is the area under the ROC curve: 0.5 tells nothing, 1 ranks every positive above every negative.
 
     Parameters
     ----------
     y_true, y_score : array_like, shape (n,)
         Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
+    pos_label : object, optional
+        The label of the positives, where labels are two other values, such as texts.
     method : str
         How the variance is estimated; the area itself is the empirical one for all of them.
 
@@ -407,7 +412,7 @@ def auc(
     >>> round(low, 3), round(high, 3)
     (0.249, 0.987)
     """
-    del cluster  # it has become part of the sample
+    del cluster, pos_label  # they have become part of the sample
     require_method(method, _METHODS)
     require_independent(sample, method)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)

@@ -329,6 +329,7 @@ def compare_auc_paired(
     method: str = "delong",
     alternative: Alternative = "two-sided",
     cluster: ArrayLike | None = None,
+    pos_label: object = None,
 ) -> AucDifference:
     """Difference of the AUCs of two models on the same rows, first minus second.
 
@@ -342,6 +343,8 @@ def compare_auc_paired(
         "greater": the first area is the larger one.
     cluster : array_like, shape (n,), optional
         As for `auc`: the standard error is then that of clustered rows ([O97]).
+    pos_label : object, optional
+        As for `auc`.
 
     Returns
     -------
@@ -372,7 +375,7 @@ def compare_auc_paired(
     AUC 0.8333 - 0.6667 = +0.1667, 95 % interval -0.3478 to +0.6592
     (standard error 0.1925, delong; two-sided p = 0.6459)
     """
-    del cluster  # it has become part of the sample
+    del cluster, pos_label  # they have become part of the sample
     require_method(method, _METHODS)
     require_independent(pair, method)
     pair.require_both_classes(at_least=2 if method == "delong" else 1)
