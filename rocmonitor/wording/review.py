@@ -65,9 +65,8 @@ def summary(review: Review) -> list[str]:
 
     They are read below the decision, which they do not repeat.
     """
-    first, *others = _reasons(review)
-    lines = [first, difference_by_episode(review), *others, *_windows(review), _whole_period(review.metrics)]
-    return list(filter(None, lines))
+    whole = _whole_period(review.metrics)
+    return list(filter(None, [difference_by_episode(review), *_reasons(review), *_windows(review), whole]))
 
 
 def difference_by_episode(review: Review) -> str:
