@@ -22,7 +22,7 @@ def test_500_monitors_of_400_windows(real: Evaluation, tmp_path: Path) -> None:
     assert len(found) == 500
     assert {(len(row["windows"]), len(row["ahead"])) for row in found} == {(26, 1)}
     assert sum(row["status"] == "degraded" for row in found) >= 31
-    assert len(client.get("/").data) < 300_000
+    assert len(client.get("/").data) < 330_000  # a row: 630 bytes, with its numbers in full
     assert cost(lambda: client.get("/")) < 12  # 5 to 6
     with store.open_store(f"sqlite:///{tmp_path}/rocmonitor.db") as kept:
         assert len(glances(kept, windows=1)) == 500
