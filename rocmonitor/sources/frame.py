@@ -33,7 +33,7 @@ class Frame:
     positive : ndarray of bool, shape (n,)
         Which rows have a label that is read as the positive one.
     digest : str
-        `Batch.digest` of the whole window, whichever rows were asked for.
+        `Batch.digest` of the whole window, whichever rows were asked for; empty where they are bare.
     """
 
     rows: pd.DataFrame
@@ -124,16 +124,17 @@ def read_frame(
             "it to read them one by one",
             transient=False,
         )
-    # Classifying chunks empties them, so it gets copies that share the columns.
-    batch = to_batch(
-        [chunk.take(slice(None)) for chunk in chunks], encoder, monitor, grouped=False, truncated=False
-    )
+    digest = ""
+    if not bare:
+        # Classifying chunks empties them, so it gets copies that share the columns.
+        copies = [chunk.take(slice(None)) for chunk in chunks]
+        digest = to_batch(copies, encoder, monitor, grouped=False, truncated=False).digest
     used, positive = judged(chunks, encoder, labelled=labelled)
     used &= np.concatenate(wanted)
     rows = pd.DataFrame(
         {name: np.concatenate([_array(part[name]) for part in parts]) for name in parts[0]}
     ).infer_objects()[used]
-    return Frame(rows=rows.reset_index(drop=True), positive=positive[used], digest=batch.digest)
+    return Frame(rows=rows.reset_index(drop=True), positive=positive[used], digest=digest)
 
 
 def _own_names(
