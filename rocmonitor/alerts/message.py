@@ -113,6 +113,7 @@ def compose(
     --------
     >>> from datetime import UTC, datetime
     >>> from rocmonitor.caveat import Caveat
+    >>> from rocmonitor.policy.evaluation import Status
     >>> change = Transition(
     ...     monitor="credit-default", before=Status.OK, after=Status.ERROR,
     ...     reasons=(Caveat("error", text="warehouse: no such table: scored"),),
