@@ -19,25 +19,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./demo
-	@mkdir -p demo
-	cd demo && ../$(BIN)/rocmonitor init --demo
-	cd demo && ../$(BIN)/rocmonitor check
-	cd demo && { ../$(BIN)/rocmonitor run >/dev/null || test $$? -eq 3; } # 3: degraded is a result, not a failure
-	@echo && cd demo && ../$(BIN)/rocmonitor history late-arrivals
-	@echo && cd demo && ../$(BIN)/rocmonitor review late-arrivals --output review.html
-	@cd demo && ../$(BIN)/rocmonitor report late-arrivals --output late-arrivals.html >/dev/null
-	@printf '%s\n' '' 'Look further (cd demo first):' \
-	  '  cat alarms.log                                         the alarms that were sent' \
-	  '  review.html                                            champion against challenger: open it in a browser' \
-	  '  ../$(BIN)/rocmonitor status                         every monitor at a glance' \
-	  '  ../$(BIN)/rocmonitor history late-arrivals --json   every number, with its provenance' \
-	  '  ../$(BIN)/rocmonitor run                            again: nothing is judged or sent twice' \
-	  '  ../$(BIN)/rocmonitor serve                          the same, on schedule' \
-	  '  ../$(BIN)/mlflow server --app-name rocmonitor --backend-store-uri sqlite:///mlflow.db' \
-	  '      MLflow with the pages inside, at http://127.0.0.1:5000/rocmonitor/' \
-	  '' 'The year in one picture: `cd demo && ../$(BIN)/rocmonitor ui`, then open' \
-	  '  http://127.0.0.1:8780/monitors/late-arrivals' \
-	  'The same as a file: demo/late-arrivals.html'
+	$(BIN)/rocmonitor demo
 
 test: $(READY) ## Run the tests but for the slow ones: five to six minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor

@@ -323,3 +323,20 @@ def test_the_alarm_of_september_says_that_no_group_alone_made_the_fall(tmp_path)
         said.split()
     )
     assert "At a false positive rate of" in said
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:mlflow", "ignore::DeprecationWarning:mlflow")
+@pytest.mark.slow
+def test_one_command_shows_it_all_and_changes_nothing_the_second_time(tmp_path):
+    command = [sys.executable, "-m", "rocmonitor", "demo", "here"]
+    alarms = []
+    for _ in range(2):
+        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+        assert "2013-09-16 to 2013-09-23" in done.stdout
+        assert "CHALLENGER BETTER" in done.stdout
+        assert "Look further (cd here first):\n  cat alarms.log" in done.stdout
+        alarms.append((tmp_path / "here" / "alarms.log").read_text())
+    assert alarms[0] == alarms[1]
+    assert "DEGRADED late-arrivals" in alarms[0]
+    for name in ("review.html", "late-arrivals.html", "rocmonitor.yaml"):
+        assert (tmp_path / "here" / name).exists()

@@ -15,6 +15,7 @@ from rocmonitor.cli.auc import auc
 from rocmonitor.cli.channel import channel
 from rocmonitor.cli.check import check
 from rocmonitor.cli.db import db
+from rocmonitor.cli.demo import demo
 from rocmonitor.cli.explain import explain
 from rocmonitor.cli.history import history
 from rocmonitor.cli.init import init
@@ -88,7 +89,7 @@ def cli(context: click.Context, path: Path, verbose: bool, log_format: logs.Form
     logs.configure(log_format, verbose=verbose)
 
 
-_WATCH = (init, check, run, backfill, serve)
+_WATCH = (demo, init, check, run, backfill, serve)
 _LOOK = (status, history, explain, review, report, ui, mute, acknowledge)
 for command in (*_WATCH, *_LOOK, channel, db, auc):
     cli.add_command(command)

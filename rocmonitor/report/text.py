@@ -35,7 +35,7 @@ from rocmonitor.wording.window import pooled, why
 if TYPE_CHECKING:
     from rocmonitor.policy.explanation import Explanation
 
-_NUMBER = re.compile(r"[-+\d.,]+")
+_NUMBER = re.compile(r"[-−+\d.,]+")
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None = None) -> str:

@@ -90,7 +90,7 @@ def test_an_alarm_is_explained_in_the_store_in_mlflow_and_in_the_message(here):
     told = sum(row["pos_contribution"] + row["neg_contribution"] for row in bad.tables["shift"])
     assert told == pytest.approx(change, abs=5e-5)
     assert bad.metrics["shift/from_positives"] < 0.7 * change  # it is they that have moved
-    assert moved(bad).startswith(f"The AUROC fell by {-change:.4f}, from ")
+    assert moved(bad).startswith(f"The AUROC fell by {-change:.3f}, from ")
     assert f"\nWhat moved: {moved_briefly(bad)}\n" in here.alarms
 
     client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")

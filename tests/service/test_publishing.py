@@ -202,6 +202,6 @@ def test_windows_in_which_something_happened_have_their_page_as_a_file(here):
         assert "`window.html`" in note
     page = files(bad[0])["window.html"].decode()
     assert page == window_page(told, ZoneInfo("UTC"), frozen)
-    assert f"{told.metrics['champion/auc']:.4f}" in page
+    assert f"{told.metrics['champion/auc']:.3f}" in page
     assert '<span class="key before">reference</span>' in page
     assert "rocmonitor backfill credit --from 2026-06-01 --to 2026-06-08 --dry-run" in page

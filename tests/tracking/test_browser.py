@@ -57,6 +57,6 @@ def test_the_list_shows_what_was_found_and_the_description_the_picture(browser: 
     browser.until("document.body?.innerText.includes('DEGRADED 0.7012')")
     text = browser.measure("document.body.innerText")
     assert "ok 0.7012 · 2013-09-01 20:00" in text
-    assert "AUROC 0.7000, normal range 0.7160 to 0.7610" in text
+    assert "AUROC 0.700, normal range 0.716 to 0.761" in text
     picture = "[...document.images].find(one => one.src.includes('auc_small.png'))"
     browser.until(f"{picture}?.complete && {picture}.naturalWidth === 600")
