@@ -167,7 +167,8 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
         if otherwise := _arrives_otherwise(found, by_age):
             reading = reference.labels.at_share(found.labelled_share)
             before, found = found, _partly(champion, awaiting, reading)
-            moved = abs(found.auc - before.auc) + _pace_error(found, champion, awaiting, reading)
+            moved = abs(_unchanged(found) - _unchanged(before))
+            moved += _pace_error(found, champion, awaiting, reading)
     except DegenerateDataError as error:
         return Caveat("labels-not-estimated", why=str(error))
     errors, lacks, doubts = None, list[Caveat](), _open_reference(reference.labels, reading)
@@ -198,13 +199,23 @@ def _pace_error(found: PartlyLabelledAuc, champion: Sample, awaiting: Awaiting, 
     if not gap:
         return 0.0
     part = gap / (1 - share) if gap > 0 else -gap / share
-    whole = Sample.merge(reading.finals)
-    of_all = partly_labelled_auc(champion, awaiting.unlabelled, whole, later_share=reading.later_share)
-    return part * abs(of_all.auc - found.auc)
+    of_all = _partly(champion, awaiting, reading._replace(late=Sample.merge(reading.finals)))
+    return part * abs(_unchanged(of_all) - _unchanged(found))
+
+
+def _unchanged(found: PartlyLabelledAuc) -> float:
+    """Return the estimate by the P(y | score) of the past: a change of it is none of the pace of labels."""
+    return found.auc - found.law_change
 
 
 def _partly(champion: Sample, awaiting: Awaiting, reading: Reading) -> PartlyLabelledAuc:
-    return partly_labelled_auc(champion, awaiting.unlabelled, reading.late, later_share=reading.later_share)
+    return partly_labelled_auc(
+        champion,
+        awaiting.unlabelled,
+        reading.late,
+        later_share=reading.later_share,
+        past=reading.past,
+    )
 
 
 def _open_reference(history: LabelHistory, reading: Reading) -> tuple[Caveat, ...]:

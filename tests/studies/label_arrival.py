@@ -8,7 +8,8 @@ from window to window. At the age at which a window is judged some rows have no 
 - on the score: high scores first;
 - on both;
 - on both, at a pace that varies from window to window;
-- on both, slower after the reference than in it (which nothing calibrated on the reference can allow for).
+- on both, slower after the reference than in it (which nothing calibrated on the reference can allow for);
+- on the class or the score, with an AUC that is lower by 0.06 after the reference.
 
 Each reference has 39 windows whose labels all came in the end. Shown are bias and standard deviation of the
 labelled rows alone and of the estimate, against the AUC of all rows once they have labels; how often its 95 %
@@ -50,7 +51,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 ROWS, WINDOWS, LATER = 1000, 39, 10
-PREVALENCE, SEPARATION = 0.3, 1.19
+PREVALENCE, SEPARATION, DECLINE = 0.3, 1.19, 0.28
 RULES = {"forecast": Forecast()}
 START = datetime(2026, 1, 5, tzinfo=UTC)
 AGE, END = timedelta(days=30), timedelta(days=120)
@@ -67,11 +68,16 @@ class Arrival(NamedTuple):
     """Standard deviation of the level between windows."""
     slower: float = 0.0
     """By how much the level is lower after the reference."""
+    faster: float = 0.0
+    """By how much more positives have their label after the reference."""
+    decline: float = 0.0
+    """By how much the classes are less far apart after the reference."""
 
     def labelled(self, y: Mask, s: Floats, rng: np.random.Generator, *, later: bool) -> Mask:
         """Which rows have their label at the age at which windows are judged."""
         level = self.level + self.pace * rng.normal() - self.slower * later
-        return rng.random(len(y)) < expit(level + self.positive * y + self.score * (s - 0.4))
+        positive = self.positive + self.faster * later
+        return rng.random(len(y)) < expit(level + positive * y + self.score * (s - 0.4))
 
 
 DESIGNS = {
@@ -81,6 +87,11 @@ DESIGNS = {
     "both": Arrival(-0.1, positive=1.5, score=1.0),
     "both, pace varies": Arrival(-0.1, positive=1.5, score=1.0, pace=0.5),
     "both, slower later": Arrival(-0.1, positive=1.5, score=1.0, slower=1.0),
+    "positives first, decline": Arrival(-0.1, positive=2.0, decline=DECLINE),
+    "negatives first, decline": Arrival(0.6, positive=-1.5, decline=DECLINE),
+    "positives faster later, decline": Arrival(0.4, faster=1.2, decline=DECLINE),
+    "low scores first, decline": Arrival(0.4, score=-1.2, decline=DECLINE),
+    "high scores first, decline": Arrival(0.4, score=1.2, decline=DECLINE),
 }
 SHARES = {0.3: -1.9, 0.5: -0.7, 0.7: 0.5, 0.9: 2.1}
 """Levels of the design "both" by the share of labelled rows that they give."""
@@ -108,7 +119,7 @@ class Window(NamedTuple):
 def drawn(arrival: Arrival, rng: np.random.Generator, *, later: bool) -> Window:
     """One window."""
     y = rng.random(ROWS) < expit(np.log(PREVALENCE / (1 - PREVALENCE)) + 0.2 * rng.normal())
-    separation = SEPARATION + 0.06 * rng.normal()
+    separation = SEPARATION + 0.06 * rng.normal() - arrival.decline * later
     s = np.round(rng.normal(size=ROWS) + separation * y, 3)
     return Window(y, s, arrival.labelled(y, s, rng, later=later), float(ndtr(separation / 2**0.5)))
 

@@ -188,7 +188,7 @@ def forecast_interval(
     >>> past = [Sample([0, 1, 0, 1], [2, 3, 4, 5]), Sample([0, 1, 1, 1], [1, 4, 6, 8])]
     >>> interval = forecast_interval(reference, windows=past, confidence_level=0.6)
     >>> print(interval)
-    AUC forecast 0.7500 to 1.0000 around 0.9375 (calibrated, level 0.667, distance 0.2877, 2 windows)
+    AUC forecast 0.7500 to 1.0000 around 0.9375 (calibrated, level 0.600, distance 0.2877, 2 windows)
     >>> interval.contains(0.7)
     False
     """

@@ -16,7 +16,7 @@ import scipy
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast.calibration import observed_root
 from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc
-from rocmonitor.stats.proportion import require_level
+from rocmonitor.stats.proportion import normal_quantile, require_level
 from rocmonitor.stats.result import Interval, Result
 
 ENOUGH = 8
@@ -33,10 +33,13 @@ class LabelErrors(Result):
         Final AUC minus estimate, over its `label_se`, of each window.
     arrival : float
         By how much a new estimate may be off besides, because labels arrive at another pace than they did.
+    law : float
+        Root mean square of `PartlyLabelledAuc.law_se` of the windows, which is within their errors.
     """
 
     ratios: tuple[float, ...]
     arrival: float = 0.0
+    law: float = 0.0
 
     @property
     def n_windows(self) -> int:
@@ -50,12 +53,14 @@ class LabelErrors(Result):
 
         The conformal quantile of |ratio|, times `label_se` of the new window. A window that is exchangeable
         with the past ones is covered with at least the level, also where arrival and P(y | score) drift, as
-        long as they drifted so before. With n windows the level is at most n / (n + 1). `arrival` is
-        added as an error that has nothing to do with theirs.
+        long as they drifted so before. With n windows the level is at most n / (n + 1). `arrival`, and what
+        a change of P(y | score) leaves open more than in theirs, are added as errors that have nothing to do
+        with theirs.
         """
         require_level(confidence_level)
         quantile, level = observed_root(np.abs(self.ratios), np.ones(self.n_windows), confidence_level)
-        reach = math.hypot(quantile * found.label_se, self.arrival)
+        beyond = normal_quantile((1 - confidence_level) / 2) * self._law_se(found)
+        reach = math.hypot(quantile * found.label_se, self.arrival, beyond)
         return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
 
     def label_error(self, found: PartlyLabelledAuc) -> float:
@@ -68,11 +73,13 @@ class LabelErrors(Result):
         The final AUC has the variance of sampling S. Of that, the missing labels are L (`label_se` squared),
         which an estimate that has their probabilities instead does not have: S - L, if these are right. Past
         errors have the mean square R L, of which L is the noise of their labels; what is more is an error of
-        the probabilities: S - L + max(R - 1, 0) L, and `arrival` squared.
+        the probabilities: S - L + max(R - 1, 0) L, with `arrival` squared. Where labelled rows tell the
+        probabilities of the others, their noise counts in both: `law_se` is added to the root of S - L.
         """
         label = found.label_se**2
         more = max(float(np.mean(np.square(self.ratios))) - 1, 0.0) * label
-        return math.sqrt(max(found.sampling_se**2 - label, 0.0) + more + self.arrival**2)
+        own = math.sqrt(max(found.sampling_se**2 - label, 0.0)) + found.law_se
+        return math.hypot(own, math.sqrt(more), self.arrival)
 
     def ci(
         self,
@@ -116,6 +123,10 @@ class LabelErrors(Result):
         low, high = scipy.special.expit([middle - slope, middle + slope]).tolist()
         return Interval(low, high)
 
+    def _law_se(self, found: PartlyLabelledAuc) -> float:
+        """Return what a change of P(y | score) leaves open more than in past windows."""
+        return math.sqrt(max(found.law_se**2 - self.law**2, 0.0))
+
     def _label_se(self, found: PartlyLabelledAuc) -> float:
         return found.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
 
@@ -158,4 +169,5 @@ def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]
         (final - each.auc) / each.label_se if each.label_se else 0.0
         for each, final in zip(estimates, finals, strict=True)
     ]
-    return LabelErrors(ratios=tuple(ratios))
+    law = math.sqrt(float(np.mean([each.law_se**2 for each in estimates])))
+    return LabelErrors(ratios=tuple(ratios), law=law)

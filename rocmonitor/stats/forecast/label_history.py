@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.condensed import aligned
+from rocmonitor.stats.forecast.changed_law import PastLaw, scatter_of, slope
 from rocmonitor.stats.forecast.interval import ForecastFit, season_of
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
@@ -45,18 +46,21 @@ class Reading(NamedTuple):
         The age that was read: of those kept, the one nearest to what was asked for.
     late : Sample
         All rows that had no label at that age and got one later.
+    past : PastLaw or None
+        The laws of the other rows, and of all; None where these have no label.
     later_share : float
         The share of the rows without a label at that age that got one later.
     numbers : tuple of int
         Positions in the reference of the windows that could be estimated.
     estimates : tuple of PartlyLabelledAuc
-        Of these windows at that age, each with the `late` and `later_share` of the others.
+        Of these windows at that age, each with `late`, `past` and `later_share` of the others.
     finals : tuple of Sample
         The same windows with all their labels, on joined scores.
     """
 
     age: timedelta
     late: Sample
+    past: PastLaw | None
     later_share: float
     numbers: tuple[int, ...]
     estimates: tuple[PartlyLabelledAuc, ...]
@@ -218,24 +222,47 @@ class LabelHistory:
         waiting.reshape(-1)[self.waiting_place] = self.waiting_rows
         known, late = by_time
         total = late.sum(axis=0)
+        read = [known_for >= self.ages[nearest] for known_for in self.known_for]
+        others = [self._law(known.sum(axis=0) - known[at], total - late[at]) for at in range(windows)]
+        scatter = scatter_of(
+            [
+                slope(self._sample(known[at]), other)
+                for at, other in enumerate(others)
+                if read[at] and other is not None and known[at].sum(axis=1).all()
+            ]
+        )
+        law, *others = (
+            each and each._replace(scatter=scatter) for each in (self._law(known.sum(axis=0), total), *others)
+        )
         found = [
-            self._window(known[number], late[number], waiting[number], total, int(waiting.sum()))
-            if self.known_for[number] >= self.ages[nearest]
+            self._window(known[at], late[at], waiting[at], total, int(waiting.sum()), others[at])
+            if read[at]
             else None
-            for number in range(windows)
+            for at in range(windows)
         ]
         used = [number for number, each in enumerate(found) if each is not None]
         return Reading(
             age=self.ages[nearest],
             late=self._sample(total),
+            past=law,
             later_share=_share(int(total.sum()), int(waiting.sum())),
             numbers=tuple(used),
             estimates=tuple(each for each in found if each is not None),
             finals=tuple(self._sample(known[number] + late[number]) for number in used),
         )
 
+    def _law(self, known: Counts, late: Counts) -> PastLaw | None:
+        """Return the laws of rows by cell, (2, c), known at an age and later; None if none was known."""
+        return PastLaw(self._sample(known), self._sample(known + late)) if known.any() else None
+
     def _window(
-        self, known: Counts, late: Counts, waiting: Counts, all_late: Counts, all_waiting: int
+        self,
+        known: Counts,
+        late: Counts,
+        waiting: Counts,
+        all_late: Counts,
+        all_waiting: int,
+        past: PastLaw | None,
     ) -> PartlyLabelledAuc | None:
         """Return the estimate of one window with the p of the others; None where there is none, or no final
         AUC.
@@ -249,6 +276,7 @@ class LabelHistory:
                 (self.score, late.sum(axis=0) + waiting),
                 self._sample(others),
                 later_share=_share(int(others.sum()), all_waiting - int(waiting.sum())),
+                past=past,
             )
         except DegenerateDataError:
             return None

@@ -3,6 +3,7 @@
 A labelled row counts by its label. Every other row with score s counts p(s) as a positive and 1 - p(s) as a
 negative, where p(s) = P(y = 1 | s, no label at this age) is isotonic on past rows that had none at the same
 age and got one later. So one estimator leads from the expected AUC (no labels) to the realised one (all).
+With the past rows that had their label, p follows what the labelled rows show of a change (`changed_law`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import mean_over_pairs, placements
+from rocmonitor.stats.forecast.changed_law import Change, PastLaw, slope
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.projection import rising
 from rocmonitor.stats.proportion import is_number
@@ -53,6 +55,9 @@ class PartlyLabelledAuc(Result):
     n_pos, n_neg : int
         Labelled rows by class.
     n_unlabelled : int
+    law_change, law_se : float
+        By how much `auc` is higher because the labelled rows show that P(y | score) has changed, and the
+        standard deviation that this leaves open; 0 where they were not asked.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -68,6 +73,8 @@ class PartlyLabelledAuc(Result):
     n_pos: int
     n_neg: int
     n_unlabelled: int
+    law_change: float = 0.0
+    law_se: float = 0.0
     caveats: tuple[Caveat, ...] = ()
 
     def __str__(self) -> str:
@@ -81,6 +88,7 @@ def partly_labelled_auc(
     late: Sample,
     *,
     later_share: float = 1.0,
+    past: PastLaw | None = None,
 ) -> PartlyLabelledAuc:
     """Return the AUC of rows with and without labels.
 
@@ -95,6 +103,9 @@ def partly_labelled_auc(
     later_share : float
         The share of the unlabelled rows, within [0, 1], that gets a label at all: the others never count.
         With 0 the labels are complete.
+    past : PastLaw, optional
+        Past rows that had their label at the same age, and how windows differ. With it, p(score) is changed
+        as far as the labelled rows show that P(y | score) has. Default: it is not.
 
     Returns
     -------
@@ -119,7 +130,8 @@ def partly_labelled_auc(
     label_se² = sum of n(s) p (1 - p) V(s)² over the unlabelled rows.
 
     Selection by class alone biases neither the labelled rows nor this; selection by score within a class
-    biases the labelled rows alone. p assumes that labels arrive as they did then.
+    biases the labelled rows alone. p assumes that labels arrive as they did then; without `past` also that
+    P(y | score) is what it was.
     Cost: O(n log n) for n distinct scores.
 
     Examples
@@ -146,6 +158,23 @@ def partly_labelled_auc(
             f"{waiting} others only one class is expected; wait for more labels"
         )
     auc, label_se, sampling_se = both.moments(score, missing, p)
+    unchanged, law_se = auc, 0.0
+    if past is not None and n and missing.any():
+        beta, spread = slope(labelled, past).shrunk(past.scatter)
+        both = _Weighted.of(labelled, score, missing, np.ones(len(score)))
+        change = Change(past, score, p, (both.score, both.pos + both.neg))
+
+        def changed(beta: float) -> tuple[_Weighted, Floats]:
+            """Return the counts and P(y | score) at a change of the law."""
+            p = change.p(beta)
+            return _Weighted.of(labelled, score, missing, p), p
+
+        both, p = changed(beta)
+        auc, label_se, sampling_se = both.moments(score, missing, p)
+        ends = [
+            counts.moments(score, missing, p)[0] for counts, p in map(changed, (beta - spread, beta + spread))
+        ]
+        law_se = abs(ends[1] - ends[0]) / 2
     outside = int(rows[(score < late.score[0]) | (score > late.score[-1])].sum()) if missing.any() else 0
     share = outside / waiting if waiting else 0.0
     return PartlyLabelledAuc(
@@ -160,6 +189,8 @@ def partly_labelled_auc(
         n_pos=labelled.n_pos,
         n_neg=labelled.n_neg,
         n_unlabelled=waiting,
+        law_change=auc - unchanged,
+        law_se=law_se,
         caveats=_outside(share, outside, waiting),
     )
 

@@ -18,7 +18,7 @@ def _large_clusters(largest: int, clusters: int, share: float, of_rows: float) -
     which, make = ("the largest", "makes") if largest == 1 else ("the two largest", "make")
     return (
         f"{which} of {clusters:,} clusters, with {of_rows:.0%} of the rows, {make} {share:.0%} of the "
-        "variance: a 95 % interval may hold in 86 to 90 %"
+        "variance: a 95 % interval may hold in 86 to 92 %"
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rocmonitor.stats import Sample, auc, partly_labelled_auc
+from rocmonitor.stats.forecast.changed_law import PastLaw, scatter_of, slope
 from rocmonitor.stats.forecast.label_history import CELLS, LabelHistory, PastWindow, label_history
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -53,6 +54,12 @@ def test_it_is_read_at_the_nearest_age_as_if_by_hand(asked: int, read: int) -> N
     reading = whole().at(asked * DAY)
     assert reading.age == read * DAY
     assert reading.numbers == tuple(range(10))
+    known = [rows.sample(rows.age <= read) for rows in WINDOWS]
+    whole_of = [rows.sample(rows.age < 90) for rows in WINDOWS]
+    laws = [
+        PastLaw(*(Sample.merge([*of[:at], *of[at + 1 :]]) for of in (known, whole_of))) for at in range(10)
+    ]
+    scatter = scatter_of([slope(*of) for of in zip(known, laws, strict=True)])
     for number, found in zip(reading.numbers, reading.estimates, strict=True):
         rows, others = WINDOWS[number], [each for each in WINDOWS if each is not WINDOWS[number]]
         late = [each.sample((each.age > read) & (each.age < 90)) for each in others]
@@ -63,7 +70,9 @@ def test_it_is_read_at_the_nearest_age_as_if_by_hand(asked: int, read: int) -> N
             ScoreCounts.of(rows.s[rows.age > read]),
             all_late,
             later_share=(n := all_late.n_pos + all_late.n_neg) / (n + never),
+            past=laws[number]._replace(scatter=scatter),
         )
+        assert found.law_se == pytest.approx(expected.law_se, abs=1e-12)
         assert found.auc == pytest.approx(expected.auc, abs=1e-12)
         assert found.label_se == pytest.approx(expected.label_se, abs=1e-12)
         final = rows.sample(rows.age < 90)
