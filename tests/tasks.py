@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rocmonitor.service.workers import Answer, Caller, Request, Task
-from rocmonitor.service.workers.processes import Processes
+from rocmonitor.service.workers.processes import ProcessPool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ def caller(**changes: Any) -> Caller:
     return Caller(**plain | changes)
 
 
-class Outside(Processes):
+class Outside(ProcessPool):
     """Processes that do every task: this process does none.
 
     Parameters

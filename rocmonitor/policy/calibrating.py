@@ -10,7 +10,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.policy.measure import LEVEL, Measured
 from rocmonitor.policy.record import Row, caveats_of
-from rocmonitor.stats import Calibration, PairedSample, Sample, calibration, total_rate_intervals
+from rocmonitor.stats import CalibrationResult, PairedSample, Sample, calibration, total_rate_intervals
 
 NAMES = {
     "log_loss": "log_loss",
@@ -74,7 +74,7 @@ def beyond_ranking(
     )
 
 
-def calibrated(sample: Sample) -> tuple[Calibration | None, tuple[Caveat, ...]]:
+def calibrated(sample: Sample) -> tuple[CalibrationResult | None, tuple[Caveat, ...]]:
     """Return the calibration of a window, and what is doubtful about it; None where scores are no
     probabilities.
     """
@@ -85,7 +85,7 @@ def calibrated(sample: Sample) -> tuple[Calibration | None, tuple[Caveat, ...]]:
     return found, tuple(caveats_of(found))
 
 
-def calibration_metrics(found: Calibration | None, confidence_level: float) -> dict[str, float]:
+def calibration_metrics(found: CalibrationResult | None, confidence_level: float) -> dict[str, float]:
     """``champion/log_loss``, ``brier``, ``calibration_slope``, ``calibration_intercept``, and their ends."""
     metrics: dict[str, float] = {}
     for field, name in NAMES.items():

@@ -18,7 +18,7 @@ _LONGEST_PAUSE = timedelta(days=3653)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class BelievedClock:
     """When the clock was last believed.
 
     Attributes
@@ -41,7 +41,9 @@ class Seen:
     ahead_since: float | None = None
 
 
-def believe(clock: datetime, boot: str, elapsed: float, seen: Seen | None) -> tuple[datetime, Seen]:
+def believe(
+    clock: datetime, boot: str, elapsed: float, seen: BelievedClock | None
+) -> tuple[datetime, BelievedClock]:
     """Return the time that can be believed, never after `clock`, and what to remember.
 
     Back, a clock is believed at once: nothing is judged too early by it.
@@ -51,7 +53,7 @@ def believe(clock: datetime, boot: str, elapsed: float, seen: Seen | None) -> tu
     clock : datetime
         What the clock says.
     boot, elapsed : str, float
-        As in `Seen`.
+        As in `BelievedClock`.
     seen : Seen or None
         What was remembered last.
 
@@ -64,7 +66,7 @@ def believe(clock: datetime, boot: str, elapsed: float, seen: Seen | None) -> tu
     >>> print(time, "|", seen.ahead)
     2026-03-01 12:01:00+00:00 | 39 days, 23:59:00
     """
-    believed = Seen(at=clock, boot=boot, elapsed=elapsed)
+    believed = BelievedClock(at=clock, boot=boot, elapsed=elapsed)
     if seen is None:
         return clock, believed
     same = boot == seen.boot and elapsed >= seen.elapsed
@@ -77,8 +79,8 @@ def believe(clock: datetime, boot: str, elapsed: float, seen: Seen | None) -> tu
             return expected, _doubt(seen, ahead, elapsed)
         lasted = timedelta(seconds=elapsed - seen.ahead_since)
         return (clock, believed) if lasted >= CONFIRM_AFTER else (expected, seen)
-    return expected, _doubt(Seen(at=expected, boot=boot, elapsed=elapsed), ahead, elapsed)
+    return expected, _doubt(BelievedClock(at=expected, boot=boot, elapsed=elapsed), ahead, elapsed)
 
 
-def _doubt(seen: Seen, ahead: timedelta, since: float) -> Seen:
-    return Seen(at=seen.at, boot=seen.boot, elapsed=seen.elapsed, ahead=ahead, ahead_since=since)
+def _doubt(seen: BelievedClock, ahead: timedelta, since: float) -> BelievedClock:
+    return BelievedClock(at=seen.at, boot=seen.boot, elapsed=seen.elapsed, ahead=ahead, ahead_since=since)

@@ -14,7 +14,7 @@ from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
     AucDifference,
     AucResult,
-    Calibration,
+    CalibrationResult,
     PairedSample,
     Sample,
     auc,
@@ -92,7 +92,7 @@ class Measured:
 
     champion: AucResult
     difference: AucDifference | None = None
-    calibration: Calibration | None = None
+    calibration: CalibrationResult | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
     caveats: tuple[Caveat, ...] = ()

@@ -22,7 +22,7 @@ from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule, can_alarm, settings_of
 from rocmonitor.rules.evidence import AllLabels, Evidence, is_usual
 from rocmonitor.stats import AucResult, AucSpread, WindowAuc
-from rocmonitor.stats.coming import Coming, Processes, draw, learned, sampling_alone
+from rocmonitor.stats.coming import Coming, PossibleProcesses, draw, learned, sampling_alone
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.quiet_scores import coming_distances, coming_expected, loss_shown
 from rocmonitor.stats.season import wave_of
@@ -209,7 +209,7 @@ class Scenario:
     def _code(self, name: str, evidence: Evidence) -> int:
         return CODES.get(self.rules[name].judge(name, evidence, self.reference).outcome, 0)
 
-    def processes(self) -> Processes:
+    def processes(self) -> PossibleProcesses:
         """Return what the reference windows leave possible; where they were not read, sampling alone."""
         if self.is_read:
             return learned(*self.numbers())
@@ -236,7 +236,9 @@ class Scenario:
         return values, [max(each, _LEAST_NOISE) for each in noise], places
 
 
-def simulation(scenario: Scenario, every: timedelta, processes: Processes | None = None) -> Simulation:
+def simulation(
+    scenario: Scenario, every: timedelta, processes: PossibleProcesses | None = None
+) -> Simulation:
     """Draw a year of windows; of `processes`, by default those that the reference leaves possible.
 
     Notes

@@ -37,21 +37,21 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class StatusSoFar:
     """The status that the sufficient windows so far amount to, and the last of their outcomes."""
 
     status: Status = Status.OK
     recent: tuple[Status, ...] = ()
 
-    def after(self, outcome: Status, alarm: Alarm) -> Health:
+    def after(self, outcome: Status, alarm: Alarm) -> StatusSoFar:
         """Return the health after one more sufficient window."""
         recent = (*self.recent, outcome)[-max(alarm.of, alarm.recover_after) :]
         counted, calm = recent[-alarm.of :], recent[-alarm.recover_after :]
         for reached in (Status.DEGRADED, Status.IMPROVED):
             if counted.count(reached) >= alarm.after:
-                return Health(reached, recent)
+                return StatusSoFar(reached, recent)
         recovered = len(calm) == alarm.recover_after and self.status not in calm
-        return Health(Status.OK if recovered else self.status, recent)
+        return StatusSoFar(Status.OK if recovered else self.status, recent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class SegmentState:
         self._ends = dict.fromkeys(ends, False)  # by the window, whether its own outcome counts again
         self._windows = [window for window, _ in outcomes]
         self._outcomes = [outcome for _, outcome in outcomes]
-        self._healths: list[Health] = []  # of the first windows; the rest when it is asked for
+        self._healths: list[StatusSoFar] = []  # of the first windows; the rest when it is asked for
         self._warnings = {each: rules for each, rules in (warnings or {}).items() if each not in self}
         self._said = said or Said()
 
@@ -245,10 +245,10 @@ class SegmentState:
         if not count:
             return Status.OK
         for at in range(len(self._healths), count):
-            last, outcome = self._healths[-1] if self._healths else Health(), self._outcomes[at]
+            last, outcome = self._healths[-1] if self._healths else StatusSoFar(), self._outcomes[at]
             after = last if outcome is Status.INSUFFICIENT else last.after(outcome, self._alarm)
             if (counts := self._ends.get(self._windows[at])) is not None:
-                after = Health().after(outcome, self._alarm) if counts else Health()
+                after = StatusSoFar().after(outcome, self._alarm) if counts else StatusSoFar()
             self._healths.append(last if after == last else after)  # one object for many windows
         status = self._healths[count - 1].status
         run = self._insufficient(count)

@@ -16,7 +16,7 @@ STEP, HEIGHT = 8, 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spark:
+class SparkChart:
     """The small chart of the overview.
 
     Attributes
@@ -40,7 +40,7 @@ class Spark:
     end: str = ""
 
 
-def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 0) -> Spark:
+def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 0) -> SparkChart:
     """Return the newest windows, and the outlooks of those without labels after them.
 
     Parameters
@@ -54,7 +54,7 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 
     """
     seen = [value for each in briefs for value in each[1:6] if value is not None] + list(ahead)
     if not seen:
-        return Spark()
+        return SparkChart()
     y = scale(min(seen), min(max(seen), 1.0), HEIGHT - 4, 4)
     x = [STEP * number + STEP // 2 for number in range(len(briefs) + len(ahead))]
     points = [(at, y(each.auc)) for at, each in zip(x, briefs, strict=False) if each.auc is not None]
@@ -68,7 +68,7 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 
         if each.outcome == "degraded" and each.auc is not None
     ]
     hollow = [(at, y(value)) for at, value in zip(x[len(briefs) :], ahead, strict=True)]
-    return Spark(
+    return SparkChart(
         band=_band(briefs, y),
         line=polyline(points) + whisker,
         alarms="".join(f"M{at} {top - 5}l5 9h-10z" for at, top in marks),

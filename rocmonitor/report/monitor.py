@@ -8,7 +8,7 @@ from typing import Any
 from rocmonitor.report import shapes
 from rocmonitor.report.chart import monitor_chart
 from rocmonitor.report.html import render
-from rocmonitor.report.review.tables import Shown
+from rocmonitor.report.review.tables import ShownTable
 from rocmonitor.wording.stops import LABELS
 
 
@@ -31,6 +31,6 @@ def page(view: Mapping[str, Any], **more: Any) -> str:
         view=view,
         chart=monitor_chart(view),
         still=shapes.still(view["points"]),
-        labels=Shown(caption=LABELS, columns=view["labels_by_age"]),
+        labels=ShownTable(caption=LABELS, columns=view["labels_by_age"]),
         **{"form": None, **shapes.OF_WINDOWS, **more},
     )

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from rocmonitor.policy.evaluation import Brief
 from rocmonitor.policy.explanation import from_tables
-from rocmonitor.report.drawing import Spark, area, polyline, scale, spark
+from rocmonitor.report.drawing import SparkChart, area, polyline, scale, spark
 from rocmonitor.report.waterfall import waterfall
 
 Row = Mapping[str, Any]
@@ -23,7 +23,7 @@ WIDE = 240
 _APART = 44
 
 
-def still(points: Sequence[Row]) -> Spark:
+def still(points: Sequence[Row]) -> SparkChart:
     """Return the windows over time, for a reader without scripts."""
     names = ("auc", "low", "high", "expected_low", "expected_high", "labelled_share")
     return spark([Brief(each["outcome"], *(each[name] for name in names)) for each in points])

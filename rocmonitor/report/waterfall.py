@@ -20,7 +20,7 @@ _SMALLEST = 0.0005  # rest that is shown: cells of scores alone make one of 0.00
 _ROOM = 0.04  # of the axis, on either side
 
 
-class Step(NamedTuple):
+class WaterfallLine(NamedTuple):
     """One line: its name, where its bar begins and how long it is, and its cells."""
 
     name: str
@@ -30,7 +30,7 @@ class Step(NamedTuple):
     is_total: bool = False
 
 
-def steps(of: Explanation) -> list[Step]:
+def steps(of: Explanation) -> list[WaterfallLine]:
     """Return the lines of the column that explains most, from the reference to the window; none where no
     group does.
     """
@@ -58,14 +58,14 @@ def steps(of: Explanation) -> list[Step]:
     def x(value: float) -> float:
         return round(WIDE * (value - low + room) / (high - low + 2 * room), 1)
 
-    def total(name: str, value: float) -> Step:
-        return Step(name, x(value) - 1.5, 3.0, (f"{value:.3f}", "", "", ""), is_total=True)
+    def total(name: str, value: float) -> WaterfallLine:
+        return WaterfallLine(name, x(value) - 1.5, 3.0, (f"{value:.3f}", "", "", ""), is_total=True)
 
     lines = [total(words.REFERENCE, of.reference_auc)]
     for (name, part, cells), before, after in zip(moves, levels, levels[1:], strict=False):
         ends = sorted((x(before), x(after)))
         length = max(round(ends[1] - ends[0], 1), 1.0)
-        lines.append(Step(name, ends[0], length, (f"{part:+.3f}", *cells)))
+        lines.append(WaterfallLine(name, ends[0], length, (f"{part:+.3f}", *cells)))
     return [*lines, total(words.WINDOW, of.auc)]
 
 

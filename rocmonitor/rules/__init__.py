@@ -14,7 +14,7 @@ from rocmonitor.rules.drop import Drop
 from rocmonitor.rules.floor import Floor
 from rocmonitor.rules.forecast import Forecast
 from rocmonitor.rules.lasting import Lasting
-from rocmonitor.rules.outlook import Outlook
+from rocmonitor.rules.outlook import OutlookRule
 from rocmonitor.rules.scores import Scores
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "Forecast",
     "Lasting",
     "Needs",
-    "Outlook",
+    "OutlookRule",
     "Rule",
     "Scores",
     "by_name",
@@ -38,7 +38,7 @@ __all__ = [
     "settings_of",
 ]
 
-AnyRule = Forecast | Lasting | Floor | Drop | Cost | Calibration | Challenger | Scores | Outlook
+AnyRule = Forecast | Lasting | Floor | Drop | Cost | Calibration | Challenger | Scores | OutlookRule
 """Every kind of rule that a configuration may name."""
 
 KINDS: tuple[str, ...] = tuple(

@@ -15,7 +15,7 @@ from annotated_types import Interval
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS
-from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
+from rocmonitor.rules.evidence import Evidence, LearnedReference, ReferenceWindows
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
@@ -106,17 +106,17 @@ class Rule(ABC):
         """
         return None
 
-    def judge(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def judge(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Judge a window, or say why the rule cannot."""
         if lacks := self._lacks(name, evidence, reference):
             return Verdict.lacking(name, self.kind, *lacks)
         return self._verdict(name, evidence, reference)
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Judge evidence that has all that the rule needs."""
         raise NotImplementedError
 
-    def _lacks(self, name: str, evidence: Evidence, reference: Reference) -> tuple[Caveat, ...]:
+    def _lacks(self, name: str, evidence: Evidence, reference: LearnedReference) -> tuple[Caveat, ...]:
         needs = self.needs
         if evidence.partly is not None and needs.all_labels:
             return (evidence.partly,)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs
-from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import Calibration as Found
+    from rocmonitor.stats import CalibrationResult as Found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Calibration(AtLevel):
             if held is not None and not held[0] < held[1]:
                 raise InputError(f"{name} must be two numbers, the lower one first; it is {list(held)}")
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare slope and intercept with their ranges; the one further outside decides."""
         found = evidence.calibration
         if found is None:

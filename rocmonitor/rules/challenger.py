@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs
-from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
 
@@ -26,7 +26,7 @@ class Challenger(AtLevel):
         """Scores of the challenger."""
         return Needs(challenger=True)
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Report the difference; where the challenger scored too few rows, there is no estimate."""
         difference = evidence.difference
         if difference is None:

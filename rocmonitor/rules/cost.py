@@ -10,7 +10,7 @@ from annotated_types import Interval
 
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
-from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Cost(TwoSided):
                 "cost needs value (it is above) or margin (it is above the reference's by more), one of them"
             )
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare the interval of the cost, or of its change, with the limit.
 
         Notes

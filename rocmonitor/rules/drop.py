@@ -11,7 +11,7 @@ from annotated_types import Interval
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
-from rocmonitor.rules.evidence import Evidence, Reference, is_usual
+from rocmonitor.rules.evidence import Evidence, LearnedReference, is_usual
 from rocmonitor.verdict import Verdict
 
 
@@ -30,7 +30,7 @@ class Drop(TwoSided):
         """The AUROC of the reference."""
         return Needs(auc=True)
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare the difference and its interval with the value, both ways."""
         assert evidence.law is not None
         assert reference.auc is not None
@@ -55,7 +55,7 @@ class Drop(TwoSided):
             details={**evidence.stated, **both},
         )
 
-    def _reach(self, reference: Reference, sizes: tuple[int, int]) -> float:
+    def _reach(self, reference: LearnedReference, sizes: tuple[int, int]) -> float:
         """Return how far the AUROC of a window of these sizes may lie from the reference's, as past ones do.
 
         0 where fewer than two windows show it. Half of the misses are on each side.

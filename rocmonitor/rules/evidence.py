@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rocmonitor.stats import (
         AucDifference,
         AucResult,
-        Calibration,
+        CalibrationResult,
         ForecastFit,
         ForecastInterval,
         LastingChart,
@@ -168,7 +168,7 @@ class Evidence:
     derived: Collection[str] = ()
     past: Past | None = None
     difference: AucDifference | None = None
-    calibration: Calibration | None = None
+    calibration: CalibrationResult | None = None
     partly: Caveat | None = None
     lacks: tuple[Caveat, ...] = ()
     expected: ScoreForecast | None = None
@@ -194,7 +194,7 @@ class ReferenceWindows(NamedTuple):
     ages: Sequence[int]
 
 
-class Reference(Protocol):
+class LearnedReference(Protocol):
     """The questions that a rule may ask of a reference; `rocmonitor.policy.reference` answers them."""
 
     @property

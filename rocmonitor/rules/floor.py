@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import Interval
 
 from rocmonitor.rules.base import STRICT, Level, TwoSided, beyond
-from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Verdict
 
 
@@ -22,7 +22,7 @@ class Floor(TwoSided):
     value: Annotated[float, Interval(gt=0, lt=1)]
     confidence_level: Level = 0.95
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare the whole interval with the value."""
         assert evidence.law is not None
         low, high = evidence.law.ci(self.confidence_level)

@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt
 from rocmonitor.conventions import Correlation
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, Rule, beyond, settings_of
-from rocmonitor.rules.evidence import Evidence, Reference, ReferenceWindows
+from rocmonitor.rules.evidence import Evidence, LearnedReference, ReferenceWindows
 from rocmonitor.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Forecast(AtLevel):
         if self.half_life is not None and self.method != "calibrated":
             raise InputError("half_life belongs to method calibrated: leave one of the two out")
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare the AUROC with the normal range of the window."""
         assert evidence.now is not None
         interval, auc = evidence.forecasts[name], evidence.now.auc

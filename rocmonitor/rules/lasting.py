@@ -12,7 +12,7 @@ from annotated_types import Interval
 from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.rules.base import STRICT, Needs, Rule
-from rocmonitor.rules.evidence import Evidence, Past, Reference, ReferenceWindows
+from rocmonitor.rules.evidence import Evidence, LearnedReference, Past, ReferenceWindows
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Lasting(Rule):
             alternative=self.alternative,
         )
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Follow the chart up to this window."""
         assert evidence.now is not None
         found = lasting_verdict(name, evidence.charts[name], evidence.now, evidence.past)

@@ -8,7 +8,7 @@ from statistics import stdev
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
-from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _LEAST_STEP = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook(BeforeLabels):
+class OutlookRule(BeforeLabels):
     """The AUROC expected from the scores is lower than in the reference windows; judged without labels.
 
     It also warns when the whole interval of the outlook lies below a ``floor`` of the monitor, or below the
@@ -33,7 +33,7 @@ class Outlook(BeforeLabels):
     kind: Literal["outlook"] = "outlook"
     confidence_level: Level = 0.95
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare the expected AUROC with reference windows, and its whole interval with other limits."""
         expected, history = evidence.expected, reference.history
         assert expected is not None

@@ -8,7 +8,7 @@ from statistics import stdev
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
-from rocmonitor.rules.evidence import Evidence, Reference
+from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Scores(BeforeLabels):
     kind: Literal["scores"] = "scores"
     confidence_level: Level = 0.95
 
-    def _verdict(self, name: str, evidence: Evidence, reference: Reference) -> Verdict:
+    def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare the distance of the scores with the one within which reference windows stay."""
         expected, history = evidence.expected, reference.history
         assert expected is not None

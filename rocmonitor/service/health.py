@@ -67,7 +67,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class StoreAnswers:
     """The answers of the store."""
 
     ticks: dict[str, store.LastTick]
@@ -97,7 +97,7 @@ class Health:
     """
 
     now: datetime
-    seen: Seen | None
+    seen: StoreAnswers | None
     monitors: tuple[str, ...]
     problems: tuple[Caveat, ...]
     service: Service | None = None
@@ -182,14 +182,14 @@ class Asking:
         return found["answer"]
 
 
-def look(kept: store.Store, now: datetime) -> Seen:
+def look(kept: store.Store, now: datetime) -> StoreAnswers:
     """Return what the store says now.
 
     Raises
     ------
     StoreError
     """
-    return Seen(
+    return StoreAnswers(
         ticks=store.ticks(kept),
         at_work=glance.at_work(kept, now),
         undelivered=store.backlog(kept),
@@ -199,7 +199,7 @@ def look(kept: store.Store, now: datetime) -> Seen:
     )
 
 
-def service_health(service: Service, seen: Seen | None = None) -> Health:
+def service_health(service: Service, seen: StoreAnswers | None = None) -> Health:
     """Return the health of this process and its store, within a few seconds even where the store hangs.
 
     Parameters
@@ -243,7 +243,7 @@ def store_health(kept: store.Store, config: Config, now: datetime) -> Health:
     return Health(now=now, seen=seen, monitors=tuple(config.monitors), problems=tuple(problems))
 
 
-def _problems(seen: Seen, config: Config, now: datetime, started_at: datetime | None) -> list[Caveat]:
+def _problems(seen: StoreAnswers, config: Config, now: datetime, started_at: datetime | None) -> list[Caveat]:
     problems = []
     if seen.schema != glance.NEWEST:
         newer = seen.schema > glance.NEWEST
@@ -310,7 +310,7 @@ def _work(work: Work) -> dict[str, Any]:
     }
 
 
-def _tick(name: str, seen: Seen | None) -> dict[str, Any] | None:
+def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
     if seen is None:
         return None
     last = seen.ticks.get(name)
@@ -328,7 +328,7 @@ def _tick(name: str, seen: Seen | None) -> dict[str, Any] | None:
     return said
 
 
-def _outbox(seen: Seen, now: datetime) -> dict[str, Any]:
+def _outbox(seen: StoreAnswers, now: datetime) -> dict[str, Any]:
     return {
         destination: _plain(asdict(left)) | {"oldest_seconds": max(0.0, (now - left.oldest).total_seconds())}
         for destination, left in sorted(seen.undelivered.items())

@@ -137,7 +137,7 @@ def find_before_labels(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class MeasuredSegment:
     """The measurements of one segment of a window.
 
     Attributes
@@ -193,7 +193,7 @@ class Judged:
     counts: Counts
     labels: LabelCounts | None
     seconds: float
-    segments: dict[str, Seen] = field(default_factory=dict)
+    segments: dict[str, MeasuredSegment] = field(default_factory=dict)
     kept: list[KeptCounts] = field(default_factory=list)
     made_with: dict[str, str]
     explained: Explanation | None = None
@@ -302,7 +302,7 @@ class WindowRequest:
             on_rows=on_rows,
         ), self.labels
 
-    def _seen(self, batch: Batch) -> dict[str, Seen]:
+    def _seen(self, batch: Batch) -> dict[str, MeasuredSegment]:
         """Return each segment; one of the reference without rows now is no_outlook, not absent."""
         none = Rows.none(paired=self.monitor.columns.challenger is not None)
         segments = {
@@ -311,7 +311,7 @@ class WindowRequest:
         }
         findings = self._findings(segments) if self.judges else {}
         return {
-            segment: Seen(
+            segment: MeasuredSegment(
                 finding=findings.get(segment),
                 foreseen=self._foreseen(segment, rows, ranges),
                 counts=rows.counts,

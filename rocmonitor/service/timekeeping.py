@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.clock import TOLERANCE, Seen, believe
+from rocmonitor.policy.clock import TOLERANCE, BelievedClock, believe
 from rocmonitor.service.runtime import Runtime
 
 _REMEMBER_EVERY = timedelta(minutes=1)
@@ -45,7 +45,7 @@ def believed(runtime: Runtime, now: datetime, *, keep: bool) -> tuple[datetime, 
     return min(now, until), Caveat("clock-set-forward", ahead=_words(clock - until), until=_minute(until))
 
 
-def _differs(new: Seen, old: Seen | None) -> bool:
+def _differs(new: BelievedClock, old: BelievedClock | None) -> bool:
     return (
         old is None
         or (new.boot, new.ahead, new.ahead_since) != (old.boot, old.ahead, old.ahead_since)

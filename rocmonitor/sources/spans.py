@@ -47,7 +47,7 @@ _ALWAYS = (-inf, inf)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class TimeBound:
     """A condition that all rows of a query meet: a column is not before, or not after, a bound time.
 
     Attributes
@@ -87,7 +87,7 @@ class ParquetFiles:
         self._alike = self._are_alike(origin)
         self._folders = _folders(names)
         self._types: dict[str, str] = {}  # of all files together
-        self._sides: dict[str, Sequence[Side]] = {}
+        self._sides: dict[str, Sequence[TimeBound]] = {}
         self._spans: dict[str, Sequence[tuple[float, float]]] = {}
         self._shown: tuple[str, ...] = ()
         self.show(None, {})
@@ -159,7 +159,7 @@ class ParquetFiles:
                 wanted = {at for at in wanted if spans[at][0] <= end - side.is_strict}
         return tuple(self._names[at] for at in sorted(wanted)) or self._names[:1]
 
-    def _holds_times(self, side: Side) -> bool:
+    def _holds_times(self, side: TimeBound) -> bool:
         kinds = [kind for name, kind in self._types.items() if name.casefold() == side.column]
         return bool(kinds) and kinds[0].startswith(("TIMESTAMP", "DATE"))
 
@@ -187,7 +187,7 @@ class ParquetFiles:
         return {name: (first, last) for name, first, last in found.fetchall()}
 
 
-def sides_of(connection: duckdb.DuckDBPyConnection, query: str) -> Sequence[Side]:
+def sides_of(connection: duckdb.DuckDBPyConnection, query: str) -> Sequence[TimeBound]:
     """Return the conditions that a query sets for the rows of `scored`, if it reads that table in one place.
 
     Only those that are plain: a column, a comparison, and :start or :end (or the day of it), joined by AND.
@@ -219,7 +219,7 @@ def _nodes(node: Any) -> Iterator[dict[str, Any]]:
         yield from _nodes(each)
 
 
-def _sides(condition: Any, tables: Collection[str]) -> Iterator[Side]:
+def _sides(condition: Any, tables: Collection[str]) -> Iterator[TimeBound]:
     """Yield the sides that a condition sets for columns of some tables, if all parts of it must hold."""
     if not isinstance(condition, dict):
         return
@@ -239,7 +239,7 @@ def _sides(condition: Any, tables: Collection[str]) -> Iterator[Side]:
             continue
         *qualifiers, own = map(str.casefold, column["column_names"])
         if set(qualifiers) <= set(tables):
-            yield Side(own, name, sign > 0, is_strict, by_day)
+            yield TimeBound(own, name, sign > 0, is_strict, by_day)
 
 
 def _bound_in(time: Mapping[str, Any]) -> tuple[str | None, bool]:

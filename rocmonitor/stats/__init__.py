@@ -123,7 +123,7 @@ from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, 
 from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
 from rocmonitor.stats.lasting.result import LastingChange
 from rocmonitor.stats.lasting.windows import WindowAuc
-from rocmonitor.stats.probabilities import Calibration, calibration
+from rocmonitor.stats.probabilities import CalibrationResult, calibration
 from rocmonitor.stats.result import Interval
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.season import seasonal_weights
@@ -138,7 +138,7 @@ __all__ = [
     "AucSampleSize",
     "AucSpread",
     "BootstrapAucResult",
-    "Calibration",
+    "CalibrationResult",
     "Caveat",
     "ColumnChanges",
     "CondensedError",

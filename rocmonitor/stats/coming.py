@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from rocmonitor.stats.dependence import Ahead, series_ahead, series_likelihood
+from rocmonitor.stats.dependence import Continuation, series_ahead, series_likelihood
 from rocmonitor.stats.lasting.limit import possible
 from rocmonitor.stats.rows import Floats
 
@@ -36,7 +36,7 @@ _FEWEST_ALIKE = 0.1
 """Share from which correlated processes are counted apart."""
 
 
-class Processes(NamedTuple):
+class PossibleProcesses(NamedTuple):
     """Processes that are possible, shape (g,) each, and how probable they are.
 
     The mean of a process is N(`mean`, `mean_variance`); `ahead` says where it goes on, given its mean.
@@ -47,7 +47,7 @@ class Processes(NamedTuple):
     between: Floats
     mean: Floats
     mean_variance: Floats
-    ahead: Ahead
+    ahead: Continuation
 
 
 class Coming(NamedTuple):
@@ -85,7 +85,7 @@ class Coming(NamedTuple):
         return numbers if len(numbers) == 1 else np.repeat(numbers, self.seen.shape[1] // len(self.mean))
 
 
-def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> Processes:
+def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> PossibleProcesses:
     """Return the processes that windows at these places of a series leave possible, at least 2 of them.
 
     Parameters
@@ -110,19 +110,19 @@ def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> Pro
 
 def known(
     values: ArrayLike, noise: ArrayLike, places: tuple[int, ...], *, serial: float, between: float
-) -> Processes:
+) -> PossibleProcesses:
     """Return the one process with this correlation and this standard deviation of the true values."""
     one = (np.array([serial]), np.array([between]), np.ones(1))
     return _processes(values, noise, places, one)
 
 
-def sampling_alone(mean: float, error: float) -> Processes:
+def sampling_alone(mean: float, error: float) -> PossibleProcesses:
     """Windows that differ by sampling alone, about a mean that is known with an error."""
     zero, one = np.zeros(1), np.ones(1)
-    return Processes(one, zero, zero, one * mean, one * error**2, Ahead(zero, zero, zero))
+    return PossibleProcesses(one, zero, zero, one * mean, one * error**2, Continuation(zero, zero, zero))
 
 
-def draw(processes: Processes, noise: float, windows: int) -> Coming:
+def draw(processes: PossibleProcesses, noise: float, windows: int) -> Coming:
     """Draw this number of windows of each series, each seen with sampling noise of this variance.
 
     The same numbers come out for the same processes. Cost: O(`PROCESSES` `SERIES`), 0.1 s.
@@ -148,7 +148,7 @@ def draw(processes: Processes, noise: float, windows: int) -> Coming:
 
 def _processes(
     seen: ArrayLike, variance: ArrayLike, places: tuple[int, ...], grid: tuple[Floats, Floats, Floats]
-) -> Processes:
+) -> PossibleProcesses:
     """Their means and where they go on, after the windows."""
     values, noise = np.asarray(seen, dtype=float), np.asarray(variance, dtype=float)
     serial, between, weight = grid
@@ -157,7 +157,7 @@ def _processes(
     series[list(places)], variances[list(places)] = values - middle, noise
     of = series_likelihood(series, variances, serial, between)
     ahead = series_ahead(series, variances, serial, between)
-    return Processes(
+    return PossibleProcesses(
         weight=weight,
         serial=serial,
         between=between,

@@ -112,7 +112,7 @@ def series_likelihood(
     return SeriesLikelihood(log_det=rows[0], information=rows[1], score=rows[2], square=rows[3])
 
 
-class Ahead(NamedTuple):
+class Continuation(NamedTuple):
     """The next true value of a series, shape (g,) each.
 
     Given a mean m of the process, it is N(m + `value` - m `share`, `variance`).
@@ -123,7 +123,9 @@ class Ahead(NamedTuple):
     variance: Floats
 
 
-def series_ahead(values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike) -> Ahead:
+def series_ahead(
+    values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
+) -> Continuation:
     """Return where a series goes on, at each point of a grid; arguments and errors as in `series_likelihood`.
 
     Examples
@@ -137,7 +139,7 @@ def series_ahead(values: ArrayLike, variances: ArrayLike, serial: ArrayLike, bet
 
 def _filtered(
     values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
-) -> tuple[Floats, Ahead]:
+) -> tuple[Floats, Continuation]:
     """Return the sums of `SeriesLikelihood` after each window, (4, k, g), and the next value."""
     d, v = window_numbers(values, "values"), np.asarray(variances, dtype=float)
     phi, tau = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (serial, between))
@@ -159,7 +161,7 @@ def _filtered(
         gain = seen[j] * state / spread
         ones, values_ahead = phi * (ones + gain * unit), phi * (values_ahead + gain * apart)
         state = phi * phi * (1 - gain) * state + fresh
-    return rows, Ahead(values_ahead, ones, state)
+    return rows, Continuation(values_ahead, ones, state)
 
 
 def scatter_between(values: Floats, noise: Floats) -> float:

@@ -27,7 +27,7 @@ _STEEPEST = 1e3  # a slope beyond this is none: the classes are separated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration(Result):
+class CalibrationResult(Result):
     """The distance of probabilities from the shares they promise; each with a standard error.
 
     Attributes
@@ -93,7 +93,7 @@ class Calibration(Result):
 
 
 @on_sample
-def calibration(sample: Sample) -> Calibration:
+def calibration(sample: Sample) -> CalibrationResult:
     """Log-loss, Brier score, calibration slope and intercept of probabilities.
 
     Parameters
@@ -140,7 +140,7 @@ def calibration(sample: Sample) -> Calibration:
     caveats = [Caveat("certain-probabilities", rows=moved)] if moved else []
     if slope is None:
         caveats.append(Caveat("no-calibration-slope"))
-    return Calibration(
+    return CalibrationResult(
         log_loss=log_loss,
         log_loss_se=log_loss_se,
         brier=brier,

@@ -31,7 +31,7 @@ CHANCE = 0.025
 _WORTH_IT = 0.95  # of the squared differences: what must be left, at most, for a term to be used
 
 
-class Explained(NamedTuple):
+class FittedTerms(NamedTuple):
     """The part of some values that terms explain.
 
     Attributes
@@ -66,7 +66,7 @@ def days_covered(days: Sequence[float | None]) -> float | None:
     return span + span / (len(known) - 1)
 
 
-def wave_of(values: ArrayLike, days: Sequence[float | None]) -> Explained | None:
+def wave_of(values: ArrayLike, days: Sequence[float | None]) -> FittedTerms | None:
     """Return the yearly wave of some values, shape (n,); None where they do not show one.
 
     They show none with less than a year, with windows that all fall in one part of the year (each ``365d``),
@@ -120,7 +120,7 @@ def _residuals(terms: Floats, values: Floats) -> Floats:
     return np.asarray(values - terms @ found)
 
 
-def _explained(values: Floats, terms: Floats) -> Explained | None:
+def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
     """Return what terms, shape (n, t), explain of values; None where too little. Cost: O(n² t)."""
     if len(values) <= terms.shape[1] + 2:
         return None
@@ -143,7 +143,7 @@ def _explained(values: Floats, terms: Floats) -> Explained | None:
     if gaps @ gaps >= _WORTH_IT * (plain @ plain):
         return None
     coefficients = fit(everyone)
-    return Explained(coefficients, float(np.mean(values - terms @ coefficients)), left, gaps)
+    return FittedTerms(coefficients, float(np.mean(values - terms @ coefficients)), left, gaps)
 
 
 def seasonal_weights(days: ArrayLike, day: float, *, width: float = 45.0) -> Floats:

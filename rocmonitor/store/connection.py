@@ -21,7 +21,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from rocmonitor.deadline import Guard, Limits, Overdue
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.clock import Seen
+from rocmonitor.policy.clock import BelievedClock
 from rocmonitor.store.tables import clock as table
 from rocmonitor.store.tables import written_json
 
@@ -269,7 +269,7 @@ def database_time(store: Store) -> datetime | None:
         return connection.scalar(select(func.clock_timestamp(type_=DateTime(timezone=True))))
 
 
-def clock_seen(store: Store) -> Seen | None:
+def clock_seen(store: Store) -> BelievedClock | None:
     """When the clock was last believed; None before the first time.
 
     Raises
@@ -281,10 +281,12 @@ def clock_seen(store: Store) -> Seen | None:
     if row is None:
         return None
     ahead = None if row.ahead is None else timedelta(seconds=row.ahead)
-    return Seen(at=row.at, boot=row.boot, elapsed=row.elapsed, ahead=ahead, ahead_since=row.ahead_since)
+    return BelievedClock(
+        at=row.at, boot=row.boot, elapsed=row.elapsed, ahead=ahead, ahead_since=row.ahead_since
+    )
 
 
-def save_clock_seen(store: Store, seen: Seen) -> None:
+def save_clock_seen(store: Store, seen: BelievedClock) -> None:
     """Remember when the clock was last believed.
 
     Raises

@@ -14,14 +14,14 @@ from rocmonitor.policy.judge import foresee, judge
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import Forecast, Outlook, Rule, Scores
+from rocmonitor.rules import Forecast, OutlookRule, Rule, Scores
 from rocmonitor.stats import Sample
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 ROWS, WEEK = 2000, timedelta(days=7)
 RULES: dict[str, Rule] = {
     "forecast": Forecast(alternative="less"),
-    "outlook": Outlook(),
+    "outlook": OutlookRule(),
     "scores": Scores(confidence_level=0.97),
 }
 Floats = NDArray[np.float64]

@@ -31,7 +31,7 @@ from rocmonitor.rules import (
     Floor,
     Forecast,
     Lasting,
-    Outlook,
+    OutlookRule,
     Scores,
 )
 from rocmonitor.stats import AucResult, AucSpread
@@ -52,7 +52,7 @@ LOAD = Load(monitor="credit", windows_per_year=52, segmented=True, rules=RULES)
         (Calibration(slope=(0.8, 1.25), confidence_level=0.98), 0.02),  # both ends may alarm
         (Calibration(slope=(0.8, 1.25), intercept=(-0.2, 0.2), confidence_level=0.98), 0.04),
         (Scores(confidence_level=0.98), 0.02),
-        (Outlook(confidence_level=0.98), 0.02),
+        (OutlookRule(confidence_level=0.98), 0.02),
         (Lasting(false_alarm_probability=1 - 0.99**52), 0.01),
         (Lasting(false_alarm_probability=1 - 0.99**52, alternative="two-sided"), 0.005),
     ],
@@ -73,7 +73,7 @@ EACH = {
     "calibration": Calibration(slope=(0.8, 1.25)),
     "challenger": Challenger(),
     "scores": Scores(),
-    "outlook": Outlook(),
+    "outlook": OutlookRule(),
 }
 
 
@@ -147,7 +147,7 @@ def test_a_monitor_in_two_groups_is_refused():
 
 
 def test_the_segments_of_an_outlook_share_a_chance():
-    rules = {"outlook": Outlook(), "forecast": Forecast()}
+    rules = {"outlook": OutlookRule(), "forecast": Forecast()}
     levels = Levels(rules=rules, budgeted=True)
     assert levels.for_outlook(10).rules["outlook"].tail == pytest.approx(0.005)
     assert levels.for_outlook(10).rules["forecast"] == rules["forecast"]

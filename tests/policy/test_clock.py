@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rocmonitor.policy.clock import CONFIRM_AFTER, TOLERANCE, Seen, believe
+from rocmonitor.policy.clock import CONFIRM_AFTER, TOLERANCE, BelievedClock, believe
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -21,7 +21,7 @@ class Machine:
     wrong: timedelta = timedelta()
     boot: str = "first"
     started: timedelta = timedelta()
-    seen: Seen | None = None
+    seen: BelievedClock | None = None
 
     def believed(self) -> timedelta:
         """How far the believed time is from the true one."""

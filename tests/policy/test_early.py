@@ -12,7 +12,7 @@ from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.scenario import Early, Scenario, early
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import Outlook, Rule, Scores
+from rocmonitor.rules import OutlookRule, Rule, Scores
 from rocmonitor.stats import AucSpread, Sample
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -68,7 +68,7 @@ def warned(reference: Reference, rule: Rule, *, windows: int, lost: float = 0.0,
 
 
 @pytest.mark.parametrize("budget", [None, 1.0, 4.0])
-@pytest.mark.parametrize("rule", [Scores(), Outlook(), Scores(confidence_level=0.8)])
+@pytest.mark.parametrize("rule", [Scores(), OutlookRule(), Scores(confidence_level=0.8)])
 @pytest.mark.slow
 def test_warnings_in_vain_are_as_rare_as_is_said(
     reference: Reference, rule: Rule, budget: float | None
@@ -130,7 +130,7 @@ def test_a_loss_that_no_scores_can_show_is_not_promised(reference: Reference) ->
 
 
 def test_an_outlook_finds_what_its_reference_windows_allow(reference: Reference) -> None:
-    history, found = reference.history, told(reference, Outlook())
+    history, found = reference.history, told(reference, OutlookRule())
     assert history is not None
     assert found.foretold is not None
     assert found.lost is None

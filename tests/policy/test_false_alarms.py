@@ -17,7 +17,7 @@ from rocmonitor.policy.judge import judge
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.scenario import Scenario, sampling_only, simulation, uncounted
-from rocmonitor.policy.status import Alarm, Health
+from rocmonitor.policy.status import Alarm, StatusSoFar
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Challenger, Drop, Floor, Forecast, Lasting, by_name
 from rocmonitor.stats import (
@@ -169,7 +169,7 @@ def test_statuses_are_those_of_the_status_machine(alarm: Alarm):
     series = np.array(list(product((-1, 0, 1), repeat=8)), np.int8).T
     found = statuses(series, alarm)
     for outcomes, of in zip(series.T[::7].tolist(), found.T[::7].tolist(), strict=True):
-        health = Health()
+        health = StatusSoFar()
         for outcome, status in zip(outcomes, of, strict=True):
             health = health.after(KINDS[outcome], alarm)
             assert KINDS[status] is health.status
@@ -183,7 +183,7 @@ def test_rules_together_are_degraded_before_improved():
 
 def alarms_in(found: np.ndarray, alarm: Alarm) -> int:
     """Changes to degraded of the real status machine."""
-    health, alarms = Health(), 0
+    health, alarms = StatusSoFar(), 0
     for bad in found.tolist():
         before, health = health, health.after(Status.DEGRADED if bad else Status.OK, alarm)
         alarms += health.status is Status.DEGRADED and before.status is not Status.DEGRADED

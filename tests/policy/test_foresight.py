@@ -12,7 +12,7 @@ from rocmonitor.policy.judge import foresee, judge
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import Floor, Forecast, Outlook, Rule
+from rocmonitor.rules import Floor, Forecast, OutlookRule, Rule
 from rocmonitor.stats import Sample
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -64,8 +64,8 @@ def test_a_loss_that_the_scores_do_not_explain_is_not_foreseen(reference: Refere
 @pytest.mark.parametrize(
     ("rules", "against"),
     [
-        ({"outlook": Outlook(confidence_level=0.999), "floor": Floor(value=0.72)}, "floor"),
-        ({"outlook": Outlook(confidence_level=0.999), "forecast": Forecast()}, "forecast"),
+        ({"outlook": OutlookRule(confidence_level=0.999), "floor": Floor(value=0.72)}, "floor"),
+        ({"outlook": OutlookRule(confidence_level=0.999), "forecast": Forecast()}, "forecast"),
     ],
 )
 def test_an_outlook_wholly_below_a_floor_or_the_forecast_warns(

@@ -13,12 +13,12 @@ from rocmonitor.policy.lessons import judged_outlook, withdrawn, wrong_share
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import Outlook, Rule, Scores, by_name
+from rocmonitor.rules import OutlookRule, Rule, Scores, by_name
 from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook
 from rocmonitor.stats.unlabelled import ScoreCounts
 
-RULES = by_name([Outlook()])
+RULES = by_name([OutlookRule()])
 START, WEEK = datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7)
 
 

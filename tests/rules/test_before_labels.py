@@ -10,7 +10,7 @@ import pytest
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import forecast_of
 from rocmonitor.policy.normal_ranges import NormalRanges
-from rocmonitor.rules import Outlook, Scores
+from rocmonitor.rules import OutlookRule, Scores
 from rocmonitor.rules.evidence import Evidence
 from rocmonitor.stats.unlabelled import ScoreCounts
 
@@ -31,14 +31,14 @@ def judged(rule, known, expected, **more):
 def test_outlook_warns_below_the_limit_of_the_reference_windows(known, expected):
     limit = known.history.expected_limit(ROWS).limit
     for auc, outcome in ((limit - 1e-6, Status.AT_RISK), (limit + 1e-6, Status.OK), (0.95, Status.OK)):
-        found = judged(Outlook(), known, replace(expected, auc=auc))
+        found = judged(OutlookRule(), known, replace(expected, auc=auc))
         assert found.outcome is outcome, f"outlook at {auc}"
         assert (found.margin < 0) == (outcome is Status.AT_RISK), f"outlook's margin at {auc}"
 
 
 def test_outlook_warns_when_the_whole_interval_is_below_a_floor(known, expected):
     for floor, outcome in ((expected.high + 1e-6, Status.AT_RISK), (expected.high - 1e-6, Status.OK)):
-        found = judged(Outlook(), known, expected, limits={"floor": floor})
+        found = judged(OutlookRule(), known, expected, limits={"floor": floor})
         assert found.outcome is outcome, f"outlook with a floor of {floor}"
 
 
@@ -50,7 +50,7 @@ def test_scores_warns_beyond_the_distance_of_the_reference_windows(known, expect
         assert (found.margin < 0) == (outcome is Status.AT_RISK), f"scores' margin at {distance}"
 
 
-@pytest.mark.parametrize("rule", [Outlook(confidence_level=0.8), Scores(confidence_level=0.8)], ids=str)
+@pytest.mark.parametrize("rule", [OutlookRule(confidence_level=0.8), Scores(confidence_level=0.8)], ids=str)
 def test_warnings_are_as_rare_as_promised(known, expected, rows, rule):
     """Of weeks like those of the reference; given 25 of these the share varies."""
     rng, warned = np.random.default_rng(8), []

@@ -32,7 +32,7 @@ from rocmonitor.rules import (
     Forecast,
     Lasting,
     Needs,
-    Outlook,
+    OutlookRule,
     Rule,
     Scores,
     by_name,
@@ -41,7 +41,7 @@ from rocmonitor.rules import (
 )
 from rocmonitor.rules.base import STRICT, Level, TwoSided, beyond
 from rocmonitor.rules.evidence import Evidence
-from rocmonitor.rules.evidence import Reference as RuleReference
+from rocmonitor.rules.evidence import LearnedReference as RuleReference
 from rocmonitor.stats import AucSpread, PairedSample, Sample
 from rocmonitor.stats.lasting.windows import unscaled
 from rocmonitor.stats.simulated import DEGRADED
@@ -89,7 +89,7 @@ EACH: dict[str, Rule] = {
     "calibration": Calibration(slope=(0.5, 2.0)),
     "challenger": Challenger(),
     "scores": Scores(),
-    "outlook": Outlook(),
+    "outlook": OutlookRule(),
     "gini": Gini(),
 }
 ALL = pytest.mark.parametrize("kind", EACH)
@@ -245,7 +245,7 @@ def test_before_the_labels_it_says_how_often_it_warns(kind, scenario):
 @pytest.mark.slow
 def test_nobody_outside_asks_of_which_kind_a_rule_is():
     """Of a class of rules, `isinstance` and `match` are found in rocmonitor/rules only."""
-    classes = {type(rule).__name__ for rule in EACH.values()} - {"Outlook"}  # a record is called so, too
+    classes = {type(rule).__name__ for rule in EACH.values()} - {"OutlookRule"}  # a record is called so, too
     package = Path(rocmonitor.__file__).parent
     for path in package.rglob("*.py"):
         if path.is_relative_to(package / "rules"):

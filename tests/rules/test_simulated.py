@@ -23,7 +23,7 @@ from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Drop, Floor, Forecast, Lasting, Needs, Rule
 from rocmonitor.rules.evidence import Evidence
-from rocmonitor.rules.evidence import Reference as RuleReference
+from rocmonitor.rules.evidence import LearnedReference as RuleReference
 from rocmonitor.stats import AucSpread, Sample, WindowAuc
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.wording.report import yearly

@@ -22,7 +22,7 @@ from servers import MlflowServer
 from rocmonitor.errors import ConfigError
 from rocmonitor.service.listener.application import application
 from rocmonitor.service.listener.server import listening
-from rocmonitor.service.listener.webhook import TOLERANCE, Webhook, moved_alias, signed
+from rocmonitor.service.listener.webhook import TOLERANCE, WebhookReceiver, moved_alias, signed
 
 SECRET = "of the webhook"
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -40,7 +40,7 @@ def moved() -> Moved:
 
 @contextmanager
 def listening_to(clock: Callable[[], datetime], moved: Moved, port: int = 0) -> Iterator[int]:
-    hook = Webhook(lambda: SECRET, lambda *alias: moved.put(alias), clock)
+    hook = WebhookReceiver(lambda: SECRET, lambda *alias: moved.put(alias), clock)
     with listening("127.0.0.1", port, application(webhook=hook), key="webhook.listen") as opened:
         yield opened
 

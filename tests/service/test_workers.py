@@ -21,7 +21,7 @@ from tasks import Outside, caller
 import rocmonitor
 from rocmonitor import store
 from rocmonitor.config import Config, Database
-from rocmonitor.config import Processes as Workers
+from rocmonitor.config import ProcessPool as Workers
 from rocmonitor.errors import ConfigError, ExecutorError, RocmonitorError, SourceError
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.windows import Window
@@ -29,7 +29,7 @@ from rocmonitor.service.once import run_once
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import Tick, run_monitor
 from rocmonitor.service.workers import InProcess, StoppedError, Task, open_executor
-from rocmonitor.service.workers.processes import Processes
+from rocmonitor.service.workers.processes import ProcessPool
 from rocmonitor.service.workers.task import perform, unpacked
 from rocmonitor.sources import open_source
 
@@ -227,12 +227,12 @@ class TestProcesses:
             call = partial(run_monitor, runtime, runtime.config.monitors["credit"], now=NOW)
             [tick], _ = run_once(runtime, {"credit": call}, deliver=False)
             assert tick.judged
-            assert isinstance(executor, Processes)
+            assert isinstance(executor, ProcessPool)
             assert executor.pids() == []
 
     @pytest.mark.slow
     def test_some_are_started_when_tasks_have_waited(self, which: Task[int], here: World) -> None:
-        processes, begun, go_on = Processes(2, start_after=0.2), threading.Event(), threading.Event()
+        processes, begun, go_on = ProcessPool(2, start_after=0.2), threading.Event(), threading.Event()
 
         class Slow(tasks.Which):
             def run(self, source: Any, said: Any) -> int:
@@ -292,7 +292,7 @@ class TestProcesses:
 
     @pytest.mark.slow
     def test_an_idle_one_is_ended(self, which: Task[int], here: World) -> None:
-        processes = Processes(1, start_after=0.0, idle=0.05)
+        processes = ProcessPool(1, start_after=0.0, idle=0.05)
         processes._here = 1
         try:
             first = processes.run(which, None, caller())

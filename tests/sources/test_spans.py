@@ -15,13 +15,19 @@ from scored import WEEK, monitor, opened
 
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import Batch, lake, spans
-from rocmonitor.sources.spans import Side, sides_of
+from rocmonitor.sources.spans import TimeBound, sides_of
 from tests.benchmarks.opened import Opened
 
 DAY = timedelta(days=1)
-BOTH = [Side("scored_at", "start", True, False, False), Side("scored_at", "end", False, True, False)]
-OTHER = [Side("scored_at", "start", True, True, False), Side("scored_at", "end", False, False, False)]
-BY_DAY = [Side("day", "start", True, False, True), Side("day", "end", False, True, True)]
+BOTH = [
+    TimeBound("scored_at", "start", True, False, False),
+    TimeBound("scored_at", "end", False, True, False),
+]
+OTHER = [
+    TimeBound("scored_at", "start", True, True, False),
+    TimeBound("scored_at", "end", False, False, False),
+]
+BY_DAY = [TimeBound("day", "start", True, False, True), TimeBound("day", "end", False, True, True)]
 FIRST = datetime(2025, 12, 1, tzinfo=UTC)
 DAYS = 60
 

@@ -33,7 +33,7 @@ from rocmonitor.policy.judge import Finding, judge
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
-from rocmonitor.policy.status import Alarm, Health
+from rocmonitor.policy.status import Alarm, StatusSoFar
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Forecast, Lasting, Rule
 from rocmonitor.stats import Sample, WindowAuc
@@ -245,7 +245,7 @@ def alarms_in(degraded: NDArray[np.bool_]) -> Floats:
     """(streams,): changes to degraded by the real status machine."""
     found = np.zeros(degraded.shape[1])
     for place, column in enumerate(degraded.T.tolist()):
-        health = Health()
+        health = StatusSoFar()
         for bad in column:
             before, health = health, health.after(Status.DEGRADED if bad else Status.OK, Alarm())
             found[place] += health.status is Status.DEGRADED and before.status is not Status.DEGRADED

@@ -35,13 +35,13 @@ from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import Scenario, simulation
-from rocmonitor.policy.status import Alarm, Health
+from rocmonitor.policy.status import Alarm, StatusSoFar
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Floor, Forecast, Lasting, by_name
 from rocmonitor.rules.evidence import ReferenceWindows
 from rocmonitor.stats import AucSpread, Sample, WindowAuc, auc, coming, forecast_fit
-from rocmonitor.stats.coming import Processes, known
-from rocmonitor.stats.dependence import Ahead
+from rocmonitor.stats.coming import PossibleProcesses, known
+from rocmonitor.stats.dependence import Continuation
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.simulated import TOGETHER, Simulation
@@ -159,8 +159,8 @@ def ahead_of(serial: float, past: int, rng: np.random.Generator) -> list[list[fl
     scenario = scenario_of([drawn(unscaled(x), rng) for x in states])
     learned = scenario.processes()
     chosen = np.isclose(learned.serial, serial)
-    ahead = Ahead(*(each[chosen] for each in learned.ahead))
-    alike = Processes(*(each[chosen] for each in learned[:-1]), ahead)
+    ahead = Continuation(*(each[chosen] for each in learned.ahead))
+    alike = PossibleProcesses(*(each[chosen] for each in learned[:-1]), ahead)
     given = (
         truth(states[-1], serial),
         known(*scenario.numbers(), serial=serial, between=SCATTER),
@@ -253,12 +253,12 @@ def true_values(serial: float, count: int, rng: np.random.Generator) -> list[flo
     return [scaled(AREA) + SCATTER * state for state in shocks.tolist()]
 
 
-def truth(last: float, serial: float) -> Processes:
+def truth(last: float, serial: float) -> PossibleProcesses:
     """The process itself, which goes on from the true value of the last reference window."""
     number = np.ones(1)
     middle = scaled(AREA)
-    ahead = Ahead(number * serial * (last - middle), 0 * number, number * SCATTER**2 * (1 - serial**2))
-    return Processes(number, serial * number, SCATTER * number, middle * number, 0 * number, ahead)
+    ahead = Continuation(number * serial * (last - middle), 0 * number, number * SCATTER**2 * (1 - serial**2))
+    return PossibleProcesses(number, serial * number, SCATTER * number, middle * number, 0 * number, ahead)
 
 
 def drawn(area: float, rng: np.random.Generator) -> Sample:
@@ -313,7 +313,7 @@ def judged_year(reference: Reference, windows: list[Sample]) -> dict[str, list[S
 
 def alarms_in(outcomes: list[Status], alarm: Alarm) -> int:
     """Changes to degraded of the real status machine."""
-    health, alarms = Health(), 0
+    health, alarms = StatusSoFar(), 0
     for outcome in outcomes:
         before, health = health, health.after(outcome, alarm)
         alarms += health.status is Status.DEGRADED and before.status is not Status.DEGRADED

@@ -21,7 +21,7 @@ from studies.figures import Floats, Outcome, Panel, coverage, finish, lowest_and
 from studies.running import options
 from studies.two_models import Counts, ScoreLaw, disagreements
 
-from rocmonitor.stats.cost.law import CostDifferenceLaw, CostLaw, Errors
+from rocmonitor.stats.cost.law import CostDifferenceLaw, CostLaw, ErrorCounts
 from rocmonitor.stats.curve.laws import IntervalOptions
 
 SD, LEVEL, ROWS = 3.0, 0.90, 1000
@@ -92,12 +92,12 @@ def cost_law(of: Design, m_pos: int, m_neg: int, size: int, rng: np.random.Gener
             for rate, rows in zip(of.error_rates(False), (m_pos, m_neg), strict=True)
         )
         none = np.zeros_like(misses)
-        errors = Errors(misses, none, m_pos, m_pos), Errors(alarms, none, m_neg, m_neg)
+        errors = ErrorCounts(misses, none, m_pos, m_pos), ErrorCounts(alarms, none, m_neg, m_neg)
         kind: type[CostLaw] = CostLaw
     else:
         pos = disagreements(of.pos, of.at_1, of.at_2, m_pos, size, rng)
         neg = disagreements(of.neg, of.at_1, of.at_2, m_neg, size, rng)
-        errors = Errors(*pos, m_pos, m_pos), Errors(*neg[::-1], m_neg, m_neg)
+        errors = ErrorCounts(*pos, m_pos, m_pos), ErrorCounts(*neg[::-1], m_neg, m_neg)
         kind = CostDifferenceLaw
     if not of.full:
         return kind(W, *errors, "stratified")

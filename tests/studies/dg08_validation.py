@@ -16,7 +16,7 @@ from studies.figures import Floats, Outcome, Panel, coverage, error, finish, low
 from studies.running import options
 
 from rocmonitor.stats import Sample, cost_thresholds
-from rocmonitor.stats.cost.law import CostLaw, Errors
+from rocmonitor.stats.cost.law import CostLaw, ErrorCounts
 from rocmonitor.stats.curve.laws import IntervalOptions
 
 THETAS = (1.5, 3.0)
@@ -47,7 +47,9 @@ def held(theta: float, validation: int | None, size: int, rng: np.random.Generat
     true = W * rates[0] + (1 - W) * rates[1]
     misses, alarms = (rng.binomial(ROWS, rate) for rate in rates)
     none = np.zeros_like(misses)
-    law = CostLaw(W, Errors(misses, none, ROWS, ROWS), Errors(alarms, none, ROWS, ROWS), "stratified")
+    law = CostLaw(
+        W, ErrorCounts(misses, none, ROWS, ROWS), ErrorCounts(alarms, none, ROWS, ROWS), "stratified"
+    )
     found = np.zeros((len(METHODS), len(W)))
     for line, method in zip(found, METHODS.values(), strict=True):
         low, high = law.ends(IntervalOptions(method, LEVEL, (1 - LEVEL) / 2, 0, None))

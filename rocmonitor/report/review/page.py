@@ -17,7 +17,7 @@ from rocmonitor.report.review import notes
 from rocmonitor.report.review.shapes import drawn, review_chart, still
 from rocmonitor.report.review.tables import (
     PULLED,
-    Shown,
+    ShownTable,
     costs,
     count,
     fprs,
@@ -288,7 +288,7 @@ def _wrapped(words: str, mark: str = "    ") -> list[str]:
     )
 
 
-def _titled(title: str, shown: Shown, omitted: Container[str]) -> list[str]:
+def _titled(title: str, shown: ShownTable, omitted: Container[str]) -> list[str]:
     """Return a small table under its title, without some of its columns."""
     columns = {head: cells for head, cells in shown.columns.items() if head not in omitted}
     lines = table(list(columns), list(zip(*columns.values(), strict=True)))

@@ -10,7 +10,7 @@ from typing import Any
 from rocmonitor.policy.evaluation import Brief
 from rocmonitor.policy.review.document import Review
 from rocmonitor.report.chart import seconds
-from rocmonitor.report.drawing import Spark, area, polyline, scale, spark
+from rocmonitor.report.drawing import SparkChart, area, polyline, scale, spark
 from rocmonitor.report.review.tables import known
 from rocmonitor.report.shapes import SQUARE, roc
 from rocmonitor.wording import page as wording
@@ -101,7 +101,7 @@ def _extent(rows: Sequence[Row], margin: float) -> list[float]:
     return [low - room, high + room]
 
 
-def still(rows: Sequence[Row]) -> Spark:
+def still(rows: Sequence[Row]) -> SparkChart:
     """Return the differences of the windows inside their band, for a reader without scripts."""
     return spark([Brief("ok", row["difference"], row["low"], row["high"], *_ends(row), None) for row in rows])
 

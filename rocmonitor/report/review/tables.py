@@ -33,7 +33,7 @@ _METHODS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownTable:
     """A table: its caption, its columns by head, and the notes below it."""
 
     caption: str
@@ -46,7 +46,7 @@ class Shown:
         return zip(*self.columns.values(), strict=True)
 
 
-def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
+def shown(review: Review, zone: ZoneInfo) -> dict[str, ShownTable]:
     """Return the tables that are short enough to read, by their name in the review, without empty ones.
 
     Parameters
@@ -62,7 +62,7 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
         ``costs``, ``money`` (of the rows of ``costs`` that have it), ``segments``, ``next``, ``forecast``,
         ``counts``, ``pulled`` (the windows of the provenance). A column without any value is left out.
     """
-    makers: dict[str, Callable[[Sequence[Row]], Shown]] = {
+    makers: dict[str, Callable[[Sequence[Row]], ShownTable]] = {
         "windows": lambda rows: windows(rows, zone, review.rule),
         "auc": lambda rows: _auc(rows, review.rule),
         "fprs": lambda rows: fprs(rows, review.rule),
@@ -88,9 +88,9 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, Shown]:
     return {name: _trimmed(make(rows[name])) for name, make in makers.items() if rows.get(name)}
 
 
-def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Shown:
+def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> ShownTable:
     """Return each window: its own numbers, and the mean over all checks up to it."""
-    return Shown(
+    return ShownTable(
         caption="Windows. The mean covers the checks up to there; its interval is valid under repeated "
         "checks, that is at all of them together.",
         columns={
@@ -111,9 +111,9 @@ def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Sho
     )
 
 
-def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
     """Return the table of true positive rates at the same false positive rate."""
-    return Shown(
+    return ShownTable(
         caption="True positive rates at equal false positive rates, differences in percentage points. The "
         "mean is that of all checks; its interval is valid under repeated checks.",
         columns={
@@ -130,9 +130,9 @@ def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     )
 
 
-def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
     """Normalised costs; the saving is the champion's cost minus the challenger's."""
-    return Shown(
+    return ShownTable(
         caption="Normalised costs at each operating condition w; above 0 the challenger is cheaper.",
         columns={
             "w": [f"{row['w']:.4g}" for row in rows],
@@ -146,9 +146,9 @@ def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     )
 
 
-def money(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+def money(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
     """Return the saving in money, where the configuration gives the cost of errors."""
-    return Shown(
+    return ShownTable(
         caption="Money that the challenger saves, at the given costs of errors and prevalence.",
         columns={
             "unit": [row["unit"] or NOTHING for row in rows],
@@ -163,8 +163,8 @@ def money(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     )
 
 
-def _auc(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
-    return Shown(
+def _auc(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
+    return ShownTable(
         caption="AUROC over all rows of the period; the intervals are valid for a single check.",
         columns={
             "method": [_method(row) for row in rows],
@@ -178,8 +178,8 @@ def _auc(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     )
 
 
-def _regions(rows: Sequence[Row]) -> Shown:
-    return Shown(
+def _regions(rows: Sequence[Row]) -> ShownTable:
+    return ShownTable(
         caption="Where the simultaneous band excludes 0, and which model is better there.",
         columns={
             "from FPR": [f"{100 * row['from_fpr']:.3g} %" for row in rows],
@@ -189,9 +189,9 @@ def _regions(rows: Sequence[Row]) -> Shown:
     )
 
 
-def _thresholds(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
+def _thresholds(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
     interval = f"{level(rule)} interval"
-    return Shown(
+    return ShownTable(
         caption="Pairs of thresholds; differences of both rates in percentage points.",
         columns={
             "paired by": [row["pairing"] for row in rows],
@@ -207,8 +207,8 @@ def _thresholds(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     )
 
 
-def _outcomes(rows: Sequence[Row]) -> Shown:
-    return Shown(
+def _outcomes(rows: Sequence[Row]) -> ShownTable:
+    return ShownTable(
         caption="Probability of each outcome at these pairs; the five add up to 100 %.",
         columns={
             "paired by": [row["pairing"] for row in rows],
@@ -222,10 +222,10 @@ def _outcomes(rows: Sequence[Row]) -> Shown:
     )
 
 
-def _segments(rows: Sequence[Row]) -> Shown:
+def _segments(rows: Sequence[Row]) -> ShownTable:
     levels = {row["level"] for row in rows if row["level"] is not None}
     each = f", each at {100 * levels.pop():.4g} %" if len(levels) == 1 else ""
-    return Shown(
+    return ShownTable(
         caption=f"Segments over the whole period. The intervals hold for all segments together{each}.",
         columns={
             "segment": [row["segment"] for row in rows],
@@ -241,8 +241,8 @@ def _segments(rows: Sequence[Row]) -> Shown:
     )
 
 
-def _next(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
-    return Shown(
+def _next(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
+    return ShownTable(
         caption="Mean AUROC difference of the next windows, if they go on differing like these.",
         columns={
             "next windows": [count(row["windows"]) for row in rows],
@@ -251,8 +251,8 @@ def _next(rows: Sequence[Row], rule: Mapping[str, Any]) -> Shown:
     )
 
 
-def _forecast(rows: Sequence[Row]) -> Shown:
-    return Shown(
+def _forecast(rows: Sequence[Row]) -> ShownTable:
+    return ShownTable(
         caption="Range of the AUROC difference in a coming window, if the rows drift as they have.",
         columns={
             "method": [row["method"] for row in rows],
@@ -265,8 +265,8 @@ def _forecast(rows: Sequence[Row]) -> Shown:
     )
 
 
-def _counts(rows: Sequence[Row]) -> Shown:
-    return Shown(
+def _counts(rows: Sequence[Row]) -> ShownTable:
+    return ShownTable(
         caption="What became of the rows.",
         columns={
             "rows": [str(row["kind"]) for row in rows],
@@ -275,8 +275,8 @@ def _counts(rows: Sequence[Row]) -> Shown:
     )
 
 
-def _pulled(rows: Sequence[Row], zone: ZoneInfo) -> Shown:
-    return Shown(
+def _pulled(rows: Sequence[Row], zone: ZoneInfo) -> ShownTable:
+    return ShownTable(
         caption="Windows as they were read. The digest changes if the rows do.",
         columns={
             "window": [_window(row, zone) for row in rows],
@@ -376,7 +376,7 @@ def _signed(value: float, digits: int) -> str:
     return f"{0:.{digits}f}" if shown is None else f"{value:+,.{shown}f}"
 
 
-def _trimmed(table: Shown) -> Shown:
+def _trimmed(table: ShownTable) -> ShownTable:
     return replace(
         table, columns={head: cells for head, cells in table.columns.items() if set(cells) != {NOTHING}}
     )

@@ -28,7 +28,7 @@ from rocmonitor.rules import Rule, settings_of
 from rocmonitor.service import references
 from rocmonitor.service.checking.answers import Answers, alarms, judged, normal
 from rocmonitor.service.checking.forecast_alarms import (
-    Judged,
+    JudgedReference,
     Spending,
     budget_lines,
     counts_alarms,
@@ -260,7 +260,7 @@ class _Seen:
     early: Mapping[str, Early] = field(default_factory=dict)
     every: timedelta = timedelta()
     assumed: str = ""
-    judged: Judged | None = None
+    judged: JudgedReference | None = None
 
 
 def _answers(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> Answers:
@@ -521,7 +521,7 @@ def _scenario(
     rules: Mapping[str, Rule],
     ranges: NormalRanges,
     spread: AucSpread | None,
-    judged: Judged | None,
+    judged: JudgedReference | None,
     min_per_class: int,
 ) -> Scenario | None:
     """Return what to expect of a window; None when nothing is known to derive it from."""

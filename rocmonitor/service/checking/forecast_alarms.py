@@ -49,7 +49,7 @@ _NO_SCATTER = 0.0005  # of true AUROCs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedReference:
     """The number of judged reference windows, and the windows that each rule finds degraded.
 
     `margins` and `outcomes` have those of the rules that judge rows: as of `Scenario`.
@@ -64,7 +64,7 @@ class Judged:
 
 
 def expected(
-    monitor: Monitor, scenario: Scenario, drawn: Simulation, judged: Judged | None, every: timedelta
+    monitor: Monitor, scenario: Scenario, drawn: Simulation, judged: JudgedReference | None, every: timedelta
 ) -> list[str]:
     """Return the lines on false alarms and on drops that are found.
 
@@ -245,7 +245,7 @@ def on_reference(
     rows: Sequence[Rows],
     ranges: NormalRanges,
     rules: Mapping[str, Rule],
-) -> Judged | None:
+) -> JudgedReference | None:
     """Return what the rules say of the reference windows, each judged like a coming one.
 
     None where no rule can judge them, or there are fewer than two.
@@ -275,7 +275,7 @@ def on_reference(
         for name in alarming
         if rules[name].needs.rows
     }
-    return Judged(
+    return JudgedReference(
         windows=len(latest),
         described=f"{of} reference windows{large}",
         by_rule=by_rule,
@@ -289,7 +289,7 @@ def on_reference(
     )
 
 
-def _judged(judged: Judged, drawn: Simulation) -> str:
+def _judged(judged: JudgedReference, drawn: Simulation) -> str:
     """Return the count beside the one that is expected of later windows."""
     bad, by_rule = len(judged.degraded), judged.by_rule
     each = ", ".join(f"{name} {number or 'none'}" for name, number in by_rule.items())

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from rocmonitor.config.values import host_and_port
 from rocmonitor.service.health import Service
-from rocmonitor.service.listener.webhook import AliasMoved, Webhook
+from rocmonitor.service.listener.webhook import AliasMoved, WebhookReceiver
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +25,12 @@ def open_listeners(service: Service, on_alias: AliasMoved) -> Iterator[None]:
         An address cannot be listened on, or the secret of the webhook cannot be read.
     """
     config = service.runtime.config
-    wanted: dict[str, tuple[str, Service | None, Webhook | None]] = {}
+    wanted: dict[str, tuple[str, Service | None, WebhookReceiver | None]] = {}
     if config.listen is not None:
         wanted[config.listen] = ("listen", service, None)
     if config.webhook is not None:
         config.webhook.read(config.folder)
-        hook = Webhook(lambda: _secret(service), on_alias, service.runtime.clock)
+        hook = WebhookReceiver(lambda: _secret(service), on_alias, service.runtime.clock)
         key, watched, _ = wanted.get(config.webhook.listen, ("webhook.listen", None, None))
         wanted[config.webhook.listen] = (key, watched, hook)
     with ExitStack() as stack:

@@ -11,12 +11,12 @@ from werkzeug.exceptions import HTTPException
 from rocmonitor.config.values import host_and_port
 from rocmonitor.service.health import Service, service_health
 from rocmonitor.service.listener.hosts import host_of, is_ours
-from rocmonitor.service.listener.webhook import Webhook
+from rocmonitor.service.listener.webhook import WebhookReceiver
 
 log = logging.getLogger(__name__)
 
 
-def application(service: Service | None = None, webhook: Webhook | None = None) -> Flask:
+def application(service: Service | None = None, webhook: WebhookReceiver | None = None) -> Flask:
     """Return the application of one address.
 
     Parameters

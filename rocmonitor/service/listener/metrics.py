@@ -20,7 +20,7 @@ from rocmonitor import __version__
 from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError, printable
 from rocmonitor.policy.stops import as_shown
-from rocmonitor.service.health import STORE_SECONDS, Seen, Service, look, service_health
+from rocmonitor.service.health import STORE_SECONDS, Service, StoreAnswers, look, service_health
 from rocmonitor.store import Store, glance
 
 MOST_SEGMENTS = 100
@@ -47,7 +47,7 @@ def written(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
 class _Read:
     """One look at the store."""
 
-    seen: Seen
+    seen: StoreAnswers
     states: glance.AllStates
     alarms: Mapping[tuple[str, str], int]
 
@@ -115,7 +115,7 @@ def _process(service: Service) -> Iterator[Metric]:
     )
 
 
-def _ticks(monitors: Iterable[str], seen: Seen) -> Iterator[Metric]:
+def _ticks(monitors: Iterable[str], seen: StoreAnswers) -> Iterator[Metric]:
     last = _gauge("rocmonitor_last_tick_timestamp_seconds", "When the last check ended.")
     due = _gauge("rocmonitor_next_tick_timestamp_seconds", "When the next check is due.")
     took = _gauge("rocmonitor_last_tick_duration_seconds", "How long the last check took.")
@@ -184,7 +184,7 @@ def _alarms(monitors: Iterable[str], alarms: Mapping[tuple[str, str], int]) -> I
     yield raised
 
 
-def _outbox(seen: Seen, now: datetime) -> Iterator[Metric]:
+def _outbox(seen: StoreAnswers, now: datetime) -> Iterator[Metric]:
     waiting = _gauge("rocmonitor_outbox_waiting", "Deliveries that have not arrived.", "destination")
     oldest = _gauge("rocmonitor_outbox_oldest_age_seconds", "Age of the oldest of them.", "destination")
     refused = _gauge("rocmonitor_outbox_refused", "Those that somebody must fix.", "destination")

@@ -68,7 +68,7 @@ def moved_alias(body: bytes) -> tuple[str, str] | None:
         return None
 
 
-class Webhook:
+class WebhookReceiver:
     """Takes MLflow's events, each once, and none from before it was made: what came then is not remembered.
 
     The ticks and reviews that a start begins with see aliases that moved before.

@@ -26,7 +26,7 @@ from rocmonitor.stats.forecast.learning import Answer
 
 if TYPE_CHECKING:
     from rocmonitor.policy.judge import Finding
-    from rocmonitor.service.judging import Judged, Seen
+    from rocmonitor.service.judging import Judged, MeasuredSegment
 
 PUBLISH = store.Outgoing(destination="mlflow", payload={})
 
@@ -322,7 +322,7 @@ def _circular(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:
     return (Caveat("window-in-reference"),) if inside else ()
 
 
-def _provenance(monitor: Monitor, judged: Judged, seen: Seen, as_of: datetime) -> dict[str, Any]:
+def _provenance(monitor: Monitor, judged: Judged, seen: MeasuredSegment, as_of: datetime) -> dict[str, Any]:
     """Enough to repeat the evaluation."""
     return {
         **monitor.read_as,

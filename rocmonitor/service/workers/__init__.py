@@ -31,7 +31,7 @@ def open_executor(config: Config) -> Iterator[Executor]:
     if most == 1:
         yield InProcess()
         return
-    from rocmonitor.service.workers.processes import Processes  # loky takes 0.1 s to import
+    from rocmonitor.service.workers.processes import ProcessPool  # loky takes 0.1 s to import
 
-    with closing(Processes(most)) as executor:
+    with closing(ProcessPool(most)) as executor:
         yield executor

@@ -41,7 +41,7 @@ _OF_THE_GROUP = (signal.SIGINT, signal.SIGTERM)
 """Signals that the whole group gets: the task at hand is finished all the same."""
 
 
-class Processes:
+class ProcessPool:
     """Does a task in this process while there is no other, and in more processes when tasks come faster.
 
     Parameters

@@ -79,7 +79,7 @@ def balance_of(values: Floats, counts: Counts | Floats) -> Balance:
     return Balance(part(np.maximum(-values, 0.0)), part(np.maximum(values, 0.0)))
 
 
-class Reach(NamedTuple):
+class UnseenReach(NamedTuple):
     """The distance from the mean loss that was seen up to the bound.
 
     Attributes
@@ -97,7 +97,7 @@ class Reach(NamedTuple):
 
 def reach_of(
     rows: Sequence[Balance], sizes: Sequence[float], *, z: float, tail: float, limit: float = 1.0
-) -> Reach:
+) -> UnseenReach:
     """Return how far above the mean loss, less the gains, the largest lies that `tail` leaves possible.
 
     Parameters
@@ -117,7 +117,9 @@ def reach_of(
     What the two classes add is combined as by [N98]: the root of the sum of squares. O(1).
     """
     found = [_of_class(each, n, z, tail, limit) for each, n in zip(rows, sizes, strict=True)]
-    return Reach(math.hypot(*(each.bound for each in found)), math.hypot(*(each.unseen for each in found)))
+    return UnseenReach(
+        math.hypot(*(each.bound for each in found)), math.hypot(*(each.unseen for each in found))
+    )
 
 
 def unseen_at_most(rows: Sequence[Balance], sizes: Sequence[float], *, tail: float, off: float) -> float:
@@ -137,7 +139,7 @@ def unseen_at_most(rows: Sequence[Balance], sizes: Sequence[float], *, tail: flo
     return math.hypot(*found)
 
 
-def _of_class(rows: Balance, n: float, z: float, tail: float, limit: float) -> Reach:
+def _of_class(rows: Balance, n: float, z: float, tail: float, limit: float) -> UnseenReach:
     """Return the reach for one class: its losses and gains are taken as those of as many equal rows.
 
     A law with weights in proportion to 1 / (1 - t x) at the values x that occur is the likeliest of its mean,
@@ -176,8 +178,8 @@ def _of_class(rows: Balance, n: float, z: float, tail: float, limit: float) -> R
     seen = mean(0.0)
     most = (1 - 1e-12) / x if x > 0 else _LARGEST_TILT
     if x >= limit or (left := likelihood - lost(1 / limit)) <= 0:
-        return Reach(likeliest(_LEAST_TILT, min(most, 1 / limit)) - seen, 0.0)
+        return UnseenReach(likeliest(_LEAST_TILT, min(most, 1 / limit)) - seen, 0.0)
     beyond = -math.expm1(-left / n)
     bound = (1 - beyond) * mean(1 / limit) + beyond * limit
     fading = min(max(2 - losing / FEW, 0.0), 1.0)
-    return Reach(bound - seen, fading * max(bound - likeliest(1 / limit, most), 0.0))
+    return UnseenReach(bound - seen, fading * max(bound - likeliest(1 / limit, most), 0.0))

@@ -248,7 +248,7 @@ _FEW_CELLS = 8  # rows a cell from which drawing the cells' counts is faster tha
 _BYTE = 256
 
 
-class Rows(NamedTuple):
+class OrderedCells(NamedTuple):
     """The cells of one class, by decreasing score of model 1, equal ones by model 2; shape (c,) each."""
 
     size: Counts  # rows in each cell
@@ -273,7 +273,7 @@ class Rows(NamedTuple):
         return cumulated(times), cumulated(np.take(narrow, self.by_2, axis=1))
 
 
-class Order(NamedTuple):
+class ScoreOrder(NamedTuple):
     """The order of the cells by one model: by levels, its distinct scores from the highest to the lowest."""
 
     level: Counts  # of the negatives' cells in the model's order, (c_neg,)
@@ -295,10 +295,10 @@ class Order(NamedTuple):
 class Pairing(NamedTuple):
     """The rows of two models, ready to be resampled."""
 
-    pos: Rows
-    neg: Rows
-    order_1: Order
-    order_2: Order
+    pos: OrderedCells
+    neg: OrderedCells
+    order_1: ScoreOrder
+    order_2: ScoreOrder
     sign: int  # -1 where model 1 here is the second of the two that were given
 
     def differences(self, times_pos: Counts, times_neg: Counts, ranks: Counts) -> Floats:
@@ -327,10 +327,10 @@ def pairing(pair: PairedSample) -> Pairing:
     by_2_pos, by_2_neg = (np.argsort(level_2[seen], kind="stable") for seen in (of_pos, of_neg))
     neg_1, neg_2 = level_1[of_neg], level_2[of_neg][by_2_neg]
     return Pairing(
-        Rows(pos[of_pos], by_2_pos),
-        Rows(neg[of_neg], by_2_neg),
-        Order(neg_1, _before(level_1, of_pos), _before(level_1, of_neg)),
-        Order(neg_2, _before(level_2, of_pos), _before(level_2, of_neg)),
+        OrderedCells(pos[of_pos], by_2_pos),
+        OrderedCells(neg[of_neg], by_2_neg),
+        ScoreOrder(neg_1, _before(level_1, of_pos), _before(level_1, of_neg)),
+        ScoreOrder(neg_2, _before(level_2, of_pos), _before(level_2, of_neg)),
         sign,
     )
 

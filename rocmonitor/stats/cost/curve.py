@@ -14,7 +14,7 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.cost.conditions import COST_LABEL, W_LABEL, OperatingCondition, valid_conditions
-from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, Errors
+from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, ErrorCounts
 from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_options, measured
 from rocmonitor.stats.curve.roc import disagreements, flagged, without_nan
 from rocmonitor.stats.proportion import (
@@ -172,8 +172,8 @@ def cost_curve(
     require_method(sampling, get_args(Sampling), "sampling")
     law = CostLaw(
         conditions,
-        Errors(sample.n_pos - hit, none, sample.n_pos, m_pos),
-        Errors(alarm, none, sample.n_neg, m_neg),
+        ErrorCounts(sample.n_pos - hit, none, sample.n_pos, m_pos),
+        ErrorCounts(alarm, none, sample.n_neg, m_neg),
         sampling,
         prevalence_sd,
     )
@@ -233,8 +233,8 @@ def cost_difference(
     require_method(sampling, get_args(Sampling), "sampling")
     law = CostDifferenceLaw(
         conditions,
-        Errors(pos_1, pos_2, pair.n_pos, m_pos),  # flagged by the first only: missed by the second
-        Errors(neg_2, neg_1, pair.n_neg, m_neg),
+        ErrorCounts(pos_1, pos_2, pair.n_pos, m_pos),  # flagged by the first only: missed by the second
+        ErrorCounts(neg_2, neg_1, pair.n_neg, m_neg),
         sampling,
         prevalence_sd,
     )

@@ -42,7 +42,7 @@ ENOUGH_ERRORS = 10
 """Errors that must carry the variance before the law of a cost may be taken as normal."""
 
 
-class Errors(NamedTuple):
+class ErrorCounts(NamedTuple):
     """The rows of one class that cost more, and those that cost less, at each operating condition."""
 
     more: Counts
@@ -79,8 +79,8 @@ class CostLaw(BootstrapLaw):
     """Law of the cost of a model at operating conditions `w`, shape (h,)."""
 
     w: Floats
-    pos: Errors
-    neg: Errors
+    pos: ErrorCounts
+    neg: ErrorCounts
     sampling: Sampling
     prevalence_sd: float | None = None
     paired = False
@@ -190,7 +190,7 @@ class CostLaw(BootstrapLaw):
             return w_pos / largest, w_neg / largest
         return w_pos, w_neg
 
-    def _shares(self, errors: Errors, added: Smoothing) -> _Shares:
+    def _shares(self, errors: ErrorCounts, added: Smoothing) -> _Shares:
         more = added.share(errors.more, errors.n)
         less = added.share(errors.less, errors.n) if self.paired else np.zeros_like(more)
         return _Shares(more, less, errors.m + added.rows)
@@ -230,7 +230,7 @@ class CostDifferenceLaw(CostLaw):
     paired = True
 
 
-def _drawn_errors(errors: Errors, rows: Counts, rng: np.random.Generator) -> Counts:
+def _drawn_errors(errors: ErrorCounts, rows: Counts, rng: np.random.Generator) -> Counts:
     """Return rows that cost more less those that cost less, of `rows` drawn of a class: shape (r, h)."""
     more = rng.binomial(rows, errors.more / errors.n)
     rest = np.maximum(errors.n - errors.more, 1)  # 0: no row is left to draw

@@ -31,7 +31,7 @@ _TOGETHER = 1 << 18  # cells of grids that are filled together, for memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Levels:
+class ThresholdLevels:
     """A paired sample on the scale of its thresholds, the distinct negative scores of each model, decreasing.
 
     `level_1`, `level_2`, shape (c,), are the first threshold that flags each cell of the sample, their number
@@ -44,7 +44,7 @@ class Levels:
     above_2: Counts
 
     @classmethod
-    def of(cls, pair: PairedSample) -> Levels:
+    def of(cls, pair: PairedSample) -> ThresholdLevels:
         """Return the levels of `pair`."""
         above_1, above_2 = (
             np.cumsum(model.neg[::-1])[model.neg[::-1] > 0] for model in (pair.first, pair.second)
@@ -103,7 +103,7 @@ class _Grid(NamedTuple):
 
 
 def thresholds_laws(
-    pair: PairedSample, levels: Levels, ranks: Counts, m: int, most: int
+    pair: PairedSample, levels: ThresholdLevels, ranks: Counts, m: int, most: int
 ) -> Iterator[ThresholdsLaw]:
     """Joint laws of the r-th largest negative scores of both models in a resample of `m` ([DG09] eq. 19).
 
@@ -123,7 +123,7 @@ def thresholds_laws(
     yield from _filled(waiting, m, pair.n_neg)
 
 
-def _grid(pair: PairedSample, levels: Levels, r: int, m: int, most: int) -> _Grid:
+def _grid(pair: PairedSample, levels: ThresholdLevels, r: int, m: int, most: int) -> _Grid:
     """Return the edges at a rate, and the corners of the cells that may have mass."""
     edges_1, edges_2 = (_edges(r, m, above, pair.n_neg, most) for above in (levels.above_1, levels.above_2))
     both, above_1, above_2 = levels.flagged(pair.neg, edges_1, edges_2)

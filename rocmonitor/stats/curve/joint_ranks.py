@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import NDArray
 
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats
-from rocmonitor.stats.curve.shared_threshold import Rows, flagging
+from rocmonitor.stats.curve.shared_threshold import ClassCounts, flagging
 from rocmonitor.stats.sample import PairedSample
 
 MOST_STEPS = 3_000_000
@@ -49,10 +49,10 @@ class RankedPair:
     level_2: NDArray[np.intp]
     rows: Counts
     others: Counts
-    own_1: Rows
-    other_1: Rows
-    own_2: Rows
-    other_2: Rows
+    own_1: ClassCounts
+    other_1: ClassCounts
+    own_2: ClassCounts
+    other_2: ClassCounts
 
     @classmethod
     def of(cls, pair: PairedSample) -> RankedPair:
@@ -62,16 +62,16 @@ class RankedPair:
             levels.append(len(model.score) - 1 - index)
             for count, total in ((model.pos, model.n_pos), (model.neg, model.n_neg)):
                 at = count[::-1].astype(np.int64)
-                by_score.append(Rows(at, np.cumsum(at) - at, total, total))
+                by_score.append(ClassCounts(at, np.cumsum(at) - at, total, total))
         return cls(levels[0], levels[1], pair.pos, pair.neg, *by_score)
 
     @property
-    def own(self) -> Rows:
+    def own(self) -> ClassCounts:
         """The class that is looked at, by score of model 1."""
         return self.own_1
 
     @property
-    def other(self) -> Rows:
+    def other(self) -> ClassCounts:
         """The other class, by score of model 1."""
         return self.other_1
 
@@ -264,7 +264,7 @@ def _approximated(ranked: RankedPair, r: int) -> tuple[_Terms, _Terms]:
     return found[0], found[1]
 
 
-def _runs(r: int, own: Rows, other: Rows) -> _Runs:
+def _runs(r: int, own: ClassCounts, other: ClassCounts) -> _Runs:
     known = flagging(r, own, other)
     first, stop = known.first, known.stop
     count = min(THRESHOLDS, stop - first)
@@ -276,7 +276,7 @@ def _runs(r: int, own: Rows, other: Rows) -> _Runs:
     return _Runs(edge, middle, reach, (known.own, known.other), *_seen(r, own, other, middle))
 
 
-def _seen(r: int, own: Rows, other: Rows, at: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Return what a score that is the threshold says of the number N of rows at or above it.
 
     Given N = x, a share of the x rows is at the score itself, which is the threshold if fewer than r are

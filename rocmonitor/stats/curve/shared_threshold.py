@@ -35,7 +35,7 @@ _KEPT = 2_000_000  # probabilities of each kind, in the blocks that ranks share
 MANY = 200  # rows of a class expected in a resample: none of them has probability exp(-200)
 
 
-class Rows(NamedTuple):
+class ClassCounts(NamedTuple):
     """Rows of a class at, and strictly above, each distinct score, decreasing, (k,); `m` in a resample."""
 
     at: Counts
@@ -44,10 +44,10 @@ class Rows(NamedTuple):
     m: int
 
 
-def class_rows(sample: Sample) -> tuple[Rows, Rows]:
+def class_rows(sample: Sample) -> tuple[ClassCounts, ClassCounts]:
     """Positives and negatives; a resample holds as many as the sample."""
     pos, neg = (
-        Rows(
+        ClassCounts(
             count[::-1].astype(np.int64), np.cumsum(count[::-1]).astype(np.int64) - count[::-1], total, total
         )
         for count, total in ((sample.pos, sample.n_pos), (sample.neg, sample.n_neg))
@@ -67,7 +67,7 @@ class _Window(NamedTuple):
     at: Floats
 
 
-def windows(r: Counts, own: Rows, other: Rows, *, full: bool = False) -> Counts:
+def windows(r: Counts, own: ClassCounts, other: ClassCounts, *, full: bool = False) -> Counts:
     """For each rank the last score that is surely flagged, and the first that is not: O(k + h log k)."""
     if full:
         n = own.total + other.total
@@ -86,7 +86,7 @@ def _spread(m1: int, p: Floats, m2: int, q: Floats) -> tuple[Floats, Floats]:
     return m1 * p + m2 * q, bernstein(variance)
 
 
-def _inside(own: Rows, other: Rows, first: int, stop: int) -> _Window:
+def _inside(own: ClassCounts, other: ClassCounts, first: int, stop: int) -> _Window:
     inside = first + np.flatnonzero(own.at[first:stop])
     return _Window(
         sure=own.above[first] / own.total,
@@ -96,7 +96,7 @@ def _inside(own: Rows, other: Rows, first: int, stop: int) -> _Window:
     )
 
 
-def moments(r: int, own: Rows, other: Rows, first: int, stop: int) -> tuple[float, float]:
+def moments(r: int, own: ClassCounts, other: ClassCounts, first: int, stop: int) -> tuple[float, float]:
     """Chance that a row of a class is flagged, and that two of its rows are; stratified.
 
     A row is flagged when fewer than r of the other rows score above it, two rows when the lower one is.
@@ -128,7 +128,7 @@ class Flagging(NamedTuple):
     other: float
 
 
-def flagging(r: int, own: Rows, other: Rows) -> Flagging:
+def flagging(r: int, own: ClassCounts, other: ClassCounts) -> Flagging:
     """Chances about one threshold for both classes, from the same characteristic functions."""
     first, stop = windows(np.array([r]), own, other)[0].tolist()
     p, q = (np.append(rows.above, rows.total)[first : stop + 1] / rows.total for rows in (own, other))
@@ -144,7 +144,7 @@ def flagging(r: int, own: Rows, other: Rows) -> Flagging:
 
 
 def full_moments(
-    r: int, own: Rows, other: Rows, size: ClassSize, first: int, stop: int
+    r: int, own: ClassCounts, other: ClassCounts, size: ClassSize, first: int, stop: int
 ) -> tuple[float, float]:
     """Mean and second moment of the rate of a class under full sampling; `size` is the law of its rows.
 
@@ -178,7 +178,7 @@ def full_moments(
     return float(chance), float(alone + (1 - inverse) * seen.sure**2 + seen.at @ pairs)
 
 
-def _mixed_moments(r: int, own: Rows, other: Rows, size: ClassSize) -> tuple[float, float]:
+def _mixed_moments(r: int, own: ClassCounts, other: ClassCounts, size: ClassSize) -> tuple[float, float]:
     n = own.total + other.total
     mean = square = 0.0
     for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
@@ -288,7 +288,9 @@ class Block(NamedTuple):
     reached: Floats
 
 
-def stratified_law(r: int, own: Rows, other: Rows, kept: dict[int, Block] | None = None) -> Floats:
+def stratified_law(
+    r: int, own: ClassCounts, other: ClassCounts, kept: dict[int, Block] | None = None
+) -> Floats:
     """Law of the flagged rows of a class, shape (m + 1,), stratified.
 
     Going down the distinct scores s_k, let B_k rows of the class and F_k of the other score above s_k, and
@@ -316,7 +318,7 @@ def stratified_law(r: int, own: Rows, other: Rows, kept: dict[int, Block] | None
     return np.maximum(found, 0.0)
 
 
-def _are_few(own: Rows, at: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _are_few(own: ClassCounts, at: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return True where few rows of a resample are at a score: their number is counted from 0 on."""
     return np.asarray(
         (own.m * own.at[at] <= _FEW * own.total) & (own.at[at] <= 0.5 * (own.total - own.above[at]))
@@ -324,7 +326,7 @@ def _are_few(own: Rows, at: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def _pass_few(
-    law: Floats, r: int, own: Rows, other: Rows, at: NDArray[np.intp], kept: dict[int, Block]
+    law: Floats, r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.intp], kept: dict[int, Block]
 ) -> None:
     """Do the steps of `stratified_law` at scores that few rows of a resample have.
 
@@ -378,7 +380,7 @@ def _make_room(kept: dict[int, Block]) -> None:
         kept.clear()
 
 
-def _block(own: Rows, other: Rows, start: int) -> Block:
+def _block(own: ClassCounts, other: ClassCounts, start: int) -> Block:
     at = start + np.flatnonzero(own.at[start : start + _TOGETHER])
     at = at[_are_few(own, at)]
     low, mass = _binomials(own.m, own.above[at] / own.total)

@@ -29,7 +29,7 @@ from rocmonitor.stats.curve.laws import (
 from rocmonitor.stats.curve.roc import nearest_ranks, only_rank
 from rocmonitor.stats.curve.shared_threshold import (
     Block,
-    Rows,
+    ClassCounts,
     class_rows,
     full_moments,
     moments,
@@ -225,8 +225,8 @@ class _ClassRate(BootstrapLaw):
     """The flagged share of the class `own` when the threshold is the r-th largest score of all rows."""
 
     r: Counts
-    own: Rows
-    other: Rows
+    own: ClassCounts
+    other: ClassCounts
     sampling: Sampling
     size: ClassSize
     of_rows: Floats
@@ -267,7 +267,9 @@ class _ClassRate(BootstrapLaw):
         return drawn
 
 
-def _class_rate(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: ClassSize) -> _ClassRate:
+def _class_rate(
+    r: Counts, own: ClassCounts, other: ClassCounts, sampling: Sampling, size: ClassSize
+) -> _ClassRate:
     full = sampling == "full"
     found = np.empty((len(r), 2))
     inverse = size.mean_inverse(0.0)
@@ -284,14 +286,14 @@ def _class_rate(r: Counts, own: Rows, other: Rows, sampling: Sampling, size: Cla
     return _ClassRate(r, own, other, sampling, size, found)
 
 
-def _sized_law(r: int, own: Rows, other: Rows, n: int, m: int) -> tuple[int, Floats]:
+def _sized_law(r: int, own: ClassCounts, other: ClassCounts, n: int, m: int) -> tuple[int, Floats]:
     """First count and probabilities when `m` of the `n` rows of a resample are of the class."""
     law = stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     some = np.flatnonzero(law > NEGLIGIBLE)
     return int(some[0]), law[some[0] : some[-1] + 1]
 
 
-def _mixed_law(r: int, own: Rows, other: Rows, size: ClassSize) -> Floats:
+def _mixed_law(r: int, own: ClassCounts, other: ClassCounts, size: ClassSize) -> Floats:
     """Law of the flagged rows of a class when `size` is the law of its rows, of all rows in a resample."""
     n = own.total + other.total
     mixed = np.zeros(n + 1)

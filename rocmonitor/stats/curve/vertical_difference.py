@@ -28,7 +28,7 @@ from rocmonitor.stats.binomial import (
     require_room,
     waves,
 )
-from rocmonitor.stats.curve.joint import Levels, ThresholdsLaw, thresholds_laws
+from rocmonitor.stats.curve.joint import ThresholdLevels, ThresholdsLaw, thresholds_laws
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.roc import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
@@ -215,7 +215,7 @@ class DifferenceLaw(VerticalLaw):
     @property
     def levels(self) -> tuple[NDArray[np.intp], ...]:
         """The levels of both models."""
-        levels = Levels.of(self.rows)
+        levels = ThresholdLevels.of(self.rows)
         return levels.level_1, levels.level_2
 
     def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
@@ -311,12 +311,12 @@ def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: 
     """
     if not is_number(most) or not 2 <= most < math.inf or most != int(most):
         raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
-    levels = Levels.of(pair)
+    levels = ThresholdLevels.of(pair)
     mixtures = [_mixture(pair, levels, joint) for joint in thresholds_laws(pair, levels, r, m_neg, most)]
     return DifferenceLaw(pair, r, m_pos, m_neg, mixtures)
 
 
-def _mixture(pair: PairedSample, levels: Levels, joint: ThresholdsLaw) -> _Differences:
+def _mixture(pair: PairedSample, levels: ThresholdLevels, joint: ThresholdsLaw) -> _Differences:
     """Return the joint law of the thresholds, one term for each (only_1, only_2)."""
     both, flagged_1, flagged_2 = levels.flagged(pair.pos, joint.at_1, joint.at_2)
     seen = joint.weight != 0

@@ -97,7 +97,7 @@ def scatter_of(slopes: list[Slope]) -> float:
     return scatter_between(values, variances)
 
 
-class Change:
+class ChangedLaw:
     """The law of a window's rows without labels, at any beta."""
 
     def __init__(self, past: PastLaw, score: Floats, p: Floats, window: tuple[Floats, Floats]) -> None:

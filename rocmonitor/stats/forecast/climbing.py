@@ -107,7 +107,7 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Point(Extreme):
+class TiltedPoint(Extreme):
     """Weights tilted by `scale` times `along`; at a solution `potential` has the same direction."""
 
     scale: float
@@ -231,7 +231,7 @@ def _straight_to(kernel: Kernel, target: float, near: Extreme, x: float, gap: fl
     The maximum at its own distance, whose distance is so the smallest.
     """
 
-    def aim(point: Point) -> tuple[float, float]:
+    def aim(point: TiltedPoint) -> tuple[float, float]:
         short = target - point.value
         return short / gap, short / point.spread if point.spread else math.inf
 
@@ -243,10 +243,10 @@ def _straight_to(kernel: Kernel, target: float, near: Extreme, x: float, gap: fl
     return replace(point, value=target, distance=max(distance, 0.0))
 
 
-def _straight_at(kernel: Kernel, near: Extreme, distance: float) -> Point | None:
+def _straight_at(kernel: Kernel, near: Extreme, distance: float) -> TiltedPoint | None:
     """Return the solution at this distance, from a known one; None without a proof."""
 
-    def aim(point: Point) -> tuple[float, float]:
+    def aim(point: TiltedPoint) -> tuple[float, float]:
         share = distance / point.distance if point.distance > 0 else math.inf
         return share - 1, point.multiplier * (math.sqrt(share) - 1)  # the distance goes with its square
 
@@ -261,8 +261,12 @@ def _straight_at(kernel: Kernel, near: Extreme, distance: float) -> Point | None
 
 
 def _straight(
-    kernel: Kernel, potential: Floats, scale: float, near: float, aim: Callable[[Point], tuple[float, float]]
-) -> Point | None:
+    kernel: Kernel,
+    potential: Floats,
+    scale: float,
+    near: float,
+    aim: Callable[[TiltedPoint], tuple[float, float]],
+) -> TiltedPoint | None:
     """Return a solution with a multiplier up to `Kernel.unique`, potential and multiplier improved together.
 
     `aim` says what a point lacks to the goal, as a share of the way, and what its multiplier lacks. None
@@ -288,7 +292,7 @@ def optimum(unique: float, *found: Extreme) -> str:
     return "proven" if known else "searched"
 
 
-def reference(kernel: Kernel) -> Point:
+def reference(kernel: Kernel) -> TiltedPoint:
     """Return the shares themselves, at distance 0."""
     ones = np.ones_like(kernel.shares)
     return _point(kernel, kernel.placement(kernel.shares), 0.0, ones, 0.0)
@@ -337,7 +341,7 @@ def _better(kernel: Kernel, found: Extreme, distance: float) -> Extreme | None:
     return point if point.value > found.value + _ROUNDING else None
 
 
-def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> Point:
+def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> TiltedPoint:
     """From a start to a solution of the first-order conditions at `distance`.
 
     A potential that is followed to its end before `distance` leaves weight on its highest cells only, where
@@ -368,7 +372,9 @@ def _affordable(distance: float) -> float:
     return distance * (1 + 1e-9) + _EXACT * _LARGEST_EXPONENT
 
 
-def _uphill(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> Point:
+def _uphill(
+    kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float
+) -> TiltedPoint:
     """From a start to a solution, or to a corner; the value never falls."""
     point = _at_distance(kernel, potential, scale, distance)
     mixing, least, idle = Mixing(), math.inf, 0
@@ -388,7 +394,7 @@ def _uphill(kernel: Kernel, distance: float, potential: Floats, scale: float, to
     return point
 
 
-def _steps(point: Point, kernel: Kernel, mixing: Mixing) -> Iterator[Floats]:
+def _steps(point: TiltedPoint, kernel: Kernel, mixing: Mixing) -> Iterator[Floats]:
     """Potentials to try, from the fastest to the one that cannot fail.
 
     The last maximises the tangent of the convex A + s KL/4, less s KL/4: a lower bound of A that touches it.
@@ -399,7 +405,7 @@ def _steps(point: Point, kernel: Kernel, mixing: Mixing) -> Iterator[Floats]:
     yield (point.potential + bend * point.scale * point.along) / (1 + bend * point.multiplier)
 
 
-def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: float) -> Point:
+def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: float) -> TiltedPoint:
     """Return the tilt along `potential` that lies exactly at `distance`.
 
     Newton's method for ln KL as a function of ln scale, bracketed; KL increases with the scale.
@@ -464,7 +470,7 @@ def _tilted(shares: Floats, below: Floats, scale: float, near: float) -> tuple[F
     return tilt, float((mean - log_total).sum()), float(variance.sum()) / scale
 
 
-def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distance: float) -> Point:
+def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distance: float) -> TiltedPoint:
     weights = kernel.shares * tilt
     values = kernel.placement(weights)
     value = float(class_sums(weights, values)[0])
@@ -490,7 +496,7 @@ def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distan
         off *= off
         off *= weight
         residual += float(np.add.reduce(off, axis=None))
-    return Point(
+    return TiltedPoint(
         value=value,
         distance=distance,
         multiplier=multiplier,

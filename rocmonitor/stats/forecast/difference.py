@@ -19,10 +19,10 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
 from rocmonitor.stats.forecast.climbing import Extreme, optimum
-from rocmonitor.stats.forecast.interval import Forecast, level_caveats
+from rocmonitor.stats.forecast.interval import WindowForecast, level_caveats
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.paired_rows import PairedRows, Reach, furthest, past_differences
-from rocmonitor.stats.forecast.windows import Past, valid_windows
+from rocmonitor.stats.forecast.windows import UsedWindows, valid_windows
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.sample import PairedSample, on_pair
 
@@ -30,7 +30,7 @@ EXACT_CELLS = 50_000  # pairs of scores up to which the ends are found on all of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastDifference(Forecast):
+class ForecastDifference(WindowForecast):
     """The differences of two AUCs that are expected of a coming window.
 
     Attributes
@@ -196,7 +196,7 @@ def _past(
     distance: float | None,
     windows: Sequence[PairedSample] | None,
     inside: bool | None,
-) -> Past:
+) -> UsedWindows:
     """Return the windows' distances, none for a fixed distance; refuses all that is neither."""
     if (distance is None) == (windows is None):
         given = "both were" if distance is not None else "none was"
@@ -207,14 +207,14 @@ def _past(
     if windows is None:
         if distance is None or not is_number(distance) or not 0 <= distance < math.inf:
             raise InputError(f"distance must be a finite number >= 0; it is {distance}")
-        return Past()
+        return UsedWindows()
     given_windows = valid_windows(windows, PairedSample)
     if not given_windows:
         raise InputError("windows is empty; give past windows, or a fixed distance")
     return past_differences(reference, given_windows, inside=inside)
 
 
-def _chosen(past: Past, distance: float | None, level: float) -> tuple[float, float | None]:
+def _chosen(past: UsedWindows, distance: float | None, level: float) -> tuple[float, float | None]:
     """Return the distance and the level that it has: the conformal quantile of the windows, or the fixed
     one.
     """

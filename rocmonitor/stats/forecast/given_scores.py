@@ -121,7 +121,7 @@ class ScoreForecast(ForecastInterval):
         )
 
 
-class Choice(NamedTuple):
+class ForecastAtStrength(NamedTuple):
     """The forecast of a window at one strength."""
 
     strength: float
@@ -139,7 +139,7 @@ class Choice(NamedTuple):
         return low, high if alternative == "two-sided" else 1.0
 
 
-class Coming(NamedTuple):
+class UnlabelledWindow(NamedTuple):
     """A window without labels, in the terms of its history."""
 
     cells: Sample  # the reference
@@ -149,10 +149,10 @@ class Coming(NamedTuple):
     widening: float  # of the roots without the scores, for neighbouring windows that are alike
 
 
-class Ends(NamedTuple):
+class ChosenInterval(NamedTuple):
     """An interval, and what it follows from."""
 
-    choice: Choice
+    choice: ForecastAtStrength
     roots: tuple[float, ...]
     low: float
     high: float
@@ -163,7 +163,7 @@ class Ends(NamedTuple):
 
 def score_forecast(
     history: ScoreHistory,
-    coming: Coming,
+    coming: UnlabelledWindow,
     asked: Asked,
     alternative: Alternative,
     *,
@@ -182,15 +182,15 @@ def score_forecast(
     level = asked.level, alternative
     sized = Asked(asked.batch or divided(expected.n_rows, expected.prevalence), asked.level)
 
-    def ends(choice: Choice, roots: tuple[float, ...]) -> Ends:
+    def ends(choice: ForecastAtStrength, roots: tuple[float, ...]) -> ChosenInterval:
         low, high = choice.ends(alternative)
         fit = _fit(history, roots, sized, alternative, _factor(coming.widening, choice.strength))
         distance = choice.root**2 / 2
         further = fit.further(sized, distance, choice.level) if full_level else None
         if further is None:
-            return Ends(choice, roots, low, high, distance, choice.level, by_model=False)
+            return ChosenInterval(choice, roots, low, high, distance, choice.level, by_model=False)
         low, high = _further(choice.foreseen, (low, high), distance, further)
-        return Ends(choice, roots, low, high, further, choice.level, by_model=True)
+        return ChosenInterval(choice, roots, low, high, further, choice.level, by_model=True)
 
     without = at_strength(history, laws, coming.cells, noises, 0, *level, coming.widening)
     full = at_strength(history, laws, coming.cells, noises, -1, *level)
@@ -243,12 +243,12 @@ def score_forecast(
 
 def _doubted(
     history: ScoreHistory,
-    coming: Coming,
-    found: Ends,
-    stays: Ends | None,
+    coming: UnlabelledWindow,
+    found: ChosenInterval,
+    stays: ChosenInterval | None,
     confidence_level: float,
     alternative: Alternative,
-) -> Ends:
+) -> ChosenInterval:
     """Return the interval of a window whose scores have moved, with the doubts about what is expected.
 
     `stays` is the one without the scores; None where past windows taught to trust these fully.
@@ -271,7 +271,7 @@ def _factor(widening: float, strength: float) -> float:
     return 1 + (widening - 1) * (1 - strength)
 
 
-def _width(choice: Choice, ends: tuple[float, float], alternative: Alternative) -> float:
+def _width(choice: ForecastAtStrength, ends: tuple[float, float], alternative: Alternative) -> float:
     """Return how far an interval reaches; of one end alone, from what is foreseen down to it."""
     return ends[1] - ends[0] if alternative == "two-sided" else choice.foreseen - ends[0]
 
@@ -369,7 +369,7 @@ def at_strength(
     confidence_level: float,
     alternative: Alternative,
     widening: float = 1.0,
-) -> Choice:
+) -> ForecastAtStrength:
     """One strength, whatever the past windows say of it."""
     strength = history.strengths[place]
     roots = _factor(widening, strength) * np.array(history.roots[place])
@@ -386,7 +386,7 @@ def learned(
     confidence_level: float,
     alternative: Alternative,
     widening: float = 1.0,
-) -> tuple[Choice, tuple[float, ...]]:
+) -> tuple[ForecastAtStrength, tuple[float, ...]]:
     """Return the strength that served the past windows best, and the roots at which each was foreseen."""
     left = np.stack([noises.left(strength) for strength in history.strengths])
     missing = np.maximum(left[:, 1] - left[:, 0], 0.0)
@@ -420,7 +420,9 @@ def _quantile(
     return found
 
 
-def _choice(history: ScoreHistory, laws: Laws, cells: Sample, strength: float, found: Root) -> Choice:
+def _choice(
+    history: ScoreHistory, laws: Laws, cells: Sample, strength: float, found: Root
+) -> ForecastAtStrength:
     law = cells if strength == 0 else laws.blended(strength)
     own = history.auc if strength == 0 or law is None else area(law)
-    return Choice(strength, own, law, *found)
+    return ForecastAtStrength(strength, own, law, *found)

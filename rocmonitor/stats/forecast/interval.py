@@ -47,7 +47,7 @@ _OF_WINDOWS = ("too-few-windows", "windows-inside-reference")  # true of the lev
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Forecast(Result):
+class WindowForecast(Result):
     """The expectation for a coming window.
 
     Attributes
@@ -474,7 +474,7 @@ def _zero(distance: float) -> tuple[Caveat, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ForecastInterval(Forecast):
+class ForecastInterval(WindowForecast):
     """The AUCs that are expected of a coming window.
 
     Attributes

@@ -21,7 +21,7 @@ from rocmonitor.stats.area.variances import ROUNDING
 from rocmonitor.stats.forecast.climbing import Extreme, at_limit, closest, highest
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.tilting import Ranks, TwoOrders
-from rocmonitor.stats.forecast.windows import Past, contained, found_in, past_of
+from rocmonitor.stats.forecast.windows import UsedWindows, contained, found_in, past_of
 from rocmonitor.stats.rows import Floats, add_up
 from rocmonitor.stats.sample import Counts, PairedSample
 
@@ -198,7 +198,7 @@ class PairedRows(NamedTuple):
 
 def past_differences(
     pair: PairedSample, windows: Sequence[PairedSample], *, inside: bool | None = None
-) -> Past:
+) -> UsedWindows:
     """Return the distances of all windows with both classes; parts of the reference are taken out of it
     first.
     """

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.variances import mean_over_pairs, placements
-from rocmonitor.stats.forecast.changed_law import Change, PastLaw, slope
+from rocmonitor.stats.forecast.changed_law import ChangedLaw, PastLaw, slope
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.projection import rising
 from rocmonitor.stats.proportion import is_number
@@ -162,7 +162,7 @@ def partly_labelled_auc(
     if past is not None and n and missing.any():
         beta, spread = slope(labelled, past).shrunk(past.scatter)
         both = _Weighted.of(labelled, score, missing, np.ones(len(score)))
-        change = Change(past, score, p, (both.score, both.pos + both.neg))
+        change = ChangedLaw(past, score, p, (both.score, both.pos + both.neg))
 
         def changed(beta: float) -> tuple[_Weighted, Floats]:
             """Return the counts and P(y | score) at a change of the law."""

@@ -23,7 +23,7 @@ from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score
 from rocmonitor.stats.forecast.calibration import Alternative, conformal_root, resized
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
-from rocmonitor.stats.forecast.given_scores import Coming, ScoreForecast, score_forecast
+from rocmonitor.stats.forecast.given_scores import ScoreForecast, UnlabelledWindow, score_forecast
 from rocmonitor.stats.forecast.interval import Asked, require_alternative, valid_batch
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import (
@@ -34,7 +34,7 @@ from rocmonitor.stats.forecast.projection import (
     valid_unlabelled,
 )
 from rocmonitor.stats.forecast.score_cells import Thinning, cells_between, score_cells, thinned_quantile
-from rocmonitor.stats.forecast.windows import Past, past_windows, valid_weights, valid_windows
+from rocmonitor.stats.forecast.windows import UsedWindows, past_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample
@@ -207,7 +207,7 @@ class ScoreHistory(Result):
         sizes = None if batch is None else valid_batch(batch)
         expected = self._expected(cells, score, count)
         rows = counted_in(cells.score[:-1], score, count)
-        coming = Coming(cells, rows, (score, count), expected, widening)
+        coming = UnlabelledWindow(cells, rows, (score, count), expected, widening)
         asked = Asked(sizes, level)
         return score_forecast(
             self, coming, asked, alternative, stated=stated, full_level=full_level, error=error
@@ -372,10 +372,12 @@ def score_history(
     )
 
 
-def _usable(reference: Sample, windows: Sequence[Sample], inside: bool | None) -> tuple[list[Sample], Past]:
+def _usable(
+    reference: Sample, windows: Sequence[Sample], inside: bool | None
+) -> tuple[list[Sample], UsedWindows]:
     """Return the windows, and which of them can be used; refused when those are too few."""
     given = valid_windows(windows, Sample)
-    past = past_windows(reference, given, take_out=True, inside=inside) if given else Past()
+    past = past_windows(reference, given, take_out=True, inside=inside) if given else UsedWindows()
     if len(past.kept) < ENOUGH_WINDOWS:
         raise DegenerateDataError(
             f"a forecast given the scores needs at least {ENOUGH_WINDOWS} past windows with both classes; "

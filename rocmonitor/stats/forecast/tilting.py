@@ -38,7 +38,7 @@ _THIN = 2048  # cells: more than these are solved on thinned ones first
 _THINNING = 16  # cells at most that become one: several times, if need be
 
 
-class Cells(NamedTuple):
+class MergedCells(NamedTuple):
     """The cells that matter, in score order.
 
     Neighbouring scores that hold the same one class have equal placement values, hence equal tilts, and are
@@ -49,11 +49,11 @@ class Cells(NamedTuple):
     cell: NDArray[np.intp]  # (number of scores,): the cell of each score
 
 
-def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Cells:
+def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> MergedCells:
     """Return the cells of counts at increasing scores; both classes must be present."""
     cell = np.cumsum(run_starts(pos, neg).astype(np.intp))
     cell -= 1
-    return Cells(cell_shares(pos, neg), cell)
+    return MergedCells(cell_shares(pos, neg), cell)
 
 
 def cell_shares(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Floats:

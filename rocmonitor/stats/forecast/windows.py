@@ -29,14 +29,14 @@ Places = NDArray[np.intp]
 Window = TypeVar("Window", Sample, PairedSample)
 
 
-class Grid(NamedTuple):
+class CoarseSample(NamedTuple):
     """A sample for distances: few scores, and the AUC of all its rows."""
 
     sample: Sample
     auc: float
 
 
-class Past(NamedTuple):
+class UsedWindows(NamedTuple):
     """The windows that can be used."""
 
     kept: tuple[int, ...] = ()  # their positions in what was given
@@ -58,27 +58,27 @@ def valid_windows(windows: object, kind: type[Window]) -> list[Window]:
 
 def used_windows(
     reference: Sample, windows: list[Sample], method: str, symmetric: bool, inside: bool | None
-) -> Past:
+) -> UsedWindows:
     """Return the windows that a method uses; "fixed" uses none, and "bootstrap" only their sizes."""
     if method in ("calibrated", "dual"):
         return past_windows(reference, windows, take_out=method == "calibrated", inside=inside)
     if not windows:
-        return Past()
+        return UsedWindows()
     kept, caveats = _both_classes(windows)
     if method == "bootstrap":
-        return Past(kept, caveats=caveats)
+        return UsedWindows(kept, caveats=caveats)
     distances = window_distances(reference, [windows[place] for place in kept], symmetric=symmetric)
-    return Past(kept, tuple(distances.tolist()), caveats=caveats)
+    return UsedWindows(kept, tuple(distances.tolist()), caveats=caveats)
 
 
 def past_windows(
     reference: Sample, windows: Sequence[Sample], *, take_out: bool, inside: bool | None = None
-) -> Past:
+) -> UsedWindows:
     """Return the dual distances of all windows with both classes; with `take_out`, parts are taken out
     first.
     """
     rest = resting(reference, windows, inside=inside) if take_out else None
-    whole = Grid(fewer(reference, EXACT_DISTANCES), area(reference)) if rest is None else None
+    whole = CoarseSample(fewer(reference, EXACT_DISTANCES), area(reference)) if rest is None else None
 
     def root(place: int) -> tuple[float, float]:
         of = whole if rest is None else rest(place)
@@ -95,7 +95,7 @@ def past_windows(
 
 def past_of(
     reference: Window, windows: Sequence[Window], root: Callable[[int], tuple[float, float]], *, inside: bool
-) -> Past:
+) -> UsedWindows:
     """Return the windows with both classes, and with both left in the reference, with the `root` of each."""
     kept, caveats = _both_classes(windows)
     if inside:
@@ -105,7 +105,7 @@ def past_of(
         _require_some(left, len(windows), caveats)
         kept = left
     distances, shifts = zip(*map(root, kept), strict=True)
-    return Past(kept, distances, shifts, inside, caveats)
+    return UsedWindows(kept, distances, shifts, inside, caveats)
 
 
 def contained(
@@ -161,7 +161,7 @@ def found_in(score: Floats, other: Floats) -> Places | None:
 
 def resting(
     reference: Sample, windows: Sequence[Sample], *, inside: bool | None = None
-) -> Callable[[int], Grid] | None:
+) -> Callable[[int], CoarseSample] | None:
     """Return a function of the number of a window: the reference without it. None: they are no parts of
     it.
     """
@@ -176,16 +176,16 @@ def resting(
     below, above = placements(reference)
     pairs = float(np.sum(reference.pos * below))  # in the right order; multiples of 1/2, exact
 
-    def rest(place: int) -> Grid:
+    def rest(place: int) -> CoarseSample:
         window, at = windows[place], parts[place]
         cuts = np.append(np.searchsorted(at, starts), len(at))  # of the window, where cells begin
         pos, neg = (np.diff(np.append(0, np.cumsum(counts))[cuts]) for counts in (window.pos, window.neg))
         left = Sample.from_counts(few.score, few.pos - pos, few.neg - neg)
         if exact:
-            return Grid(left, area(left))
+            return CoarseSample(left, area(left))
         lost = float(np.sum(window.pos * below[at]) + np.sum(window.neg * above[at]))
         within = area(window) * window.n_pos * window.n_neg if window.n_pos and window.n_neg else 0.0
-        return Grid(left, (pairs - lost + within) / (float(left.n_pos) * left.n_neg))
+        return CoarseSample(left, (pairs - lost + within) / (float(left.n_pos) * left.n_neg))
 
     return rest
 

@@ -123,7 +123,7 @@ _SCATTERS = 18  # sizes of the scatter that are thought possible
 _RARE = 5e-4  # of a scatter further from the one seen
 
 
-class Outlook(NamedTuple):
+class PossibleLevels(NamedTuple):
     """Means, scatters and correlations that are possible, shape (g,) each, and how probable they are."""
 
     serial: Floats
@@ -139,7 +139,7 @@ class Outlook(NamedTuple):
         return float(self.weight @ self.serial)
 
 
-def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> Outlook:
+def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> PossibleLevels:
     """Return what the reference windows at these places of the series leave possible.
 
     The prior is flat in the mean and in the log of the scatter, sampling noise included; correlations have
@@ -160,7 +160,7 @@ def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> Outlook:
     prior *= np.tile(count, len(SERIAL)) / _SCATTERS
     log = found.of_any_mean()[-1] + np.log(prior)
     weight = np.exp(log - log.max())
-    return Outlook(
+    return PossibleLevels(
         serial=serial,
         between=np.sqrt(variance),
         prior=prior,
@@ -171,7 +171,7 @@ def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> Outlook:
 
 
 def chart_limit(
-    outlook: Outlook, shape: ChartShape, horizon: int, probability: float, *, two_sided: bool
+    outlook: PossibleLevels, shape: ChartShape, horizon: int, probability: float, *, two_sided: bool
 ) -> float:
     """Return the value that the chart passes within `horizon` windows with this probability, nothing
     lasting.
@@ -179,7 +179,7 @@ def chart_limit(
     return float(np.quantile(largest_values(outlook, shape, horizon, two_sided=two_sided), 1 - probability))
 
 
-def largest_values(outlook: Outlook, shape: ChartShape, horizon: int, *, two_sided: bool) -> Floats:
+def largest_values(outlook: PossibleLevels, shape: ChartShape, horizon: int, *, two_sided: bool) -> Floats:
     """(DRAWS,): the largest value of the chart in each of the drawn series.
 
     Notes

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
-from rocmonitor.stats.lasting.limit import Outlook, Running, alarms, possible
+from rocmonitor.stats.lasting.limit import PossibleLevels, Running, alarms, possible
 from rocmonitor.stats.lasting.windows import unscaled
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Table
@@ -27,7 +27,7 @@ MOST_STARTS = 156
 """Latest windows among which the start of a change is looked for."""
 
 
-class Steps(NamedTuple):
+class StartSteps(NamedTuple):
     """Steps that start with each of some windows, shape (s,) each."""
 
     start: tuple[int, ...]  # places in the series
@@ -49,7 +49,7 @@ class StepSums(NamedTuple):
     steps_values: Floats
 
 
-def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: Outlook) -> Steps:
+def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: PossibleLevels) -> StartSteps:
     """Fit a step from each of the starts to the end of the series.
 
     Parameters
@@ -82,7 +82,7 @@ def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: Outlook
     mean = np.sum(share * size, axis=1)
     variance = np.sum(share * (1 / information + (size - mean[:, None]) ** 2), axis=1)
     chance = np.exp(weight - weight.max())
-    return Steps(tuple(starts), likelihood, chance / chance.sum(), mean, np.sqrt(variance))
+    return StartSteps(tuple(starts), likelihood, chance / chance.sum(), mean, np.sqrt(variance))
 
 
 def step_sums(

@@ -24,7 +24,7 @@ _AT_ONCE = 2**18  # cells of a class in memory together
 _ROUNDING = 1e-9  # of a statistic, by which a resample equal to the sample may come out different
 
 
-class Order(NamedTuple):
+class CellOrder(NamedTuple):
     """The places of the cells of each class among those of the other, in one order of the scores."""
 
     negatives: NDArray[np.intp]
@@ -43,7 +43,7 @@ class Population(NamedTuple):
     """(m,): chances of the cells that hold negatives."""
     v: Floats
     """(n,): chances of the cells that hold positives."""
-    orders: tuple[Order, ...]
+    orders: tuple[CellOrder, ...]
     """One for an AUC, two for the difference of two."""
     null: float
     """Its area, or its difference of two."""
@@ -66,10 +66,10 @@ def reweighted(
     return Population(u[negatives], v[positives], orders, null), (neg, pos)
 
 
-def _order(neg_rank: NDArray[np.intp], pos_rank: NDArray[np.intp]) -> Order:
+def _order(neg_rank: NDArray[np.intp], pos_rank: NDArray[np.intp]) -> CellOrder:
     """From the ranks of the cells with negatives, (m,), and with positives, (n,)."""
     negatives, positives = np.argsort(neg_rank, kind="stable"), np.argsort(pos_rank, kind="stable")
-    return Order(
+    return CellOrder(
         negatives, positives, _sides(neg_rank[negatives], pos_rank), _sides(pos_rank[positives], neg_rank)
     )
 
@@ -158,7 +158,7 @@ def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[n
     return np.searchsorted(ordered, rank, side="left"), np.searchsorted(ordered, rank, side="right")
 
 
-def _placements(of: Order, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
+def _placements(of: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
     """(r, n) negatives below each cell of the positives, (r, m) positives above each of the negatives."""
     negatives, positives = cumulated(neg[:, of.negatives]), cumulated(pos[:, of.positives])
     below = (negatives[:, of.below[0]] + negatives[:, of.below[1]]) / 2

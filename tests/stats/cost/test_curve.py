@@ -22,7 +22,7 @@ from rocmonitor.stats import (
     threshold_difference,
     threshold_intervals,
 )
-from rocmonitor.stats.cost.law import CostDifferenceLaw, CostLaw, Errors
+from rocmonitor.stats.cost.law import CostDifferenceLaw, CostLaw, ErrorCounts
 from rocmonitor.stats.curve.laws import interval_options
 
 SAMPLINGS = ("stratified", "full")
@@ -156,7 +156,7 @@ def coverage(method, spread, n, w):
     seen = [np.flatnonzero(mass > 1e-10) for mass in laws]
     x, z = (grid.ravel() for grid in np.meshgrid(*seen, indexing="ij"))
     none = np.zeros_like(x)
-    law = CostLaw(np.full(len(x), w), Errors(x, none, n, n), Errors(z, none, n, n), "stratified")
+    law = CostLaw(np.full(len(x), w), ErrorCounts(x, none, n, n), ErrorCounts(z, none, n, n), "stratified")
     low, high = law.ends(interval_options(method, (method,), 0.9))
     true = w * miss + (1 - w) * alarm
     return np.sum((laws[0][x] * laws[1][z])[(low <= true) & (true <= high)])
@@ -190,7 +190,7 @@ class TestCoverage:
                 drawn = rng.multinomial(2 * n, p.ravel() / 2, rounds).reshape(rounds, 2, 3)
             else:
                 drawn = np.stack([rng.multinomial(n, share, rounds) for share in p], axis=1)
-            both = [Errors(drawn[:, c, 0], drawn[:, c, 1], n, n) for c in (0, 1)]
+            both = [ErrorCounts(drawn[:, c, 0], drawn[:, c, 1], n, n) for c in (0, 1)]
             law = CostDifferenceLaw(np.full(rounds, w), *both, sampling)
             true = w * (misses[0] - misses[1]) + (1 - w) * (alarms[0] - alarms[1])
             true /= 2 * max(w, 1 - w) if sampling == "full" else 1

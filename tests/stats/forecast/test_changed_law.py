@@ -13,7 +13,15 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from rocmonitor.stats import Sample, auc, partly_labelled_auc
-from rocmonitor.stats.forecast.changed_law import CHANGED, SPREAD, Change, PastLaw, Slope, scatter_of, slope
+from rocmonitor.stats.forecast.changed_law import (
+    CHANGED,
+    SPREAD,
+    ChangedLaw,
+    PastLaw,
+    Slope,
+    scatter_of,
+    slope,
+)
 from rocmonitor.stats.forecast.projection import rising
 
 
@@ -98,7 +106,7 @@ def test_a_change_moves_no_positives_into_a_window_or_out_of_it() -> None:
     whole = Sample(*drawn(rng, 5000, 1.2))
     score, rows = whole.score, (whole.pos + whole.neg).astype(float)
     p = expit(log_odds(whole, score))
-    change = Change(PastLaw(whole, whole), score, p, (score, rows))
+    change = ChangedLaw(PastLaw(whole, whole), score, p, (score, rows))
     assert change.p(0.0) == pytest.approx(p)
     for beta in (-0.4, 0.3):
         found = change.p(beta)
