@@ -48,7 +48,7 @@ def page(watched: Sequence[Watched], *, made: datetime) -> str:
 
 
 def _chart(watched: Watched) -> dict[str, Any]:
-    """Return the chart of the reference windows inside the range, and its label; None without any."""
+    """Return the chart of the reference windows and the normal range, and its label; None without any."""
     ranges = watched.ranges
     windows = [] if ranges is None else ranges.reference.windows
     rows = [row for row in windows if row.get("auc") is not None]
@@ -57,9 +57,9 @@ def _chart(watched: Watched) -> dict[str, Any]:
     interval = ranges.first()
     ends = (None, None) if interval is None else (interval.low, interval.high)
     points = [_point(row, ends, watched.zone) for row in rows]
-    plain = dict.fromkeys(("reference", "chosen", "floor"))
+    plain = dict.fromkeys(("reference", "chosen", "floor", "episode"))
     view = {**plain, "zone": str(watched.zone), "points": points, "ahead": [], "changes": []}
-    label = f"AUROC of the {len(points)} reference windows of {watched.monitor}, inside the normal range"
+    label = f"AUROC of the {len(points)} reference windows of {watched.monitor} and the normal range"
     return {"chart": monitor_chart(view), "label": label}
 
 

@@ -201,7 +201,7 @@ def test_alarms_more_than_once_a_month_are_a_warning(here, rocmonitor):
 def test_the_reference_is_drawn(here, rocmonitor):
     rocmonitor("check", "--output", "check.html")
     page = (here.folder / "check.html").read_text(encoding="utf-8")
-    assert "AUROC of the 20 reference windows of credit" in page
+    assert "AUROC of the 20 reference windows of credit and the normal range" in page
     assert page.count("data-chart=") == 1
     assert "<dt>alarms</dt>" in page
     done = rocmonitor("check", "--output", "nowhere/check.html", code=2)
