@@ -69,7 +69,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
     }
     idle = {"segment": "all rows", "normal range": "-", "outlook": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
-    return narrowed(shown, ("negatives", "positives", "challenger gain", "outlook"), width)
+    return narrowed(shown, ("negatives", "positives", "challenger gain", "outlook", "normal range"), width)
 
 
 def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:

@@ -19,6 +19,7 @@ from rocmonitor.rules.scores import Scores
 
 __all__ = [
     "KINDS",
+    "PROPOSED",
     "AnyRule",
     "Calibration",
     "Challenger",
@@ -54,6 +55,10 @@ def by_name(rules: Sequence[Rule]) -> dict[str, Rule]:
         same = sum(other.kind == rule.kind for other in names.values())
         names[f"{rule.kind}_{same + 1}" if same else rule.kind] = rule
     return names
+
+
+PROPOSED = by_name([Forecast(), Lasting()])
+"""The rules that ``init`` writes."""
 
 
 def kind_of(name: str) -> str:

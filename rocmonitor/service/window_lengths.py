@@ -17,7 +17,7 @@ from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
 from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.windows import Window
-from rocmonitor.rules import Forecast, Lasting, by_name
+from rocmonitor.rules import PROPOSED
 from rocmonitor.stats import AucSpread, Sample
 from rocmonitor.wording.format import count
 
@@ -27,7 +27,6 @@ SMALL, LARGE = 0.02, 0.05
 BUDGET = 2.0
 """False alarms a year that a length may have, if another has fewer."""
 
-_RULES = by_name([Forecast(), Lasting()])
 _ALARM = AlarmPolicy().policy()
 _NAMES = {
     "1d": "daily",
@@ -78,7 +77,7 @@ def finds(rows: pd.DataFrame, edges: Sequence[pd.Timestamp], least: int) -> Find
         if min(np.count_nonzero(positive[a:b]), np.count_nonzero(~positive[a:b])) >= least
     ]
     try:
-        reference = freeze(windows, _RULES, min_per_class=least)
+        reference = freeze(windows, PROPOSED, min_per_class=least)
         spread = AucSpread.from_sample(Sample.merge([sample for _, sample in windows]))
     except InputError:
         return None
@@ -89,7 +88,7 @@ def finds(rows: pd.DataFrame, edges: Sequence[pd.Timestamp], least: int) -> Find
     )
     every = (edges[-1].to_pydatetime() - edges[0].to_pydatetime()) / (len(edges) - 1)
     scenario = Scenario(
-        rules=_RULES,
+        rules=PROPOSED,
         ranges=NormalRanges.of(reference),
         spread=spread,
         n_pos=n_pos,
