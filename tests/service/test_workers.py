@@ -21,7 +21,7 @@ from tasks import Outside, caller
 import rocmonitor
 from rocmonitor import store
 from rocmonitor.config import Config, Database
-from rocmonitor.config import ProcessPool as Workers
+from rocmonitor.config import Processes as Workers
 from rocmonitor.errors import ConfigError, ExecutorError, RocmonitorError, SourceError
 from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.policy.windows import Window

@@ -38,7 +38,7 @@ NO_PICTURE = {
     "CondensedError",
     "AucSampleSize",
     "AucSpread",
-    "Calibration",
+    "CalibrationResult",
     "ExpectedAuc",
     "ExpectedAucDifference",
     "ForecastFit",

@@ -245,7 +245,7 @@ def test_nothing_changed():
     sample = binormal(9, 300, 300)
     shift = explain_shift(sample, sample)
     assert (shift.change, shift.distance, shift.similarity) == (0, 0, 0)
-    assert shift.words().startswith(f"The AUROC is {shift.auc:.4f}, as in the reference.")
+    assert shift.words().startswith(f"The AUROC is {shift.auc:.3f}, as in the reference.")
     assert not shift.caveats
 
 
@@ -260,9 +260,9 @@ def test_words_say_who_moved_and_where():
     told = explain_shift(reference, fallen, bins=4).words()
     before, now = (oracle.auc(*oracle.expand(each.score, each.pos, each.neg)) for each in (reference, fallen))
     assert told.startswith(
-        f"The AUROC fell by {before - now:.4f}, from {before:.4f} to {now:.4f}. "
-        f"The positives' part is {now - before:.4f}: "
-        "50.0 % of them score above 0.3, 70.0 % in the reference. The negatives' part is +0.0000."
+        f"The AUROC fell by {before - now:.3f}, from {before:.3f} to {now:.3f}. "
+        f"The positives' part is {now - before:.3f}: "
+        "50.0 % of them score above 0.3, 70.0 % in the reference. The negatives' part is +0.000."
     )
     risen = explain_shift(fallen, reference, bins=4).words()
     assert "The AUROC rose by" in risen
@@ -280,14 +280,14 @@ def test_words_name_the_larger_part_first_and_opposite_ones_with_their_sign():
 
 
 def printed(words):
-    """The change and the two parts, in ten thousandths."""
-    verb, size = re.match(r"The AUROC (rose|fell) by (\d\.\d{4})", words).groups()
-    parts = re.findall(r"part is ([+-]\d\.\d{4})", words)
-    change, *parts = (round(1e4 * float(each)) for each in (size, *parts))
+    """The change and the two parts, in thousandths."""
+    verb, size = re.match(r"The AUROC (rose|fell) by (\d\.\d{3})", words).groups()
+    parts = re.findall(r"part is ([+-]\d\.\d{3})", words)
+    change, *parts = (round(1e3 * float(each)) for each in (size, *parts))
     return (change if verb == "rose" else -change), parts
 
 
-@pytest.mark.parametrize("off", [-3e-5, 0.0, 3e-5])
+@pytest.mark.parametrize("off", [-3e-4, 0.0, 3e-4])
 def test_the_printed_parts_add_up_to_the_printed_change(off):
     """Also where the reference's own AUC is not that of the joined cells: it is told with all its digits."""
     naive = 0
@@ -297,8 +297,8 @@ def test_the_printed_parts_add_up_to_the_printed_change(off):
         change, parts = printed(shift.words())
         assert change == sum(parts)
         exact = sorted([shift.from_positives, shift.from_negatives], key=abs)[::-1]
-        assert parts == pytest.approx([1e4 * each for each in exact], abs=2)
-        naive += sum(round(1e4 * each) for each in exact) != change
+        assert parts == pytest.approx([1e3 * each for each in exact], abs=2)
+        naive += sum(round(1e3 * each) for each in exact) != change
     assert naive > 0  # rounding each for itself does not add up
 
 
