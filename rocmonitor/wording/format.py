@@ -257,14 +257,17 @@ def decimals(low: float, high: float, units: int = 3) -> int:
     return next((digits for digits in (2, 3) if half * 10**digits >= units), 4)
 
 
-def with_interval(value: float, low: float, high: float, least: int = 2) -> str:
-    """Return an AUROC with its interval, with as many decimals as that allows, and at least so many.
+def with_interval(value: float, low: float | None, high: float | None, least: int = 2) -> str:
+    """Return an AUROC with its interval, with as many decimals as that allows, and at least so many; alone
+    where the interval is not known.
 
     Examples
     --------
     >>> with_interval(0.76213, 0.7551, 0.7692), with_interval(0.7394, 0.7245, 0.7536)
     ('0.762 (0.755 to 0.769)', '0.74 (0.72 to 0.75)')
     """
+    if low is None or high is None:
+        return f"{value:.{max(least, 3)}f}"
     digits = max(decimals(low, high, 1), least)
     return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
