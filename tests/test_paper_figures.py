@@ -232,8 +232,8 @@ class TestCosts:
         none = np.zeros((1, len(dg08.W)), dtype=int)
         law = dg08.CostLaw(
             dg08.W,
-            dg08.Errors(none + miss, none, 40, 40),
-            dg08.Errors(none + alarm, none, 40, 40),
+            dg08.ErrorCounts(none + miss, none, 40, 40),
+            dg08.ErrorCounts(none + alarm, none, 40, 40),
             "stratified",
         )
         for method in dg08.METHODS.values():

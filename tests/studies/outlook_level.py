@@ -19,7 +19,7 @@ from studies.running import options, replicate, say, table
 
 from rocmonitor.stats import Sample, auc, condensed, forecast_interval, score_history
 from rocmonitor.stats.forecast.blending import Laws
-from rocmonitor.stats.forecast.calibration import conformal_root
+from rocmonitor.stats.forecast.calibration import conformal_root, resized
 from rocmonitor.stats.forecast.given_scores import Noises, at_strength
 from rocmonitor.stats.forecast.projection import counted_in
 
@@ -166,7 +166,8 @@ def one(design: Design, rng: np.random.Generator) -> list[float]:
     limits = [limit(design.rows) for limit in (history.distance_limit, history.expected_limit)]
     noises, found = Noises.of(history, design.rows, None), []
     errors = np.array(history.window_aucs) - np.array(history.foreseen[-1])
-    half = conformal_root(errors, noises.missing(1.0), history.worth(), LEVEL, "two-sided").root
+    resizing = resized(errors, *noises.left(1.0))
+    half = conformal_root(*resizing, history.worth(), LEVEL, "two-sided").root
     for _ in range(JUDGED):
         coming = draw(design.drift, design.rows, rng)
         scores = (coming.score, coming.pos + coming.neg)
