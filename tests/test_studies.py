@@ -679,7 +679,7 @@ class TestOutlookLevel:
     def test_it_covers_and_is_hardly_ever_wider(self, drift: str) -> None:
         found = outlook_level.simulated(outlook_level.Design(drift, 1000, 1.0, 19), 12)
         assert found.covered["given"] > 0.85
-        assert found.width["given"] < 1.03 * found.width["without"]
+        assert found.width["given"] < 1.06 * found.width["without"]  # one more than 5 % wider is not used
         assert found.width["given"] < 1.2 * found.width["full"]
         assert max(found.score_alarms, found.expected_alarms) < 0.2
 

@@ -140,7 +140,7 @@ def with_headline(point: Point, *, full: bool = True) -> Point:
 def window_name(evaluation: Evaluation) -> str:
     """Name of a window run: what a list of runs says of it.
 
-    ``DEGRADED 0.6071 · 2013-09-16``, ``ok 0.7124 · 2013-09-09 · region=north · r1``.
+    ``DEGRADED 0.607 · 2013-09-16``, ``ok 0.712 · 2013-09-09 · region=north · r1``.
     """
     auc = evaluation.metrics.get("champion/auc")
     fine = evaluation.outcome is Status.OK

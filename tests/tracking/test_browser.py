@@ -46,7 +46,7 @@ def link(mlflow_server: MlflowServer, tmp_path: Path) -> str:
 
 def test_a_link_opens_a_run_among_runs(browser: Browser, link: str) -> None:
     visit(browser, link)
-    browser.until("document.body?.innerText.includes('DEGRADED 0.7012 · 2013-09-08 20:00')")
+    browser.until("document.body?.innerText.includes('DEGRADED 0.701 · 2013-09-08 20:00')")
     # Without what our links say, MLflow calls the list of runs “Evaluations”, beside traces.
     assert browser.measure("[...document.querySelectorAll('a')].some(one => one.innerText === 'Runs')")
 
@@ -54,9 +54,9 @@ def test_a_link_opens_a_run_among_runs(browser: Browser, link: str) -> None:
 def test_the_list_shows_what_was_found_and_the_description_the_picture(browser: Browser, link: str) -> None:
     place, _, rest = link.partition("/runs/")
     visit(browser, f"{place}/runs?{rest.partition('?')[2]}")
-    browser.until("document.body?.innerText.includes('DEGRADED 0.7012')")
+    browser.until("document.body?.innerText.includes('DEGRADED 0.701')")
     text = browser.measure("document.body.innerText")
-    assert "ok 0.7012 · 2013-09-01 20:00" in text
+    assert "ok 0.701 · 2013-09-01 20:00" in text
     assert "AUROC 0.700, normal range 0.716 to 0.761" in text
     picture = "[...document.images].find(one => one.src.includes('auc_small.png'))"
     browser.until(f"{picture}?.complete && {picture}.naturalWidth === 600")
