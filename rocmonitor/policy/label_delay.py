@@ -1,4 +1,4 @@
-"""How long labels are waited for: when a window is judged, and how long late labels still revise it."""
+"""The wait for labels: when a window is judged, and how long late labels still revise it."""
 
 from __future__ import annotations
 

@@ -197,8 +197,8 @@ def _begun(seen: Stop, before: Stop | None) -> Stop | None:
 
 def _known(seen: Stop, before: Stop) -> Stop:
     """Return a stop as it is seen now, with what was known of it before."""
-    first, last = before.first_message, before.last_message
-    return replace(seen, start=before.start, first_message=first, last_message=last)
+    told = {name: getattr(before, name) for name in ("first_message", "last_message", "told_to")}
+    return replace(seen, start=before.start, **told)
 
 
 def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[AtAge]:

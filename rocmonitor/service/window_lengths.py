@@ -1,4 +1,4 @@
-"""Which length of window finds a decline soonest, as `check` counts it, from rows that were read already."""
+"""The length of window that finds a decline soonest, as `check` counts it, from rows already read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NAMES = {
 
 
 class Finds(NamedTuple):
-    """What windows of a length find: false alarms a year, and days until a small and a large drop shows in
+    """The finds of windows of a length: false alarms a year, and days until a small and a large drop shows in
     half of all series; infinite where it does not within a year.
     """
 

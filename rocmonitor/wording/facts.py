@@ -1,4 +1,4 @@
-"""What is known of a change of status, by label: the same in a message and on the page."""
+"""A change of status by label: the same facts in a message and on the page."""
 
 from __future__ import annotations
 

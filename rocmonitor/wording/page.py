@@ -31,7 +31,6 @@ SPARK_WINDOWS = 26
 NO_SEGMENTS = (
     "This monitor has no segments; `segments:` in its configuration names columns to split the rows by."
 )
-EXPLAIN = "Which inputs and groups made the change:"
 NO_CURVE = "No curve: too few rows, or one score for all of them."
 FIRST_WINDOW = "Once it has been judged, this page shows its AUROC over time and its normal range."
 CHART_KEYS = "Chart. Left and right arrow keys go from window to window, Enter opens the one that is marked."
@@ -482,7 +481,3 @@ def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:
     if sum(statuses.get(status, 0) for status in ("ok", "improved")) == total:
         return "Both models are ok." if total == 2 else f"All {total} models are ok."
     return "Neither model is degraded." if total == 2 else f"None of the {total} models is degraded."
-
-
-def _its(number: int) -> str:
-    return "its" if number == 1 else "their"

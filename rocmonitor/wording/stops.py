@@ -27,7 +27,7 @@ PERIOD = {
     "labels": "labels stopped arriving",
     "judged": "nothing was judged",
     "watch": "not watched",
-    "usable": "many rows could not be used",
+    "usable": "usable rows stopped arriving",
 }
 
 _LAPSES = {
@@ -127,8 +127,7 @@ def standing(found: Stop, zone: ZoneInfo) -> str:
     if found.kind in _LAPSES:
         said = "not judged since" if found.kind == "judged" else "watched until"
         return f"{said} {instant(found.start, zone)}"
-    what = "usable rows" if found.kind == "usable" else found.kind
-    return f"{what} stopped arriving: too few since {instant(found.start, zone)}"
+    return f"{PERIOD[found.kind]}: too few since {instant(found.start, zone)}"
 
 
 def _unusable(found: Stop, window: str) -> str:
