@@ -407,7 +407,7 @@ def gravest(outcomes: Sequence[Codes]) -> Codes:
 
 
 def statuses(outcomes: Codes, alarm: Counting) -> Codes:
-    """Return the status after each window: `Health.after` for many series at once."""
+    """Return the status after each window: `StatusSoFar.after` for many series at once."""
     if max(alarm.of, alarm.recover_after) == 1:
         return outcomes
     counts = {code: _last(outcomes == code, alarm.of) for code in (DEGRADED, IMPROVED)}

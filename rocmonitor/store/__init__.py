@@ -1,6 +1,6 @@
 """rocmonitor's own database: the truth, of which MLflow and messages are projections.
 
-`Store` is opened by `open_store`; everything else is a plain function on it. Whatever goes wrong is a
+`Store` is opened by `open_store`; all else is a plain function on it. Any may raise
 `rocmonitor.errors.StoreError`.
 """
 

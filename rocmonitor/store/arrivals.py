@@ -18,12 +18,7 @@ from rocmonitor.store.tables import arrival as table
 
 
 def arrivals(store: Store, monitor: str, since: datetime) -> list[Arrived]:
-    """Return what was counted of the windows that start at or after `since`, oldest count first.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what was counted of the windows that start at or after `since`, oldest count first."""
     query = (
         select(table.c.window_start, table.c.window_end, table.c.at, table.c.rows, table.c.labelled)
         .where(table.c.monitor == monitor, table.c.window_start >= since)

@@ -16,22 +16,12 @@ _OF = tuple(table.c[name] for name in Attention.__dataclass_fields__)
 
 
 def attention(store: Store, monitor: str) -> Attention:
-    """Return what people said about a monitor.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what people said about a monitor."""
     return attentions(store).get(monitor, Attention())
 
 
 def attentions(store: Store) -> dict[str, Attention]:
-    """Return what people said, by monitor; only of those about which something was said.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what people said, by monitor; only of those about which something was said."""
     with store.reading() as connection:
         rows = connection.execute(select(table.c.monitor, *_OF)).mappings()
         return {
@@ -41,24 +31,14 @@ def attentions(store: Store) -> dict[str, Attention]:
 
 
 def acknowledge(store: Store, monitor: str, *, by: str, at: datetime, note: str = "") -> None:
-    """Somebody takes on the alarm of a monitor.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Somebody takes on the alarm of a monitor."""
     with store.writing() as connection:
         mark_acknowledged(connection, monitor, at)
         _put(connection, monitor, {"acknowledged_by": by, "acknowledged_at": at}, note)
 
 
 def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, note: str = "") -> None:
-    """Send nothing about a monitor until then; None sends again from now on.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Send nothing about a monitor until then; None sends again from now on."""
     with store.writing() as connection:
         _put(connection, monitor, {"muted_by": by if until else None, "muted_until": until}, note)
 

@@ -49,12 +49,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a transaction that only reads, from one snapshot on SQLite.
-
-        Raises
-        ------
-        StoreError
-        """
+        """Open a transaction that only reads, from one snapshot on SQLite."""
         with store_errors(self.engine.url), _guarded(self.engine) as connection, connection.begin():
             yield connection
 
@@ -66,10 +61,6 @@ class Store:
         ----------
         patiently : bool
             However long a statement takes, as when tables are changed.
-
-        Raises
-        ------
-        StoreError
         """
         engine = self.engine.execution_options(writing=True)
         with store_errors(self.engine.url), _guarded(engine, patiently) as connection, connection.begin():
@@ -257,12 +248,7 @@ def _way_out(url: URL, error: SQLAlchemyError, what: str) -> str:
 
 
 def database_time(store: Store) -> datetime | None:
-    """Return the clock of the database; None where that is the clock of this machine, as with SQLite.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the clock of the database; None where that is the clock of this machine, as with SQLite."""
     if store.engine.dialect.name != "postgresql":
         return None
     with store.reading() as connection:
@@ -270,12 +256,7 @@ def database_time(store: Store) -> datetime | None:
 
 
 def clock_seen(store: Store) -> BelievedClock | None:
-    """When the clock was last believed; None before the first time.
-
-    Raises
-    ------
-    StoreError
-    """
+    """When the clock was last believed; None before the first time."""
     with store.reading() as connection:
         row = connection.execute(select(table)).one_or_none()
     if row is None:
@@ -287,12 +268,7 @@ def clock_seen(store: Store) -> BelievedClock | None:
 
 
 def save_clock_seen(store: Store, seen: BelievedClock) -> None:
-    """Remember when the clock was last believed.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Remember when the clock was last believed."""
     values = {
         "at": seen.at,
         "boot": seen.boot,

@@ -42,10 +42,6 @@ class KeptCounts:
 def windows_counted(store: Store, reading: str, within: Window) -> list[Window]:
     """Return the windows inside a period whose counts are kept, oldest first, longer ones before shorter
     ones.
-
-    Raises
-    ------
-    StoreError
     """
     query = (
         select(table.c.window_start, table.c.window_end)
@@ -59,12 +55,7 @@ def windows_counted(store: Store, reading: str, within: Window) -> list[Window]:
 
 
 def rows_counted(store: Store, reading: str, within: Window) -> int:
-    """Rows of all windows inside a period whose counts are kept; above 0 if there are any.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Rows of all windows inside a period whose counts are kept; above 0 if there are any."""
     query = (
         select(func.sum(table.c.rows))
         .where(table.c.reading == reading)
@@ -75,12 +66,7 @@ def rows_counted(store: Store, reading: str, within: Window) -> int:
 
 
 def counts(store: Store, reading: str, window: Window) -> KeptCounts | None:
-    """Return what is kept of a window, if anything is.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what is kept of a window, if anything is."""
     query = select(table).where(
         table.c.reading == reading, table.c.window_start == window.start, table.c.window_end == window.end
     )

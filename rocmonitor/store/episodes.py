@@ -31,12 +31,7 @@ _FORGOTTEN = timedelta(days=2)
 
 
 def declines(store: Store, monitor: str, segment: str | None = None) -> list[Decline]:
-    """Return the declines of a monitor, or of one segment, oldest first.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the declines of a monitor, or of one segment, oldest first."""
     query = select(table.c.content).where(_DECLINE, table.c.monitor == monitor)
     if segment is not None:
         query = query.where(table.c.segment == segment)
@@ -45,34 +40,19 @@ def declines(store: Store, monitor: str, segment: str | None = None) -> list[Dec
 
 
 def last_decline(store: Store, monitor: str, segment: str) -> Decline | None:
-    """Return the newest decline of a segment; None where it had none.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the newest decline of a segment; None where it had none."""
     return next(reversed(declines(store, monitor, segment)), None)
 
 
 def last_declines(store: Store) -> dict[tuple[str, str], Decline]:
-    """Return the newest decline of every monitor and segment that has had one.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the newest decline of every monitor and segment that has had one."""
     with store.reading() as connection:
         declines = map(Decline.from_dict, connection.scalars(_newest()))
         return {(each.monitor, each.segment): each for each in declines}
 
 
 def episodes(store: Store, monitor: str) -> list[Episode]:
-    """Return all episodes of a monitor, with the outages that it was in, by their start.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return all episodes of a monitor, with the outages that it was in, by their start."""
     names = {monitor, f"{REVIEW}{monitor}"}
     query = select(table.c.kind, table.c.content).where(table.c.monitor == monitor)
     with store.reading() as connection:
@@ -82,12 +62,7 @@ def episodes(store: Store, monitor: str) -> list[Episode]:
 
 
 def open_stops(store: Store) -> dict[str, list[Stop]]:
-    """Return what has stopped and does not arrive again yet, by monitor.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what has stopped and does not arrive again yet, by monitor."""
     query = select(table.c.content).where(_OPEN, table.c.kind.in_(_STOPS)).order_by(table.c.id)
     stops: dict[str, list[Stop]] = {}
     with store.reading() as connection:
@@ -130,12 +105,7 @@ def put_warning(
 
 
 def open_outages(store: Store) -> list[Outage]:
-    """Return what fails now, and what works again without people being notified of that yet; oldest first.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what fails now, and what works again without people being notified of that yet; oldest first."""
     with store.reading() as connection:
         return _outages(connection, _OPEN)
 
@@ -145,10 +115,6 @@ def add_failure(store: Store, cause: str, member: str, at: datetime, *, error: s
 
     One that comes from another outage fails since it failed there; when it was the last there, that outage is
     closed without a message, for it goes on in this one.
-
-    Raises
-    ------
-    StoreError
     """
     with store.writing() as connection:
         since = at
@@ -188,10 +154,6 @@ def end_failure(store: Store, member: str, at: datetime, *, known: Collection[st
     at : datetime
     known : collection of str, optional
         Members that there are: others leave when they have not failed for two days.
-
-    Raises
-    ------
-    StoreError
     """
     with store.reading() as connection:
         if not any(_fails(outage, member) for outage in _outages(connection, _OPEN)):
@@ -208,12 +170,7 @@ def end_failure(store: Store, member: str, at: datetime, *, known: Collection[st
 
 
 def notify_outage(store: Store, outage: Outage, at: datetime, outgoing: Sequence[Outgoing]) -> bool:
-    """Put messages about an outage into the outbox, unless another process was faster; whether it was done.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Put messages about an outage into the outbox; return False if another process did so."""
     with store.writing() as connection:
         known = _outages(connection, _OPEN, table.c.id == outage.id, lock=True)
         if [(each.end, each.last_message) for each in known] != [(outage.end, outage.last_message)]:

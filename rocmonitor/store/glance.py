@@ -86,10 +86,6 @@ class LastChange:
 def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     """Return the newest windows of every monitor and segment.
 
-    Raises
-    ------
-    StoreError
-
     Notes
     -----
     Reads no metrics and no results, and of each segment only the newest windows: O(segments), however long
@@ -110,12 +106,7 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
 
 
 def last_changes(store: Store) -> dict[tuple[str, str], LastChange]:
-    """Return the last change of status of every monitor and segment that has had one.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the last change of status of every monitor and segment that has had one."""
     last = select(func.max(_transition.id)).group_by(_transition.monitor, _transition.segment)
     query = select(
         _transition.monitor,
@@ -164,10 +155,6 @@ def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tup
     ----------
     monitor : str, optional
         Of one monitor only.
-
-    Raises
-    ------
-    StoreError
     """
     found: dict[tuple[str, str], tuple[Ahead, ...]] = {}
     with store.reading() as connection:
@@ -257,12 +244,7 @@ class AllStates:
 
 
 def all_states(store: Store, windows: int = 26) -> AllStates:
-    """Return the state of all monitors, with the newest windows of each.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the state of all monitors, with the newest windows of each."""
     return AllStates(
         seen=glances(store, windows),
         changed=last_changes(store),
@@ -274,12 +256,7 @@ def all_states(store: Store, windows: int = 26) -> AllStates:
 
 
 def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the reference that the newest window of every monitor and segment was compared with, in brief.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the summary of the reference of the newest window of every monitor and segment."""
     last, summary = _since(tables.evaluation, 1), tables.summary.c
     newest = (
         select(_evaluation.monitor, _evaluation.segment, _evaluation.summary_id)
@@ -315,12 +292,7 @@ class Signs:
 
 
 def signs(store: Store, windows: int = 8) -> dict[str, Signs]:
-    """Return the early signs of each monitor that has outlooks or a chart of a lasting change.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the early signs of each monitor that has outlooks or a chart of a lasting change."""
     outlook = tables.outlook.c
     since = _since(tables.outlook, windows)
     warned = func.sum(case((outlook.outcome == Status.AT_RISK, 1), else_=0))
@@ -454,12 +426,7 @@ __all__ = ["NEWEST", "alarms", "at_work", "database_clock", "schema_version"]
 
 
 def at_work(store: Store, now: datetime) -> frozenset[str]:
-    """Return the monitors whose tick is running, in whichever process: their leases are held.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the monitors whose tick is running, in whichever process: their leases are held."""
     lease = tables.lease.c
     query = select(lease.name).where(
         lease.owner.is_not(None), lease.expires_at > now, lease.name.startswith("monitor:", autoescape=True)
@@ -469,12 +436,7 @@ def at_work(store: Store, now: datetime) -> frozenset[str]:
 
 
 def alarms(store: Store) -> dict[tuple[str, str], int]:
-    """Return how many alarms were raised and notified, by monitor and status.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return how many alarms were raised and notified, by monitor and status."""
     change = tables.transition.c
     query = (
         select(change.monitor, change.after, func.count().label("number"))
@@ -486,12 +448,7 @@ def alarms(store: Store) -> dict[tuple[str, str], int]:
 
 
 def database_clock(store: Store) -> datetime | None:
-    """Return the time of the database server; None on SQLite, which has no clock of its own.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the time of the database server; None on SQLite, which has no clock of its own."""
     if store.engine.dialect.name == "sqlite":
         return None
     with store.reading() as connection:
@@ -500,12 +457,7 @@ def database_clock(store: Store) -> datetime | None:
 
 
 def schema_version(store: Store) -> str:
-    """Return the version of the schema now: another process may have upgraded it.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the version of the schema now: another process may have upgraded it."""
     with store.reading() as connection:
         versions = connection.scalars(text(f"SELECT version_num FROM {OPTIONS['version_table']}"))
         return ", ".join(str(version) for version in versions)

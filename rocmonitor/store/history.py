@@ -45,12 +45,7 @@ class Kept:
 
 
 def history(store: Store, monitor: str, segment: str) -> list[list[Kept]]:
-    """Return the windows of a segment, oldest first, each with its revisions, newest last.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the windows of a segment, oldest first, each with its revisions, newest last."""
     query = _kept(monitor, segment)
     windows: dict[Window, list[Kept]] = {}
     with store.reading() as connection:
@@ -61,12 +56,7 @@ def history(store: Store, monitor: str, segment: str) -> list[list[Kept]]:
 
 
 def newest_in_window(store: Store, monitor: str, segment: str, window: Window) -> Kept | None:
-    """Return the newest revision of one window; None where it was not evaluated.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the newest revision of one window; None where it was not evaluated."""
     query = _kept(monitor, segment).where(
         _evaluation.window_start == window.start, _evaluation.window_end == window.end
     )
@@ -105,12 +95,7 @@ def _as_kept(row: Row[Any]) -> Kept:
 
 
 def segments(store: Store, monitor: str) -> list[str]:
-    """Return the segments of a monitor that were evaluated, without all rows.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the segments of a monitor that were evaluated, without all rows."""
     query = select(_evaluation.segment).where(_evaluation.monitor == monitor, _evaluation.segment != "")
     with store.reading() as connection:
         return list(connection.scalars(query.distinct().order_by(_evaluation.segment)))
@@ -137,12 +122,7 @@ class ReviewBrief:
 
 
 def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
-    """Return the reviews of a monitor, newest first.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the reviews of a monitor, newest first."""
     table = tables.review.c
     names = ("id", "champion_version", "challenger_version", "decision", "reviewed_at")
     query = select(*(table[name] for name in names), table.period_start, table.period_end)
@@ -187,12 +167,7 @@ class AlarmCount:
 
 
 def alarms_since(store: Store, start: datetime) -> dict[str, AlarmCount]:
-    """Return the alarms at or after `start`, by monitor; only of monitors that have one.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the alarms at or after `start`, by monitor; only of monitors that have one."""
     sent = table.c.notified
     taken = and_(sent, table.c.acknowledged_at.is_not(None))
     counts = [func.sum(case((which, 1), else_=0)) for which in (sent, taken, ~sent)]

@@ -30,10 +30,6 @@ def delete_delivered(store: Store, before: datetime, limit: int) -> int:
     -------
     int
         How many were deleted; fewer than `limit` when no more are old enough.
-
-    Raises
-    ------
-    StoreError
     """
     holds_link = (outbox.c.destination == "mlflow") & outbox.c.outlook_id.is_(None)
     old = _arrived(before).where(~holds_link).limit(limit)
@@ -48,10 +44,6 @@ def delete_tables(store: Store, before: datetime, limit: int) -> int:
     -------
     int
         As `delete_delivered`.
-
-    Raises
-    ------
-    StoreError
     """
     table = evaluation_tables.c.evaluation_id
     old = (
@@ -74,10 +66,6 @@ def delete_counts(store: Store, before: datetime, limit: int) -> int:
     -------
     int
         As `delete_delivered`.
-
-    Raises
-    ------
-    StoreError
     """
     key = (counts.c.reading, counts.c.window_start, counts.c.window_end)
     old = select(*key).where(counts.c.read_at < before).order_by(counts.c.read_at).limit(limit)
@@ -94,10 +82,6 @@ def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetim
     before : datetime
     needed : dict of str to datetime
         By monitor, the first window that later ones are compared with: it and later ones stay.
-
-    Raises
-    ------
-    StoreError
     """
     with store.reading() as connection:
         monitors = connection.scalars(select(arrival.c.monitor).distinct()).all()
@@ -111,12 +95,7 @@ def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetim
 
 
 def old_publications(store: Store, before: datetime, limit: int) -> list[Publication]:
-    """Find evaluations that reached MLflow before an instant, oldest first, not the newest of a segment.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Find evaluations that reached MLflow before an instant, oldest first, not the newest of a segment."""
     names = ("monitor", "segment", "window_start", "window_end", "revision")
     query = (
         select(outbox.c.id, *(evaluation.c[name] for name in names))
@@ -138,12 +117,7 @@ def old_publications(store: Store, before: datetime, limit: int) -> list[Publica
 
 
 def published_again(store: Store, after: datetime) -> list[str]:
-    """Find monitors with results that reached MLflow after an instant, and not at the first try.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Find monitors with results that reached MLflow after an instant, and not at the first try."""
     query = (
         select(outbox.c.monitor)
         .where(outbox.c.destination == "mlflow", outbox.c.state == DELIVERED)
@@ -156,12 +130,7 @@ def published_again(store: Store, after: datetime) -> list[str]:
 
 
 def delete_publications(store: Store, published: Sequence[Publication]) -> None:
-    """Delete deliveries whose runs are gone.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Delete deliveries whose runs are gone."""
     with store.writing() as connection:
         connection.execute(delete(outbox).where(outbox.c.id.in_([each.id for each in published])))
 

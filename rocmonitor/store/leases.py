@@ -56,10 +56,6 @@ def acquire(store: Store, name: str, owner: str, now: datetime, ttl: timedelta) 
     """Return the lease on `name` for the time `ttl`; None while anybody holds it (`owner` as well).
 
     `now` is this process's clock: what a store without a clock goes by, and what ``expires_at`` is told in.
-
-    Raises
-    ------
-    StoreError
     """
     clock = _clock(store, now)
     free = or_(table.c.owner.is_(None), table.c.expires_at <= clock, table.c.expires_at > clock + _LONGEST)
@@ -77,12 +73,7 @@ def acquire(store: Store, name: str, owner: str, now: datetime, ttl: timedelta) 
 
 
 def renew(store: Store, lease: Lease, now: datetime, ttl: timedelta) -> Lease | None:
-    """Return the same lease until ``now + ttl``; None when another has taken it over.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the same lease until ``now + ttl``; None when another has taken it over."""
     longer = update(table).where(_HELD).values(expires_at=_clock(store, now) + ttl)
     with store.writing() as connection:
         renewed = connection.execute(longer, _named(lease))
@@ -90,24 +81,14 @@ def renew(store: Store, lease: Lease, now: datetime, ttl: timedelta) -> Lease | 
 
 
 def release(store: Store, lease: Lease) -> None:
-    """Give the lease back; nothing happens when another has taken it over.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Give the lease back; nothing happens when another has taken it over."""
     with store.writing() as connection:
         # The row stays, for its token must never come a second time.
         connection.execute(update(table).where(_HELD).values(owner=None), _named(lease))
 
 
 def release_all(store: Store, owner: str) -> None:
-    """Give back all that a process holds, because it ends.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Give back all that a process holds, because it ends."""
     with store.writing() as connection:
         connection.execute(update(table).where(table.c.owner == owner).values(owner=None))
 

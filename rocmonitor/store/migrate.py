@@ -118,12 +118,7 @@ def upgrade(url: str) -> None:
 
 
 def check(url: str) -> None:
-    """See that the database is at the newest version and its tables are what the program takes them for.
-
-    Raises
-    ------
-    StoreError
-    """
+    """See that the database is at the newest version and its tables are what the program takes them for."""
     from alembic.autogenerate import compare_metadata
     from alembic.runtime.migration import MigrationContext
 

@@ -118,10 +118,6 @@ class Backlog:
 def destinations_due(store: Store, now: datetime) -> list[str]:
     """Return the destinations that something is due for, channels first; cheap, for it is asked every few
     seconds.
-
-    Raises
-    ------
-    StoreError
     """
     first = (
         select(func.min(outbox.c.id).label("id"))
@@ -147,10 +143,6 @@ def pending(
 
     Only a failure puts anything off: what was never tried is due whatever its time says, and so is what would
     wait longer than any failure lets it, because a clock was wrong when its time was set.
-
-    Raises
-    ------
-    StoreError
     """
     there = [] if destination is None else [outbox.c.destination == destination]
     waiting = (
@@ -178,12 +170,7 @@ def pending(
 def mark_delivered(
     store: Store, id: int, now: datetime, receipt: str | None = None, *, also: Collection[int] = ()
 ) -> None:
-    """Mark a row as arrived, and others that were one message with it; `receipt` is the destination's answer.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Mark a row as arrived, and those of the same message; `receipt` is the destination's answer."""
     _attempted(store, (id, *also), now, state=DELIVERED, receipt=receipt, error=None)
 
 
@@ -200,10 +187,6 @@ def mark_failed(
     """Mark a row as failed, to be tried again at `retry_at`; when refused, later ones do not wait for it.
 
     `payload` takes the place of the row's.
-
-    Raises
-    ------
-    StoreError
     """
     state = REFUSED if refused else PENDING
     more = {} if payload is None else {"payload": payload}
@@ -211,12 +194,7 @@ def mark_failed(
 
 
 def retry_now(store: Store, destination: str | None = None) -> None:
-    """End the pauses after failures, of one destination or of all, because something shows that it works.
-
-    Raises
-    ------
-    StoreError
-    """
+    """End the pauses after failures, of one destination or of all, because something shows that it works."""
     there = [] if destination is None else [outbox.c.destination == destination]
     failed = (_LEFT, outbox.c.error.is_not(None), outbox.c.next_attempt_at > outbox.c.attempted_at, *there)
     with store.reading() as connection:
@@ -236,10 +214,6 @@ def receipt_of(
     run is.
 
     None before that, and where all ids are None.
-
-    Raises
-    ------
-    StoreError
     """
     ids = {"evaluation_id": evaluation_id, "review_id": review_id, "outlook_id": outlook_id}
     of = [outbox.c[name] == id for name, id in ids.items() if id is not None]
@@ -256,12 +230,7 @@ def receipt_of(
 
 
 def more_to_publish(store: Store, evaluation: Evaluation) -> bool:
-    """Return True if a later result of the same monitor and segment still waits for MLflow.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return True if a later result of the same monitor and segment still waits for MLflow."""
     table, same = tables.evaluation, ("monitor", "segment")
     own = select(table.c.id).where(
         *(table.c[name] == getattr(evaluation, name) for name in (*same, "revision")),
@@ -284,23 +253,13 @@ def more_to_publish(store: Store, evaluation: Evaluation) -> bool:
 
 
 def last_number(store: Store) -> int:
-    """Return the highest number of a delivery, 0 without any.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the highest number of a delivery, 0 without any."""
     with store.reading() as connection:
         return connection.scalar(select(func.max(outbox.c.id))) or 0
 
 
 def outbox_summary(store: Store) -> OutboxSummary:
-    """Return what waits, since when it fails, and why.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what waits, since when it fails, and why."""
     totals = select(
         func.count(),
         func.count().filter(outbox.c.state == REFUSED),
@@ -322,12 +281,7 @@ def outbox_summary(store: Store) -> OutboxSummary:
 
 
 def backlog(store: Store) -> dict[str, Backlog]:
-    """Return what has not arrived yet, by destination; empty when all has.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what has not arrived yet, by destination; empty when all has."""
     instant = outbox.c.created_at.type
     failed = (
         select(outbox.c.destination, func.min(outbox.c.id).label("id"))

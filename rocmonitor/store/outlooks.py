@@ -48,10 +48,6 @@ def outlooks(
         One segment only (empty: all rows); default every segment.
     pending : bool
         Only of windows that have not been judged.
-
-    Raises
-    ------
-    StoreError
     """
     query = select(table.c.metrics, table.c.result).where(*of_windows(table, monitor, segment, start, end))
     if pending:
@@ -61,24 +57,14 @@ def outlooks(
 
 
 def outlooks_pending(store: Store, monitor: str) -> dict[tuple[str, Window], dict[str, float]]:
-    """Return the metrics of each outlook of a window that was not judged, by segment and window.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the metrics of each outlook of a window that was not judged, by segment and window."""
     query = select(table.c.segment, table.c.window_start, table.c.window_end, table.c.metrics)
     found = _rows(store, _unjudged(query.where(table.c.monitor == monitor)))
     return {(row["segment"], _window(row)): row["metrics"] for row in found}
 
 
 def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) -> dict[str, float]:
-    """Return the metrics of the outlook of one window; empty where it has none.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the metrics of the outlook of one window; empty where it has none."""
     this = {
         "monitor": monitor,
         "segment": segment,
@@ -93,10 +79,6 @@ def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) ->
 def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, frozenset[str]]:
     """Return the windows whose outlook warns and that have not been judged, with the names of the rules that
     warn.
-
-    Raises
-    ------
-    StoreError
     """
     query = select(table.c.window_start, table.c.window_end, table.c.metrics, table.c.result).where(
         table.c.monitor == monitor, table.c.segment == segment, table.c.outcome == Status.AT_RISK
@@ -106,12 +88,7 @@ def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, f
 
 
 def outlook_series(store: Store, monitor: str, segment: str) -> list[Point]:
-    """Return the metrics of each outlook of a segment, oldest window first.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the metrics of each outlook of a segment, oldest window first."""
     query = select(table.c.window_start, table.c.window_end, table.c.at, table.c.metrics).where(
         table.c.monitor == monitor, table.c.segment == segment
     )

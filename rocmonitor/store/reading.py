@@ -65,12 +65,7 @@ class SavedTransition(Transition):
 def evaluated(
     store: Store, monitor: str, since: datetime | None = None
 ) -> dict[tuple[str, Window], Evaluated]:
-    """Return the newest revision of each window that starts at or after `since`, by segment and window.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the newest revision of each window that starts at or after `since`, by segment and window."""
     query = select(
         *_WINDOW,
         table.c.revision,
@@ -100,23 +95,13 @@ def evaluated(
 
 
 def outcomes(store: Store, monitor: str, segment: str) -> list[tuple[Window, Status]]:
-    """Return what was found of each window (its newest revision), oldest first.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what was found of each window (its newest revision), oldest first."""
     query = select(*_WINDOW, table.c.outcome).where(table.c.monitor == monitor, table.c.segment == segment)
     return [(_window(row), Status(row["outcome"])) for row in _rows(store, _newest(query))]
 
 
 def series(store: Store, monitor: str, segment: str, *, newest: int | None = None) -> list[Point]:
-    """Return the metrics of each window (its newest revision), or of the newest ones, oldest first.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the metrics of each window (its newest revision), or of the newest ones, oldest first."""
     columns = (table.c.revision, table.c.at, table.c.metrics, table.c.model_version, table.c.outcome)
     chosen = [table.c.monitor == monitor, table.c.segment == segment]
     if newest is not None:
@@ -154,10 +139,6 @@ def evaluations(
         One segment only (empty: all rows); default every segment.
     every_revision : bool
         Also the revisions that later ones have replaced.
-
-    Raises
-    ------
-    StoreError
     """
     chosen = of_windows(table, monitor, segment, start, end)
     query = select(*_WINDOW, *_WHOLE).select_from(_joined()).where(*chosen)
@@ -198,12 +179,7 @@ def evaluation(store: Store, id: int) -> Evaluation:
 
 
 def newest_revision(store: Store, evaluation: Evaluation) -> int:
-    """Return the highest revision saved of the window that `evaluation` is of.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the highest revision saved of the window that `evaluation` is of."""
     query = select(func.max(table.c.revision)).where(
         table.c.monitor == evaluation.monitor,
         table.c.segment == evaluation.segment,
@@ -215,12 +191,7 @@ def newest_revision(store: Store, evaluation: Evaluation) -> int:
 
 
 def transitions(store: Store, monitor: str, segment: str | None = None) -> list[SavedTransition]:
-    """Return the changes of status in the order they were saved; of all segments unless one is named.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the changes of status in the order they were saved; of all segments unless one is named."""
     query = _transitions(monitor).order_by(transition_table.c.id)
     if segment is not None:
         query = query.where(transition_table.c.segment == segment)
@@ -228,23 +199,13 @@ def transitions(store: Store, monitor: str, segment: str | None = None) -> list[
 
 
 def last_transition(store: Store, monitor: str, segment: str) -> SavedTransition | None:
-    """Return the change of status that was saved last, or None.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the change of status that was saved last, or None."""
     found = _rows(store, _newest_first(monitor, segment))
     return _transition(found[0]) if found else None
 
 
 def last_said(store: Store, monitor: str) -> dict[str, Said]:
-    """Return the last change of status, and what people were last notified of, by segment.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the last change of status, and what people were last notified of, by segment."""
     change = transition_table.c
 
     def last(*conditions: ColumnElement[bool]) -> dict[str, RowMapping]:

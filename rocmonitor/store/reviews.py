@@ -61,10 +61,6 @@ def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None)
     ----------
     versions : tuple of str, optional
         Only those of this champion against this challenger.
-
-    Raises
-    ------
-    StoreError
     """
     query = select(table).where(table.c.monitor == monitor).order_by(table.c.id)
     if versions is not None:
@@ -75,12 +71,7 @@ def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None)
 
 
 def last_reviewed(store: Store, monitor: str) -> datetime | None:
-    """Return the time of the last review whose period the configuration gave; None if there is none.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the time of the last review whose period the configuration gave; None if there is none."""
     query = (
         select(table.c.reviewed_at)
         .where(table.c.monitor == monitor, table.c.key.not_like(f"%{BY_HAND}"))
@@ -106,12 +97,7 @@ def review(store: Store, id: int) -> Review:
 
 
 def review_with_key(store: Store, key: str) -> Review | None:
-    """Return the review of the same rows by the same rule, if it was saved.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the review of the same rows by the same rule, if it was saved."""
     rows = _rows(store, select(table).where(table.c.key == key))
     return _review(rows[0]) if rows else None
 

@@ -313,12 +313,7 @@ def _put_transition(
 
 
 def instance_id(store: Store) -> str:
-    """Return a UUID that names this store in MLflow; made at the first call, then always the same.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return a UUID that names this store in MLflow; made at the first call, then always the same."""
     query = select(tables.instance.c.uuid)
     with store.reading() as connection:
         found: str | None = connection.scalar(query)
@@ -332,12 +327,7 @@ def instance_id(store: Store) -> str:
 
 
 def reference(store: Store, monitor: str, digest: str) -> dict[str, Any] | None:
-    """Return the reference frozen under `digest` (of all that decides it), by segment, or None.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the reference frozen under `digest` (of all that decides it), by segment, or None."""
     table = tables.reference
     with store.reading() as connection:
         return connection.scalar(
@@ -346,23 +336,13 @@ def reference(store: Store, monitor: str, digest: str) -> dict[str, Any] | None:
 
 
 def reference_of(store: Store, evaluation: Evaluation) -> dict[str, Any] | None:
-    """Return the frozen reference that a window was compared with, if it is kept.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the frozen reference that a window was compared with, if it is kept."""
     digest = evaluation.reference.get("digest")
     return reference(store, evaluation.monitor, digest) if digest else None
 
 
 def has_reference(store: Store, monitor: str, digest: str) -> bool:
-    """Return True if a reference is frozen under `digest`.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return True if a reference is frozen under `digest`."""
     table = tables.reference
     query = select(table.c.digest).where(table.c.monitor == monitor, table.c.digest == digest)
     with store.reading() as connection:
@@ -377,12 +357,7 @@ def save_reference(
     *,
     counts: Sequence[KeptCounts] = (),
 ) -> None:
-    """Freeze a reference; one that is frozen already is unchanged. The counts that it rests on are kept.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Freeze a reference; one that is frozen already is unchanged. The counts that it rests on are kept."""
     row = {"monitor": monitor, "digest": digest, "content": content}
     with store.writing() as connection:
         connection.execute(insert(connection, tables.reference).values(row).on_conflict_do_nothing())
@@ -390,12 +365,7 @@ def save_reference(
 
 
 def alias(store: Store, model: str, name: str) -> tuple[str, datetime] | None:
-    """Return the version that alias `name` of a model last stood for, and when that was seen; None if never.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the version that an alias of a model last stood for, and when that was seen; or None."""
     table = tables.alias
     with store.reading() as connection:
         found = connection.execute(
@@ -405,12 +375,7 @@ def alias(store: Store, model: str, name: str) -> tuple[str, datetime] | None:
 
 
 def save_alias(store: Store, model: str, name: str, version: str, seen_at: datetime) -> None:
-    """Remember what alias `name` of a model stands for.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Remember what alias `name` of a model stands for."""
     table, seen = tables.alias, {"version": version, "seen_at": seen_at}
     with store.writing() as connection:
         connection.execute(

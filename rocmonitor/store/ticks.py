@@ -56,12 +56,7 @@ def save_tick(
     error: str | None,
     next_due: datetime,
 ) -> None:
-    """Replace the last tick of a monitor, and add this one to the totals.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Replace the last tick of a monitor, and add this one to the totals."""
     last = {
         "started_at": started_at,
         "ended_at": ended_at,
@@ -86,11 +81,6 @@ def save_tick(
 
 
 def ticks(store: Store) -> dict[str, LastTick]:
-    """Return the last tick by monitor; those that never had one are absent.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the last tick by monitor; those that never had one are absent."""
     with store.reading() as connection:
         return {row["monitor"]: LastTick(**row) for row in connection.execute(select(table)).mappings()}

@@ -199,7 +199,7 @@ def _change(
     change, notify = of.change(
         status,
         at=evaluation.at,
-        since=last.end if last is not None and last.end else of.since(status, evaluation.window),
+        since=_since(last, status) or of.since(status, evaluation.window),
         reasons=reasons if revised is None else (*reasons, as_reason(revised)),
         news=open_ is not None and holds and due_for_update(open_, evaluation.at, again=again),
         hold=holds,
@@ -208,6 +208,13 @@ def _change(
         episodes[-1] = episodes[-1].told(evaluation.at, state.monitor.notify)
     state.put_episodes(evaluation.segment, episodes)
     return change, notify, episodes
+
+
+def _since(episode: Decline | None, status: Status) -> datetime | None:
+    """Return when a status began by its episode: with the end of one, or with the start of an open one."""
+    if episode is None:
+        return None
+    return episode.end or (episode.start if status is Status.DEGRADED else None)
 
 
 def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Decline]:
