@@ -230,7 +230,9 @@ def test_one_word_for_a_thing(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_studies_that_are_named_exist(page):
-    for name in re.findall(r"make\s+study\s+NAME=([\w-]+)", page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    shown = " ".join(re.findall(r"\*\*Shown by\*\* (.*)", text))
+    for name in [*re.findall(r"make\s+study\s+NAME=([\w-]+)", text), *re.findall(r"`([\w-]+)`", shown)]:
         assert (ROOT / "tests" / "studies" / f"{name.replace('-', '_')}.py").exists(), name
 
 
