@@ -16,7 +16,7 @@ from rocmonitor.conventions import NORMAL_95
 from rocmonitor.stats.rows import Floats
 
 _EVIDENCE = 1.0  # log likelihood ratio beyond that of chance; chosen by simulation
-_FEWEST, _WEEKS = 13, 13  # windows, or weeks of windows, in which the smallest drop can be told from none
+_FEWEST, _WEEKS = 10, 10  # windows, or weeks of windows, in which the smallest drop can be told from none
 _SHARED = (
     1.5  # least variance of that drop over that of the reference's mean, else no window could exclude it
 )
@@ -81,11 +81,11 @@ def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recov
     Notes
     -----
     "Back" has a mean of its own until the end and none since; "lower" has one mean for all windows, as low as
-    the least drop that the windows until the end leave possible (95 %), and at least the smallest one that a
-    quarter of a year (13 windows at least) without a change excludes. The reference's error, which all
-    windows share, may explain a part of either. The log likelihood ratio must reach 2 log(windows a year)
-    + 1, for chance has its try with each pair of an end and a newest window, and the mean since the end must
-    lie inside its 95 % interval of no drop. Simulated in tests/stats/test_recovery.py. Cost: O(k).
+    the least drop that the windows until the end leave possible (95 %), and at least the smallest one that 10
+    weeks (10 windows at least) without a change exclude. The reference's error, which all windows share, may
+    explain a part of either. The log likelihood ratio must reach 2 log(windows a year) + 1, for chance has
+    its try with each pair of an end and a newest window, and the mean since the end must lie inside its 95 %
+    interval of no drop. Simulated in tests/stats/test_recovery.py. Cost: O(k).
     """
     if alarm + 1 >= len(changes):
         return None

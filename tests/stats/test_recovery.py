@@ -36,7 +36,7 @@ def false_ends(seed: int, per_year: int, reference_windows: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("per_year", "reference_windows"), [(WEEKS, 20), (DAYS, 120)])
 def test_a_drop_of_002_that_stays_is_seldom_said_to_be_over(per_year: int, reference_windows: int) -> None:
-    # Measured: 4 of 1,500 streams of weeks; of 100 more than 3 have a chance below 0.001.
+    # Measured: 4 of 1,000 streams of weeks; of 100 more than 3 have a chance below 0.001.
     assert false_ends(46, per_year, reference_windows) <= 3
 
 
