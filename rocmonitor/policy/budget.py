@@ -204,9 +204,7 @@ def allotments(budget: AlarmBudget, loads: Sequence[Load]) -> list[Allotment]:
 
 
 def _shared(amount: float, free: Sequence[tuple[float, float]]) -> float:
-    """Return the chance t at which verdicts, with their families and a largest chance each, use the
-    amount.
-    """
+    """Return the chance at which verdicts, with their families and largest chances, use the amount."""
     if sum(families * most for families, most in free) <= amount:
         return max((most for _, most in free), default=0.0)
     low, high = 0.0, max(most for _, most in free)

@@ -75,9 +75,7 @@ def beyond_ranking(
 
 
 def calibrated(sample: Sample) -> tuple[CalibrationResult | None, tuple[Caveat, ...]]:
-    """Return the calibration of a window, and what is doubtful about it; None where scores are no
-    probabilities.
-    """
+    """Return the calibration of a window, None of scores that are no probabilities, and its doubts."""
     try:
         found = calibration(sample)
     except InputError as error:

@@ -175,9 +175,7 @@ class Decline(Episode):
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Metrics that its newest window gets: ``episode/windows``, ``episode/size`` and ``episode/still``
-        with their intervals, as far as they are known.
-        """
+        """Metrics of its newest window: ``episode/windows``, and with intervals ``/size`` and ``/still``."""
         names = ("windows", "size", "size_low", "size_high", "still", "still_low", "still_high")
         found = {name: getattr(self, name) for name in names}
         return {f"episode/{name}": float(value) for name, value in found.items() if value is not None}
@@ -211,9 +209,7 @@ class Decline(Episode):
         return tuple(f"{each['column']} = {each['group']}" for each in self.groups)
 
     def differs(self) -> bool:
-        """Return True if the size is clearly another than the one that was told, or other groups are behind
-        it.
-        """
+        """Return True if the size or the groups are clearly other than those told last."""
         if self.groups and self.group_names[0] not in self.told_groups:
             return True
         if self.size_low is None or self.size_high is None or self.told_size is None:
@@ -295,7 +291,7 @@ def followed(
         return episode.closed(window.start, VERSION)
     if status is Status.INSUFFICIENT:
         return episode
-    finding = _finding(evaluation.verdicts)
+    finding = {each.kind for each in evaluation.verdicts if each.outcome is Status.DEGRADED}
     holds = status is Status.DEGRADED
     if holds:
         episode = _with_rules(episode, evaluation.verdicts, zone)
@@ -391,12 +387,9 @@ def _with_rules(episode: Decline, verdicts: Sequence[Verdict], zone: ZoneInfo) -
     if start is None:
         return replace(episode, rules=rules)
     # It began with its alarm at the latest, also where a chart sees a further fall.
-    first, low, high = (min(each, latest) for each, latest in zip(start, _latest(episode), strict=True))
+    latest = (episode.alarm.start, episode.alarm.start, episode.alarm.end)
+    first, low, high = map(min, start, latest)
     return replace(episode, rules=rules, start=first, start_low=low, start_high=high)
-
-
-def _latest(episode: Decline) -> tuple[datetime, datetime, datetime]:
-    return episode.alarm.start, episode.alarm.start, episode.alarm.end
 
 
 def _start(verdicts: Sequence[Verdict], zone: ZoneInfo) -> tuple[datetime, datetime, datetime] | None:
@@ -408,11 +401,6 @@ def _start(verdicts: Sequence[Verdict], zone: ZoneInfo) -> tuple[datetime, datet
             )
             return first, low, high
     return None
-
-
-def _finding(verdicts: Sequence[Verdict]) -> set[str]:
-    """Return the kinds of the rules that find a loss."""
-    return {each.kind for each in verdicts if each.outcome is Status.DEGRADED}
 
 
 def _changes(points: Sequence[Point], version: str) -> tuple[list[Point], list[Change]]:

@@ -77,9 +77,7 @@ class GroupPart:
         return self.adjusted_pvalue <= FALSE_DISCOVERIES
 
     def stands_out(self, change: float) -> bool:
-        """Return True if the group did clearly more of a change than its share of the rows; what all groups
-        did alike is no group's.
-        """
+        """Return True if the group did clearly more of a change than its share of the rows."""
         if not change:
             return False
         rows = max(self.share, self.reference_share)
@@ -129,9 +127,7 @@ class Explanation:
 
     @property
     def leading(self) -> GroupPart | None:
-        """The group that did most of the change and clearly more than its share of the rows; None if none
-        did, or the change is less than 0.005.
-        """
+        """The group that did most of a change of 0.005 or more, and clearly more than its share; or None."""
         if abs(self.change) < _SMALLEST:
             return None
         found = [each for each in self.parts if each.is_found and each.stands_out(self.change)]

@@ -272,9 +272,7 @@ def _change(ranges: NormalRanges, now: WindowAuc, day: float | None) -> dict[str
 
 
 def _chart_caveats(rules: Mapping[str, Rule], ranges: NormalRanges) -> list[Caveat]:
-    """Return what is doubtful about comparing with the reference: the season, once, and the rest of each
-    chart.
-    """
+    """Return the doubts about comparing with the reference: the season once, and those of charts."""
     comparing = any(rule.needs.auc for rule in rules.values())
     found = list(season_not_seen(ranges.reference)) if comparing else []
     for name in (each for each in rules if each in ranges.charts):
@@ -299,9 +297,7 @@ def _forecasts(
 
 
 def _explained(finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts) -> Finding:
-    """Return the finding with a table that shows which scores made the AUROC what it is, where that has
-    changed.
-    """
+    """Return the finding with the scores that moved, where its AUROC has changed."""
     has_changed = finding.outcome in (Status.DEGRADED, Status.IMPROVED)
     found = shift_of(reference, champion, scores) if has_changed else None
     if found is None:
@@ -434,9 +430,7 @@ def no_outlook(lack: Caveat) -> Finding:
 
 
 def _widening(reference: Reference) -> float:
-    """Return what the normal range allows for neighbouring windows that are alike; an outlook allows the
-    same.
-    """
+    """Return what the normal range, and so an outlook, allows for neighbours that are alike."""
     return max((fit.widening for fit in reference.fits.values()), default=1.0)
 
 

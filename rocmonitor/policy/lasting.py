@@ -94,9 +94,7 @@ def course(
 
 
 def numbers_of(point: Point) -> WindowAuc | None:
-    """Return what a chart reads of a window; None for one that could not be measured, or has too few
-    labels.
-    """
+    """Return the numbers that a chart reads of a window; None with too few labels or without an AUROC."""
     of = point.metrics
     auc, n_pos, n_neg = (of.get(name) for name in ("champion/auc", "data/positives", "data/negatives"))
     if auc is None or n_pos is None or n_neg is None:

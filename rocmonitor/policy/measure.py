@@ -169,7 +169,11 @@ def measure(
             known = {"rows": both, "champion_auc": float(difference.auc_2)}
             caveats.append(Caveat("challenger-scores-missing", missing=lacking, **known))
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
-    caveats += [_no_curve(model, sample) for model, sample in samples.items() if len(sample.score) == 1]
+    caveats += [
+        Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
+        for model, sample in samples.items()
+        if len(sample.score) == 1
+    ]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
         found, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
@@ -199,9 +203,7 @@ def shows_no_scatter(sample: Sample | PairedSample) -> bool:
 
 
 def unmeasurable(champion: Sample, max_error: float) -> Verdict | None:
-    """Return the verdict on a window of one cluster, or with more than `max_error` of its AUROC open; else
-    None.
-    """
+    """Return a verdict if a class is one cluster, or cells leave too much of the AUROC open; else None."""
     if (coarse := too_coarse(champion, max_error)) is not None:
         return Verdict.lacking("data", "data", coarse)
     if champion.clusters is None or not from_one_cluster(champion):
@@ -288,16 +290,10 @@ def _columns(result: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
-def _no_curve(model: str, sample: Sample) -> Caveat:
-    return Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
-
-
 def _operating_points(
     model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
 ) -> tuple[Tables, dict[str, float]]:
-    """Return the points of one model as tables and as metrics, these named after the points that were asked
-    for.
-    """
+    """Return the points of one model as tables and as metrics."""
     at_fprs = _at_fprs(model, sample, fprs, level)
     at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
     metrics: dict[str, float] = {}

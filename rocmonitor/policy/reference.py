@@ -110,7 +110,8 @@ class Reference:
             "serial": {name: found.to_dict() for name, found in self.serial.items()},
             # JSON has no infinity: None flags nothing.
             "cost_thresholds": [
-                {"w": w, "threshold": at if math.isfinite(at) else None, **self._errors(w)}
+                {"w": w, "threshold": at if math.isfinite(at) else None}
+                | (self.cost_errors[w]._asdict() if w in self.cost_errors else {})
                 for w, at in self.cost_thresholds.items()
             ],
             "labels": None if self.labels is None else self.labels.to_dict(),
@@ -131,13 +132,8 @@ class Reference:
         """The windows that everything was learned from: all that were not left out."""
         return learned(self.windows, self.windows)
 
-    def _errors(self, w: float) -> dict[str, int]:
-        return self.cost_errors[w]._asdict() if w in self.cost_errors else {}
-
     def cost_at(self, w: float) -> float | None:
-        """Return the operating condition of the reference that has the name of `w`; None where there is
-        none.
-        """
+        """Return the operating condition of the reference that is written as `w`, or None."""
         return next((each for each in self.cost_thresholds if f"{each:g}" == f"{w:g}"), None)
 
     def cost_of(self, w: float) -> tuple[float, tuple[WrongDecisions, int, int]]:
@@ -215,7 +211,8 @@ def freeze(
         return Reference(auc=None, windows=sizes, caveats=(coarse.concerning("reference"),))
     every = samples = aligned(whole, samples)
     windows = [(window, sample) for (window, _), sample in zip(windows, samples, strict=True)]
-    windows, pooled = large_enough(_typical(windows, above), min_per_class)
+    typical = [each for each in windows if each[0] not in above]
+    windows, pooled = large_enough(typical if len(typical) >= ENOUGH_WINDOWS else windows, min_per_class)
     samples = [sample for _, sample in windows]
     found = [window for window, _ in windows]
     past = ReferenceWindows(samples, [day_of(window) for window in found], ages(found))
@@ -244,14 +241,6 @@ def freeze(
     )
 
 
-def _typical(
-    windows: Sequence[tuple[Window, Sample]], above: Sequence[Window]
-) -> Sequence[tuple[Window, Sample]]:
-    """Return the windows without those far above the others, as long as enough are left to learn from."""
-    found = [each for each in windows if each[0] not in above]
-    return found if len(found) >= ENOUGH_WINDOWS else windows
-
-
 def large_enough(
     windows: Sequence[tuple[Window, Sample]], min_per_class: int
 ) -> tuple[list[tuple[Window, Sample]], tuple[Caveat, ...]]:
@@ -274,16 +263,14 @@ def large_enough(
     if not small or len(found) < 2:
         return list(windows), ()
     joined = [
-        part[0] if len(part) == 1 else (Window(part[0][0].start, part[-1][0].end), _merged(part))
+        part[0]
+        if len(part) == 1
+        else (Window(part[0][0].start, part[-1][0].end), Sample.merge([sample for _, sample in part]))
         for part in found
     ]
     empty = [each for each in windows if not each[1].n_pos + each[1].n_neg]
     caveat = Caveat("reference-windows-pooled", windows=small, min_per_class=min_per_class)
     return sorted([*joined, *empty], key=lambda each: each[0]), (caveat.concerning("reference"),)
-
-
-def _merged(part: Sequence[tuple[Window, Sample]]) -> Sample:
-    return Sample.merge([sample for _, sample in part])
 
 
 def spanning(windows: Sequence[Sample] | Sequence[PairedSample]) -> tuple[Caveat, ...]:
@@ -318,9 +305,7 @@ def _measured(window: Window, sample: Sample, area: AucResult | None) -> dict[st
 
 
 def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> Reference:
-    """Return the reference with what is known of its labels: how many are missing and, with ages, when they
-    came.
-    """
+    """Return the reference with how many labels are missing and, with ages, when they came."""
     counted = [{"unlabelled": each.unlabelled.rows, "unusable": each.unusable} for each in windows]
     return replace(
         reference,

@@ -252,6 +252,7 @@ def simulation(
     noise = scenario.noise(scenario.auc.auc)
     coming = draw(scenario.processes() if processes is None else processes, noise, windows)
     missing, without = uncounted(scenario), without_chart(scenario)
+    usable = sum(bool(of["n_pos"] and of["n_neg"]) for of in scenario.reference.learned)
     rules = {}
     for name, rule in scenario.alarming.items():
         if name in missing or name in without:
@@ -278,7 +279,9 @@ def simulation(
                 own = draw(learned(*scenario.numbers(name)), noise, windows)
             rules[name] = SimulatedRule(
                 coming=own,
-                steps=_promised(scenario, name, own) if _unread(scenario, name) else scenario.steps(name),
+                steps=promised(own, rule.tail, usable, two_sided=_two_sided(rule))
+                if _unread(scenario, name)
+                else scenario.steps(name),
                 at_sizes=() if _unread(scenario, name) else scenario.at_sizes(name),
                 usual=usual,
                 fixed=not (rule.needs.auc or rule.needs.range),
@@ -300,12 +303,6 @@ def simulation(
 def _unread(scenario: Scenario, name: str) -> bool:
     """Return True for a rule whose normal range is not known; it counts with the chance that it promises."""
     return scenario.rules[name].needs.range and name not in scenario.reference.fits
-
-
-def _promised(scenario: Scenario, name: str, coming: Coming) -> Steps:
-    rule = scenario.rules[name]
-    usable = sum(bool(of["n_pos"] and of["n_neg"]) for of in scenario.reference.learned)
-    return promised(coming, rule.tail, usable, two_sided=_two_sided(rule))
 
 
 def _two_sided(rule: Rule) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby, islice, takewhile
@@ -173,7 +173,9 @@ class SegmentState:
         """Start of the first window that k-of-n counts for `status`, or that warns; of `window` when none."""
         if status is Status.AT_RISK:
             return min((other.start for other in self._warnings), default=window.start)
-        recent = islice(self._sufficient(), self._alarm.of)
+        newest_first = zip(reversed(self._windows), reversed(self._outcomes), strict=True)
+        sufficient = (each for each in newest_first if each[1] is not Status.INSUFFICIENT)
+        recent = islice(sufficient, self._alarm.of)
         return min([other.start for other, outcome in recent if outcome is status], default=window.start)
 
     def change(
@@ -259,12 +261,6 @@ class SegmentState:
         """Return how many of the first windows, counted from the last of them, are insufficient in a row."""
         newest_first = (self._outcomes[at] for at in reversed(range(count)))
         return sum(1 for _ in takewhile(lambda outcome: outcome is Status.INSUFFICIENT, newest_first))
-
-    def _sufficient(self) -> Iterator[tuple[Window, Status]]:
-        """Yield the sufficient windows, newest first."""
-        for window, outcome in zip(reversed(self._windows), reversed(self._outcomes), strict=True):
-            if outcome is not Status.INSUFFICIENT:
-                yield window, outcome
 
 
 def usual_run(windows: Sequence[Mapping[str, Any]], min_per_class: int) -> int | None:

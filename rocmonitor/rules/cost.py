@@ -79,9 +79,7 @@ class Estimated(NamedTuple):
 
 
 def cost_of(sample: Sample, w: float, threshold: float, confidence_level: float) -> Estimated:
-    """Return the normalised cost of a sample, by the method that may be trusted at any operating
-    condition.
-    """
+    """Return the normalised cost of a sample, by the method that holds at any operating condition."""
     from rocmonitor.stats import cost_curve
     from rocmonitor.stats.condensed import of_any_order
 

@@ -40,9 +40,7 @@ class KeptCounts:
 
 
 def windows_counted(store: Store, reading: str, within: Window) -> list[Window]:
-    """Return the windows inside a period whose counts are kept, oldest first, longer ones before shorter
-    ones.
-    """
+    """Return the windows in a period whose counts are kept, oldest first, then longest first."""
     query = (
         select(table.c.window_start, table.c.window_end)
         .where(table.c.reading == reading)

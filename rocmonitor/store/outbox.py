@@ -116,9 +116,7 @@ class Backlog:
 
 
 def destinations_due(store: Store, now: datetime) -> list[str]:
-    """Return the destinations that something is due for, channels first; cheap, for it is asked every few
-    seconds.
-    """
+    """Return the destinations with something due, channels first; asked every few seconds, so cheap."""
     first = (
         select(func.min(outbox.c.id).label("id"))
         .where(_LEFT, outbox.c.state == PENDING)
@@ -323,9 +321,7 @@ def put(
 
 
 def rows_of(monitor: str, outgoing: Sequence[Outgoing], now: datetime, **of: int | None) -> list[Row]:
-    """Return what is to be delivered as rows; `of`: ``evaluation_id`` or another number of what it is
-    about.
-    """
+    """Return rows of the outbox; `of`: ``evaluation_id`` or another number of what they are about."""
     return [
         {
             "monitor": monitor,

@@ -77,9 +77,7 @@ def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) ->
 
 
 def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, frozenset[str]]:
-    """Return the windows whose outlook warns and that have not been judged, with the names of the rules that
-    warn.
-    """
+    """Return the windows with a warning that are not judged yet, with the rules that warn."""
     query = select(table.c.window_start, table.c.window_end, table.c.metrics, table.c.result).where(
         table.c.monitor == monitor, table.c.segment == segment, table.c.outcome == Status.AT_RISK
     )

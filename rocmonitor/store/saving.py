@@ -216,9 +216,7 @@ def _put_evaluation(
 
 
 def _unless_there(connection: Connection, table: Table) -> Executable:
-    """Return the insertion of a row that gives its number, or nothing where it is there; to make it takes
-    longer.
-    """
+    """Return the insertion that gives the row's number, or nothing where it is there; kept, for speed."""
     key = (connection.dialect.name, table.name)
     if key not in _INSERTIONS:
         _INSERTIONS[key] = insert(connection, table).on_conflict_do_nothing().returning(table.c.id)

@@ -185,9 +185,7 @@ def checks_caveats(checks: Sequence[Check], tracks: Sequence[Track]) -> list[Cav
 
 
 def part_caveats(result: HasCaveats, part: str) -> list[Caveat]:
-    """Return the caveats of a statistic, as those of a part of the review: the first model is the
-    challenger.
-    """
+    """Return the caveats of a statistic as those of a part; its first model is the challenger."""
     models = {"first": "challenger", "second": "champion"}
     return [
         each.replacing(model=models[each.values["model"]]) if each.values.get("model") in models else each

@@ -179,7 +179,9 @@ def compare(
     tracks = track_comparisons(checks, settings)
     ruling = rule_on(tracks, settings.rule.margin, len(checks))
     comparisons = tuple(track.result for track in tracks)
-    caveats: list[Caveat] = [*spanning(pairs), *_clustered(pair)]
+    caveats: list[Caveat] = [*spanning(pairs)]
+    if pair.clusters is not None:
+        caveats.append(Caveat("clusters-in-part"))
     tables = {"windows": windows_table(checks, tracks[0], settings.rule.confidence_level)}
     tables |= _period(pair, comparisons, settings, caveats, rng, progress)
     tables |= _in_use(pair, setting, settings, caveats, progress)
@@ -200,10 +202,6 @@ def compare(
         tables=tables,
         caveats=tuple(dict.fromkeys([*first, *caveats])),
     )
-
-
-def _clustered(pair: PairedSample) -> list[Caveat]:
-    return [] if pair.clusters is None else [Caveat("clusters-in-part")]
 
 
 def _require_rows(pair: PairedSample, windows: int) -> None:
@@ -231,9 +229,7 @@ def _period(
     rng: int,
     progress: Progress,
 ) -> dict[str, list[Row]]:
-    """Return the tables of the whole period; those of the curves are empty if a model gives all rows one
-    score.
-    """
+    """Return the tables of the whole period, without curves if a model gives all rows one score."""
     level = settings.rule.confidence_level
     progress("AUROC over the period")
     tables: dict[str, list[Row]] = {"auc": areas(pair, level, caveats)}

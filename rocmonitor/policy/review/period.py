@@ -99,9 +99,7 @@ def rates(
 def band(
     pair: PairedSample, settings: ReviewSettings, rng: int, caveats: list[Caveat], progress: Progress
 ) -> tuple[list[Row], list[Row]]:
-    """Return the simultaneous band of the difference of the curves, and the regions in which one model is
-    better.
-    """
+    """Return the band of the difference of the curves, and the regions in which a model is better."""
     found = roc_difference_band(
         pair,
         confidence_level=settings.rule.confidence_level,
