@@ -99,7 +99,7 @@ def of_series(
         "The group `AUROC` comes first: the AUROC and its interval, its normal range and the distance to its "
         "limit, positives, and the share of labels that have come. Each metric has one point per window, of "
         "its newest revision. Step 1 is the first window; with the x axis set to time, a point stands at the "
-        "end of its window. `figures/auc_over_time.png` has the intervals. When late labels change a window "
+        "end of its window. `auc_over_time.png` has the intervals. When late labels change a window "
         "that is drawn already, a new run takes this one's place."
     )
 

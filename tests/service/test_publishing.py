@@ -18,7 +18,7 @@ from rocmonitor import store
 from rocmonitor.report.window import window_page
 from rocmonitor.service import runtime as runtime_module
 from rocmonitor.service.delivery import drain
-from rocmonitor.service.publishing import SERIES_FIGURE, Story, story
+from rocmonitor.service.publishing import PICTURE, Story, story
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.tracking import Tracking
@@ -116,7 +116,7 @@ def test_all_detail_when_asked(here):
     assert {"result.json", "window.html", "tables/roc.json"} <= files(run).keys()
     [series] = runs(here, "series")
     assert kept.metrics.items() <= series.data.metrics.items()
-    assert SERIES_FIGURE in files(series)
+    assert PICTURE in files(series)
 
 
 @pytest.mark.slow
@@ -152,7 +152,6 @@ def test_pictures_are_drawn_when_something_happened_when_it_ended_and_every_eigh
     outcomes = {p.window: Status.DEGRADED if i in notable else Status.OK for i, p in enumerate(points)}
     story = Story(
         title="credit",
-        segment="",
         points=points,
         outcomes=outcomes,
         waiting=frozenset(),
