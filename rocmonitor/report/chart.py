@@ -73,12 +73,18 @@ def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
 
 
 def _steps(view: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the newest loss of several windows: its mean and interval, from its start to its end."""
+    """Return the newest loss of several windows: its mean and interval, from its start to its end.
+
+    `sure` is the end of the last window that supports it: after that it is no longer certain.
+    """
     lost: Row | None = view["episode"]
     if lost is None or lost["windows"] < 2 or lost["auc_low"] is None or not view["points"]:
         return []
-    last = lost["end"] or view["points"][-1]["end"]
-    ends = {"start": seconds(lost["start"]), "end": seconds(last)}
+    last = seconds(lost["end"] or view["points"][-1]["end"])
+    ends = {"start": seconds(lost["start"]), "sure": last, "end": last}
+    if lost["still"] is not None:
+        within = [each["end"] for each in view["points"] if seconds(each["start"]) >= ends["start"]]
+        ends["sure"] = seconds(within[min(lost["windows"], len(within)) - 1]) if within else ends["start"]
     values = {"auc": lost["auc"], "low": lost["auc_low"], "high": lost["auc_high"]}
     return [ends | values | {"text": wording.step(*values.values())}]
 

@@ -7,7 +7,7 @@ gives equal bytes. No global state of matplotlib is touched.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -34,7 +34,6 @@ def timeline(
     title: str,
     points: Sequence[Point],
     *,
-    outcomes: Mapping[Window, Status],
     floor: float | None = None,
     zone: ZoneInfo,
     waiting: Collection[Window] = (),
@@ -47,8 +46,7 @@ def timeline(
     points : sequence of Point
         Oldest window first. Metrics ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of the
         window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as missing.
-    outcomes : dict of Window to Status
-        Marks the windows; those it lacks look ok.
+        The outcome is the marker; a window without one looks ok.
     floor : float, optional
         A line.
     zone : ZoneInfo
@@ -62,7 +60,7 @@ def timeline(
         A PNG of 800 by 360 pixels.
     """
     figure, (axes,) = panels(8, 3.6)
-    heading(axes, short(title, 56), _summary(points, outcomes, zone))
+    heading(axes, short(title, 56), _summary(points, zone))
     axes.set_ylabel(f"AUROC, {100 * LEVEL:g} % interval")
     axes.grid(axis="y", color=TOKENS["grid"], linewidth=0.6)
     measured = [point for point in points if "champion/auc" in point.metrics]
@@ -74,7 +72,7 @@ def timeline(
     _expected(axes, points)
     if floor is not None:
         axes.axhline(floor, color="black", linewidth=1.2, linestyle="--", label=f"floor {floor:g}")
-    _realised(axes, measured, outcomes, waiting)
+    _realised(axes, measured, waiting)
     missing = [_middle(point.window) for point in points if "champion/auc" not in point.metrics]
     if missing:
         foot = axes.get_xaxis_transform()
@@ -86,15 +84,15 @@ def timeline(
     return png(figure)
 
 
-def _summary(points: Sequence[Point], outcomes: Mapping[Window, Status], zone: ZoneInfo) -> str:
+def _summary(points: Sequence[Point], zone: ZoneInfo) -> str:
     """Return how many windows, from when to when, and how many of which kind."""
     if not points:
         return "no windows yet"
     whole = Window(points[0].window.start, points[-1].window.end)
     span = f"{len(points)} window{'s' if len(points) > 1 else ''}, {whole.in_zone(zone)} ({zone})"
     numbers = {
-        "degraded": sum(outcomes.get(point.window) is Status.DEGRADED for point in points),
-        "improved": sum(outcomes.get(point.window) is Status.IMPROVED for point in points),
+        "degraded": sum(point.outcome is Status.DEGRADED for point in points),
+        "improved": sum(point.outcome is Status.IMPROVED for point in points),
         "with too little data": sum("champion/auc" not in point.metrics for point in points),
         "revised by late labels": sum(point.revision > 0 for point in points),
     }
@@ -115,9 +113,7 @@ def _expected(axes: Axes, points: Sequence[Point]) -> None:
         axes.plot(x, reference, color=TOKENS["reference"], linewidth=1, linestyle=":", label="reference")
 
 
-def _realised(
-    axes: Axes, points: Sequence[Point], outcomes: Mapping[Window, Status], waiting: Collection[Window]
-) -> None:
+def _realised(axes: Axes, points: Sequence[Point], waiting: Collection[Window]) -> None:
     """Draw the AUROC of each window with its interval; hollow where labels may still come."""
     few = len(points) <= _MANY
     x, y = [_middle(point.window) for point in points], [point.metrics["champion/auc"] for point in points]
@@ -126,7 +122,7 @@ def _realised(
         shown = [
             point
             for point in points
-            if outcomes.get(point.window, Status.OK) is status and (point.window in waiting) == hollow
+            if (point.outcome or Status.OK) is status and (point.window in waiting) == hollow
         ]
         auc, low, high = (  # a point that lacks its interval has no bar
             [point.metrics.get(f"champion/auc{end}", point.metrics["champion/auc"]) for point in shown]

@@ -5,7 +5,7 @@ What draws takes seconds to import: it is imported when something is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -55,9 +55,9 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
         windows.points,
         lambda done: {PICTURE: windows.picture()} if every or windows.happened(done) else {},
         full=every,
-        outcomes=windows.outcomes,
         zone=windows.zone,
         picture=PICTURE,
+        model=evaluation.model,
     )
     return link
 
@@ -100,7 +100,6 @@ class Story:
     ----------
     title : str
     points : sequence of Point
-    outcomes : dict of Window to Status
     waiting : frozenset of Window
         Windows whose labels may still come.
     floor : float or None
@@ -109,7 +108,6 @@ class Story:
 
     title: str
     points: Sequence[Point]
-    outcomes: Mapping[Window, Status]
     waiting: frozenset[Window]
     floor: float | None
     zone: ZoneInfo
@@ -118,7 +116,7 @@ class Story:
         """Return True if the picture of the first `done` windows is to be drawn anew now that there are
         more.
         """
-        new = (self.outcomes.get(point.window) for point in self.points[max(done - 1, 0) :])
+        new = (point.outcome for point in self.points[max(done - 1, 0) :])
         return done == 0 or len(self.points) // _EVERY > done // _EVERY or any(o in _NOTABLE for o in new)
 
     def picture(self, last: int = 0) -> bytes:
@@ -128,7 +126,6 @@ class Story:
         return timeline(
             self.title,
             self.points[-last:],
-            outcomes=self.outcomes,
             floor=self.floor,
             zone=self.zone,
             waiting=self.waiting,
@@ -147,7 +144,6 @@ def story(runtime: Runtime, name: str, segment: str, until: Window | None = None
         title=f"{name}, {segment or 'all rows'}",
         points=points,
         waiting=_waiting(monitor, points, runtime.clock()),
-        outcomes=dict(store.outcomes(runtime.store, name, segment)),
         floor=highest_floor(monitor.rules) if monitor else None,
         zone=zone_of(runtime, name),
     )

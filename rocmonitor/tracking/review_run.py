@@ -30,7 +30,6 @@ SENTENCE = "rocmonitor.cc"
 _NOT_TAGGED = "rocmonitor.not_tagged"
 _VERDICT = f"{CC}verdict"
 _LONGEST_SOURCE = 60_000  # characters; MLflow takes 65,535
-_NOT_THERE = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 
 
 def name(review: Review) -> str:
@@ -116,7 +115,7 @@ def version_tags(client: MlflowClient, review: Review) -> Versions:
         try:
             tags[role] = dict(client.get_model_version(review.model, _number(review, role)).tags)
         except MlflowException as error:
-            if access.code(error) not in _NOT_THERE:
+            if access.code(error) not in access.NOT_REGISTERED:
                 raise
             tags[role] = None
     return tags

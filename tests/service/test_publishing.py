@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -148,12 +149,11 @@ def test_pictures_are_drawn_when_something_happened_when_it_ended_and_every_eigh
 
     from rocmonitor.policy.evaluation import Status
 
-    points = [point(number, 0.7) for number in range(total)]
-    outcomes = {p.window: Status.DEGRADED if i in notable else Status.OK for i, p in enumerate(points)}
+    outcomes = [Status.DEGRADED if number in notable else Status.OK for number in range(total)]
+    points = [replace(point(number, 0.7), outcome=outcome) for number, outcome in enumerate(outcomes)]
     story = Story(
         title="credit",
         points=points,
-        outcomes=outcomes,
         waiting=frozenset(),
         floor=None,
         zone=ZoneInfo("UTC"),

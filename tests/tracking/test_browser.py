@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -33,14 +34,13 @@ def link(mlflow_server: MlflowServer, tmp_path: Path) -> str:
     tracking.publish_window(INSTANCE, evaluation(0, monitor=monitor, outcome=Status.OK), newest=True)
     degraded = tracking.publish_window(INSTANCE, evaluation(1, monitor=monitor), newest=True)
     points = [point(number, 0.70, **{"forecast/low": 0.716, "forecast/high": 0.761}) for number in range(2)]
-    outcomes = {points[1].window: Status.DEGRADED}
+    points[1] = replace(points[1], outcome=Status.DEGRADED)
     tracking.publish_series(
         INSTANCE,
         monitor,
         "",
         points,
-        lambda _: {"auc_over_time.png": timeline("seen", points, outcomes=outcomes, zone=ZoneInfo("UTC"))},
-        outcomes=outcomes,
+        lambda _: {"auc_over_time.png": timeline("seen", points, zone=ZoneInfo("UTC"))},
         picture="auc_over_time.png",
     )
     return degraded
