@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.format import with_interval
 
 Row = Mapping[str, Any]
 
@@ -86,7 +87,7 @@ def _steps(view: Mapping[str, Any]) -> list[dict[str, Any]]:
         within = [each["end"] for each in view["points"] if seconds(each["start"]) >= ends["start"]]
         ends["sure"] = seconds(within[min(lost["windows"], len(within)) - 1]) if within else ends["start"]
     values = {"auc": lost["auc"], "low": lost["auc_low"], "high": lost["auc_high"]}
-    return [ends | values | {"text": wording.step(*values.values())}]
+    return [ends | values | {"text": f"mean {with_interval(*values.values())}"}]
 
 
 def _reference(reference: Row) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
             "x": seconds(change["since"]),
             "kind": change["after"],
             "text": wording.changed(change["after"], change["when"], change["reasons"]),
-            "label": wording.change_label(change["after"]),
+            "label": wording.CHANGES.get(change["after"], ""),
         }
         for change in view["changes"]
     ]
@@ -111,11 +112,11 @@ def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
     marks = []
     for before, after in itertools.pairwise(points):
         if after["version"] != before["version"]:
-            text = wording.champion_changed(before["version"], after["version"])
-            label = wording.version_label(after["version"])
+            text = wording.CHAMPION_CHANGED.format(before["version"], after["version"])
+            label = f"version {after['version']}"[:24]
             marks.append({"x": seconds(after["start"]), "kind": "version", "text": text, "label": label})
     marks += [
-        {"x": seconds(each["start"]), "kind": "revision", "text": wording.revised(each["revision"])}
+        {"x": seconds(each["start"]), "kind": "revision", "text": wording.REVISED.format(each["revision"])}
         for each in points
         if each["revision"]
     ]

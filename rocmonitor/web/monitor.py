@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -171,13 +172,13 @@ def absent(site: Site, name: str, choice: Choice) -> str:
         return wording.NOT_FOUND
     kept = site.store()
     if choice.segment and choice.segment not in segments(kept, name):
-        return wording.no_segment(name, choice.segment)
+        return wording.NO_SEGMENT.format(name, choice.segment)
     windows = [each for each in history(kept, name, choice.segment) if choice.has(each[0].window)]
     is_there = _chosen(windows, replace(choice, revision=None), monitor.timezone) is not None
     if choice.window and not is_there:
         in_period = choice.start is not None or choice.end is not None
         return wording.no_window(name, choice.window, in_period=in_period)
-    return wording.no_revision(name, choice.revision)
+    return wording.NO_REVISION.format(name, choice.revision)
 
 
 def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
@@ -370,7 +371,7 @@ def _facts(
         seen = [each.window for each in outlooks] if judged is None else [judged.window]
         newest, seen = _newest(windows), [each for each in seen if judged or each.start == change.since]
         if not found and seen and newest is not None and seen[0] != newest.window:
-            found["Seen in"] = wording.window_short(seen[0], zone)
+            found["Seen in"] = re.sub("^(in the|on|from) ", "", wording.window_name(seen[0], zone))
         found |= of_change
     return {label: text for label, text in found.items() if text}
 

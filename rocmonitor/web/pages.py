@@ -185,10 +185,10 @@ def _choice(zone: ZoneInfo) -> Choice:
     """
     given = request.args.get("revision", "")
     if given and not (given.isascii() and given.isdigit() and len(given) < 7):
-        raise ValueError(wording.wrong_revision(given))
+        raise ValueError(wording.WRONG_REVISION.format(given))
     start, end = (_moment(option, zone) for option in ("from", "to"))
     if start is not None and end is not None and start >= end:
-        raise ValueError(wording.wrong_order(request.args["from"], request.args["to"]))
+        raise ValueError(wording.WRONG_ORDER.format(request.args["from"], request.args["to"]))
     return Choice(
         start=start,
         end=end,
@@ -213,7 +213,7 @@ def _moment(option: str, zone: ZoneInfo) -> datetime | None:
         moment = (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(UTC)
         moment.astimezone(zone)
     except (ValueError, OverflowError):  # the first and the last days of all have no time in other zones
-        raise ValueError(wording.wrong_time(option, text)) from None
+        raise ValueError(wording.WRONG_TIME.format(option, text)) from None
     return moment
 
 
