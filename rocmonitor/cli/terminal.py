@@ -106,7 +106,7 @@ def _encodable(text: str, stream: TextIO) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        from rocmonitor.wording.marks import plain
+        from rocmonitor.wording.page import plain
 
         return plain(text).encode(encoding, "replace").decode(encoding)
     return text
@@ -116,7 +116,7 @@ def _print_styled(text: str, stream: TextIO, *, end: str, style: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from rocmonitor.wording.marks import marked
+    from rocmonitor.wording.page import marked
 
     shown = Text(text, style=style)
     for status, colour in _STYLES.items():

@@ -215,7 +215,6 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
         parts.append(_numbers(review))
     if words := advice(review):
         parts.append(f"**Next.** {line(words)}")
-    parts += filter(None, [_rows(review.metrics), _rule(review.rule)])
     untagged = (f"no tag was written to the {each}: it is not registered" for each in missing)
     parts += caveats([*review.caveats, *untagged])
     tables = "`tables/`, and " if any(review.tables.values()) else ""
@@ -260,27 +259,3 @@ def _row(name: str, metrics: Mapping[str, float], key: str) -> str:
     if anytime and f"{key}_mean" in metrics:  # which is not that of all rows
         anytime = f"{metrics[f'{key}_mean']:+.3f}, {anytime}"
     return f"| {name} | {metrics[key]:+.3f} | {interval(metrics, key, '+.3f')} | {anytime} |"
-
-
-def _rows(metrics: Mapping[str, float]) -> str:
-    if "data/rows" not in metrics:
-        return ""
-    names = ("data/rows", "data/positives", "data/negatives", "review/windows", "review/checks")
-    rows, pos, neg, windows, checks = (int(metrics.get(name, 0)) for name in names)
-    return (
-        f"**Rows** {rows:,} scored by both: {pos:,} positive, {neg:,} negative, in {windows:,} windows, "
-        f"{checks:,} of them checked."
-    )
-
-
-def _rule(rule: Mapping[str, Any]) -> str:
-    parts = [
-        f"about the {rule['decides']}" if "decides" in rule else "",
-        f"margin {rule['margin']:g}" if "margin" in rule else "",
-        f"confidence {100 * rule['confidence_level']:g} % over all checks"
-        if "confidence_level" in rule
-        else "",
-        f"trade-off at FPR {', '.join(f'{fpr:g}' for fpr in rule['fpr'])}" if rule.get("fpr") else "",
-        f"digest `{rule['digest'][:12]}`" if "digest" in rule else "",
-    ]
-    return f"**Rule** {', '.join(filter(None, parts))}." if any(parts) else ""

@@ -17,7 +17,7 @@ from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.stops import Stop, as_shown
+from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import window_slug
 from rocmonitor.rules import highest_floor
@@ -226,7 +226,7 @@ def _standing(
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
     episode = store.last_decline(kept, monitor.name, segment)
-    shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen, episode)
+    shown = as_shown(*_status(windows, changes), store.open_stops(kept).get(monitor.name, []), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
     why = {} if status == "ok" else _facts(kept, status, windows, changes, outlooks, episode, zone)
@@ -281,11 +281,6 @@ def _over_time(
 
 def _day(moment: datetime | None, zone: ZoneInfo) -> str:
     return "" if moment is None else instant(moment, zone)
-
-
-def _stops(kept: store.Store, name: str) -> list[Stop]:
-    """Return what has stopped arriving."""
-    return store.open_stops(kept).get(name, [])
 
 
 def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:

@@ -22,7 +22,7 @@ from rocmonitor.web.monitor import Choice, absent, monitor_view, review_of
 from rocmonitor.web.overview import Filters, as_json, overview, segments_view
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
-from rocmonitor.wording.marks import WORST_FIRST
+from rocmonitor.wording.page import WORST_FIRST
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,13 @@ from zoneinfo import ZoneInfo
 from rocmonitor.policy.evaluation import Chart
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import AREA, are, auc_and_range, count, instant, listed, with_interval
+from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
+MARKS = {status: words.mark for status, words in WORDS.items()} | {"waiting": "·"}
+"""Signs by status."""
+WORST_FIRST = ("error", "degraded", "at-risk", "insufficient", "improved", "waiting", "ok")
+"""Statuses, the worst first."""
 ALL_ROWS = "all rows"
 NOT_FOUND = (
     "There is no such page here. It may have been removed from the configuration; the overview has all "
@@ -70,6 +75,7 @@ COSTS = "Normalised cost at each operating condition w"
 SHARES = "Precision when a share of all rows is flagged"
 CALIBRATION = "Calibration of the champion's probabilities"
 
+_PLAIN = str.maketrans("▲◆●↑○✕·–—…×⁺⁻²", "!?*+ox.--.x+-2")
 _ATTENTION = ("degraded", "error")
 _DAY = timedelta(days=1)
 
@@ -273,6 +279,16 @@ def place_in_mlflow(receipt: str) -> str:
 def status_word(status: str) -> str:
     """Return a status as people read it."""
     return {"at-risk": "at risk", "waiting": WAITING}.get(status, status)
+
+
+def marked(status: str) -> str:
+    """Return the sign of a status and its word."""
+    return f"{MARKS[status]} {status_word(status)}"
+
+
+def plain(text: str) -> str:
+    """Return the text for a terminal that knows ASCII only: each sign as one that looks like it."""
+    return text.translate(_PLAIN)
 
 
 def window_name(window: Window, zone: ZoneInfo) -> str:
