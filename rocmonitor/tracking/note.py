@@ -51,7 +51,8 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     `full` says whether the run has every table and the window's page as a file; `page` is the address of
     rocmonitor's own.
     """
-    parts = [" ".join(filter(None, [_headline(evaluation), _link(page, evaluation)]))]
+    address = page_address(page, evaluation.monitor, evaluation.segment)
+    parts = [_headline(evaluation) + (f" [On its page]({address})." if address else "")]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda each: each.outcome is not evaluation.outcome)
     if verdicts:
@@ -97,8 +98,10 @@ def of_series(
 ) -> str:
     """Return the description of a series run."""
     span = Window(windows[0].start, windows[-1].end).in_zone(zone)
-    auc = last.get("champion/auc")
-    latest = "no AUROC: too little data" if auc is None else f"AUROC {_value(last, 'champion')}"
+    ends = interval(last, "champion/auc")
+    latest = "no AUROC: too little data"
+    if "champion/auc" in last:
+        latest = f"AUROC {area(last['champion/auc'])}{ends and f' ({100 * LEVEL:g} % interval {ends})'}"
     return (
         f"**{line(monitor)}, {line(segment) or 'all rows'}**: {count(len(windows), 'window')}, "
         f"{span} ({zone}). Last window: {latest}.\n\n"
@@ -125,11 +128,6 @@ def of_outlooks(
         "interval, `outlook/score_distance` how far the scores have moved from the reference, in nats. An "
         "outlook is made once; what came of it stands in the window's own run."
     )
-
-
-def _link(page: str | None, of: Evaluation) -> str:
-    address = page_address(page, of.monitor, of.segment)
-    return f"[On its page]({address})." if address else ""
 
 
 def _headline(evaluation: Evaluation) -> str:
@@ -174,11 +172,6 @@ def _rows(counts: Counts) -> str:
         f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
         f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}{cut}."
     )
-
-
-def _value(metrics: Mapping[str, float], prefix: str) -> str:
-    ends = interval(metrics, f"{prefix}/auc")
-    return f"{metrics[f'{prefix}/auc']:.3f}{f' ({100 * LEVEL:g} % interval {ends})' if ends else ''}"
 
 
 def interval(metrics: Mapping[str, float], name: str, form: str = ".3f") -> str:

@@ -51,7 +51,7 @@ def tags(review: Review) -> dict[str, str]:
         "challenger_version": review.challenger_version,
         "period": str(review.period),
         "decision": str(review.decision),
-        "registered": _truth(review.registered),
+        "registered": str(review.registered).lower(),
     }
     return content.origin("review") | {f"rocmonitor.{name}": value for name, value in plain.items()}
 
@@ -75,7 +75,7 @@ def params(review: Review) -> dict[str, str]:
     values = {
         "period_start": review.period.start.isoformat(),
         "period_end": review.period.end.isoformat(),
-        "registered": _truth(review.registered),
+        "registered": str(review.registered).lower(),
         "reviewed_at": review.reviewed_at.isoformat(),
         "decided_at": None if review.decided_at is None else review.decided_at.isoformat(),
         **{f"rule/{name}": value for name, value in review.rule.items()},
@@ -164,7 +164,7 @@ def _decision_tags(review: Review, role: str, run_id: str) -> dict[str, str]:
         "window": str(review.period),
         "run_id": run_id,
         "reviewed_at": review.reviewed_at.isoformat(),
-        "registered": _truth(review.registered),
+        "registered": str(review.registered).lower(),
     }
     tags = {f"{CC}{name}": value for name, value in plain.items()}
     return tags | {SENTENCE: sentence(review), _VERDICT: str(review.decision)}
@@ -188,10 +188,6 @@ def _is_newest(review: Review, tags: Mapping[str, str]) -> bool:
 
 def _number(review: Review, role: str) -> str:
     return review.champion_version if role == "champion" else review.challenger_version
-
-
-def _truth(value: bool) -> str:
-    return "true" if value else "false"
 
 
 _RATE = "difference/tpr_at_fpr_"

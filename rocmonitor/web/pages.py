@@ -132,8 +132,9 @@ def _answering(view: Any, site: Site) -> Any:
 
 
 def _overview(site: Site) -> Any:
+    status = request.args.get("status", "")
     filters = Filters(
-        status=_one_of(request.args.get("status", ""), WORST_FIRST),
+        status=status if status in WORST_FIRST else "",
         text=request.args.get("text", "").strip()[:100],
         opened=request.args.get("open", ""),
     )
@@ -266,7 +267,3 @@ def _json_address(endpoint: str, **values: Any) -> str:
     # Only what a page reads: Flask takes other names, such as _scheme, as its own arguments.
     asked = {name: value for name, value in request.args.items() if name in _ASKED}
     return url_for(f"rocmonitor.{endpoint}", **values, **dict[str, Any](asked))
-
-
-def _one_of(given: str, known: tuple[str, ...]) -> str:
-    return given if given in known else ""

@@ -1,4 +1,4 @@
-"""A change of status by label: the same facts in a message and on the page; and the chance that luck explains it."""
+"""A change of status by label, the same in a message and on the page; and how sure it is."""
 
 from __future__ import annotations
 
