@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from rocmonitor.wording.format import percent
+from rocmonitor.wording.format import percent, signed_with_interval
 
 _REASONS = {
     "one-class": "without rows of both classes",
@@ -75,8 +75,8 @@ def _correlated(
     if low is None or high is None or pvalue is None:
         return f"{text}; use longer windows, more of them, or correlation estimated"
     return (
-        f"{text}; with the correlation estimated it is {low:+.4f} to {high:+.4f} (p = {pvalue:.2g}), and "
-        "correlation: estimated decides by that"
+        f"{text}; with the correlation estimated it is {signed_with_interval(low, low, high)[1]} "
+        f"(p = {pvalue:.2g}), and correlation: estimated decides by that"
     )
 
 
@@ -89,7 +89,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         f"to make up: {percent(confidence_level)}, if their true values scatter normally"
     ),
     "model-beside": lambda *, low, high, level, n_windows: (
-        f"if the true values of windows scatter normally, {low:.4f} to {high:.4f} has the level "
+        f"if the true values of windows scatter normally, {low:.3f} to {high:.3f} has the level "
         f"{percent(level)}: it is wider, as there are only {n_windows} windows"
     ),
     "windows-set-aside": _set_aside,
@@ -154,7 +154,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "too-few-windows-to-compare": _too_few_to_compare,
     "windows-differ": (
         "the windows differ by more than their sampling error: their true differences have a standard "
-        "deviation of about {between:.4f}, while one window's standard error is {standard_error:.4f}; the "
+        "deviation of about {between:.3f}, while one window's standard error is {standard_error:.3f}; the "
         "interval is for their mean and allows for this"
     ),
     "windows-correlated": _correlated,

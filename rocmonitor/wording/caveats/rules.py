@@ -45,7 +45,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "too-few-rows": _too_few_rows,
     "too-few-scores": "{rows:,} rows have a score, and an outlook needs {min_rows:,}: twice min_per_class",
     "one-score": "all {rows:,} scores are {score:g}: is the scoring broken?",
-    "no-scatter-to-compare": "AUROC {auc:.4f} here and {reference_auc:.4f} in the reference, and neither "
+    "no-scatter-to-compare": "AUROC {auc:.3f} here and {reference_auc:.3f} in the reference, and neither "
     "shows any scatter to compare by",
     "not-computed": "{why}",
     "degraded-alone": lambda *, outcome, pvalue, adjusted_pvalue, segments, needed: (

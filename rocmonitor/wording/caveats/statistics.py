@@ -83,10 +83,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "error-of-rankings": (
         "the standard error is the standard deviation of the AUC over all rankings with n_errors={n_errors}; "
-        "their mean is {mean:.4f}"
+        "their mean is {mean:.3f}"
     ),
     "error-of-normal-scores": (
-        "the standard error is that of the area under two fitted normal distributions, {area:.4f}; "
+        "the standard error is that of the area under two fitted normal distributions, {area:.3f}; "
         "auc is the empirical area"
     ),
     "few-clusters": (
