@@ -5,13 +5,13 @@ from rocmonitor.alerts.message import (
     Context,
     Message,
     compose,
+    compose_outlook,
     compose_review,
+    compose_revised,
     repeated,
     trial_message,
 )
 from rocmonitor.alerts.outage import MOST_NAMED, Concerned, compose_outage, compose_several, compose_stop
-from rocmonitor.alerts.outlook import compose_outlook
-from rocmonitor.alerts.revised import compose_revised
 from rocmonitor.alerts.service import check_url, send
 
 __all__ = [

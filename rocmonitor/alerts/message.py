@@ -13,11 +13,16 @@ from rocmonitor.alerts.mail import Line, Lines, as_html, as_text
 from rocmonitor.errors import printable
 from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Transition
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
+from rocmonitor.policy.revised import Revised
+from rocmonitor.wording import outlook as outlook_wording
 from rocmonitor.wording import review as review_wording
+from rocmonitor.wording import revised as revised_wording
 from rocmonitor.wording import status as words
 from rocmonitor.wording.facts import facts
 from rocmonitor.wording.format import count, one_line, without_middle
+from rocmonitor.wording.verdicts import reasons
 
 Kind = Literal["alarm", "recovery", "notice", "test"]
 
@@ -135,6 +140,75 @@ def compose(
     ]
     head = ("STILL " if transition.before is transition.after else "") + transition.after.upper()
     title = titled(head, words.subject(transition), words.title(transition, evaluation, episode))
+    return assemble(title, kind, lines)
+
+
+def compose_outlook(
+    transition: Transition, outlook: Outlook, context: Context, also: Sequence[Transition] = ()
+) -> Message:
+    """Return the message about a change of status that an outlook made.
+
+    Parameters
+    ----------
+    transition : Transition
+    outlook : Outlook
+    context : Context
+    also : sequence of Transition
+        The changes of other segments with the same window.
+
+    Returns
+    -------
+    Message
+        The same arguments always give the same message, with the same event id.
+    """
+    zone = context.zone
+    lines = [
+        Line("", f"{outlook_wording.headline(transition, outlook)}."),
+        since_line(transition, zone),
+        *labelled("Also", words.also(also)),
+        *labelled("Why", "; ".join(reasons(transition.reasons))),
+        *labelled("What moved", outlook_wording.moved(outlook)),
+        Line("Check", outlook_wording.ADVICE),
+        *where_to_look(context),
+        next_step("alarm", transition.monitor, context, *event_of(transition, outlook.key)),
+    ]
+    title = titled(
+        transition.after.upper(), words.subject(transition), outlook_wording.title(transition, outlook)
+    )
+    return assemble(title, "alarm", lines)
+
+
+def compose_revised(found: Sequence[Revised], context: Context) -> Message:
+    """Return the message about one or more windows of a monitor that became degraded, or were so and are no
+    longer.
+
+    Parameters
+    ----------
+    found : sequence of Revised
+        Of one monitor; their status did not change by it.
+    context : Context
+
+    Returns
+    -------
+    Message
+        The same arguments always give the same message, with the same event id.
+    """
+    zone, first = context.zone, found[0]
+    worse = any(each.is_worse for each in found)
+    segments = {each.segment for each in found}
+    segment = first.segment if len(segments) == 1 else ""
+    kind: Kind = "alarm" if worse else "recovery"
+    key = "|".join(f"{each.monitor}|{each.segment}|{each.window}|r{each.revision}" for each in found)
+    lines = [
+        Line("", f"{revised_wording.headline(found)}{f'; {segment}' if segment else ''} ({zone.key})."),
+        *(Line("", text) for text in revised_wording.lines(found, zone)),
+        Line("", revised_wording.rest(found)),
+        *labelled("Check", revised_wording.advice(found)),
+        *where_to_look(context),
+        next_step(kind, first.monitor, context, key),
+    ]
+    head = "DEGRADED" if worse else str(first.after).upper()
+    title = titled(head, one_line(f"{first.monitor} {segment}", 200), revised_wording.title(found))
     return assemble(title, kind, lines)
 
 

@@ -52,12 +52,11 @@ def demo(context: click.Context, folder: Path) -> int:
         context.invoke(check)
         with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
             context.invoke(run)  # degraded is a result, not a failure
+            context.invoke(report, monitor=MONITOR)
         echo("")
         context.invoke(history, monitor=MONITOR)
         echo("")
         context.invoke(review, monitor=MONITOR, output=Path("review.html"))
-        with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
-            context.invoke(report, monitor=MONITOR)
     names = {
         "program": "rocmonitor" if shutil.which("rocmonitor") else str(Path(sys.argv[0]).resolve()),
         "monitor": MONITOR,

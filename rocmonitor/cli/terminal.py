@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -106,7 +107,7 @@ def _encodable(text: str, stream: TextIO) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        from rocmonitor.wording.marks import plain
+        from rocmonitor.wording.page import plain
 
         return plain(text).encode(encoding, "replace").decode(encoding)
     return text
@@ -116,7 +117,7 @@ def _print_styled(text: str, stream: TextIO, *, end: str, style: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from rocmonitor.wording.marks import marked
+    from rocmonitor.wording.page import marked
 
     shown = Text(text, style=style)
     for status, colour in _STYLES.items():
@@ -256,15 +257,13 @@ def write(output: Path, text: str) -> None:
     """Write a file that others may not read, and say so."""
     try:
         # A new file is its owner's alone: it may say who defaulted. One that is there keeps its mode.
-        with open(output, "w", encoding="utf-8", opener=_private) as file:
+        with open(
+            output, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)
+        ) as file:
             file.write(text)
     except OSError as error:
         raise _not_writable(output, error.strerror) from None
     echo(f"wrote {output}", err=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def require_writable(output: Path) -> None:
@@ -282,17 +281,7 @@ def _not_writable(output: Path, why: str | None) -> ConfigError:
     return ConfigError(f"--output {output} cannot be written: {why}; name another file")
 
 
-def monitor_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the name of a monitor."""
-    return _names(context, "monitors", incomplete)
-
-
-def channel_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Channels whose names begin so."""
-    return _names(context, "channels", incomplete)
-
-
-def _names(context: click.Context, section: str, incomplete: str) -> list[str]:
+def _names(section: str, context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Keys of a section; none of a file that cannot be read, for a shell has no place for an error."""
     import yaml
 
@@ -303,6 +292,9 @@ def _names(context: click.Context, section: str, incomplete: str) -> list[str]:
         return []
     return [str(name) for name in known if str(name).startswith(incomplete)]
 
+
+monitor_names, channel_names = partial(_names, "monitors"), partial(_names, "channels")
+"""Complete the name of a monitor, or of a channel."""
 
 log = logging.getLogger("rocmonitor.progress")
 

@@ -52,7 +52,7 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
         _until_told() as wait,
         listening(host, port, create_app(site, token), key="--port", threads=8) as got,
     ):
-        echo(f"http://{_named(host)}:{got}/  (Ctrl-C ends it)", err=True)
+        echo(f"http://{f'[{host}]' if ':' in host else host}:{got}/  (Ctrl-C ends it)", err=True)
         wait()
     return OK
 
@@ -88,7 +88,3 @@ def _token(variable: str | None) -> str | None:
 
 
 _SHORTEST = 16
-
-
-def _named(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -392,7 +392,7 @@ def one_bounded_select(query: str) -> str:
         raise ValueError(
             f"has :{name}::{kind}, of which :{name} cannot be bound: write CAST(:{name} AS {kind})"
         )
-    if (other := _OTHER_BIND.search(_without_texts(query))) and not {"start", "end"} <= bound:
+    if (other := _OTHER_BIND.search(_QUOTED[0].sub(_blank, query))) and not {"start", "end"} <= bound:
         raise ValueError(
             f"has {other[0]}, where nothing is bound: values have names here (time >= :start AND time < :end)"
         )
@@ -415,11 +415,6 @@ def _side_effects(query: str) -> list[str]:
     for text in _QUOTED:
         found |= {name.lower() for name in _SIDE_EFFECTS.findall(text.sub(_blank, query))}
     return sorted(found)
-
-
-def _without_texts(query: str) -> str:
-    """Return the query without literals and comments."""
-    return _QUOTED[0].sub(_blank, query)
 
 
 def _blank(quoted: re.Match[str]) -> str:

@@ -40,7 +40,11 @@ def share(name: str, value: object) -> str:
 
 def unexpanded(section: object, path: str = "") -> Iterator[str]:
     """Values with ``${NAME}``, which nothing expands, and how a variable is named instead."""
-    parts = section.items() if isinstance(section, Mapping) else enumerate(_listed(section))
+    parts = (
+        section.items()
+        if isinstance(section, Mapping)
+        else enumerate(section if isinstance(section, list) else ())
+    )
     for key, value in parts:
         where = f"{path}.{key}".lstrip(".")
         if not isinstance(value, str):
@@ -54,10 +58,6 @@ def unexpanded(section: object, path: str = "") -> Iterator[str]:
             )
             names = ", ".join(f"${{{name}}}" for name in found)
             yield f"{where}: {names} is not expanded; {way_out}"
-
-
-def _listed(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else ()
 
 
 def _sections(kind: Any, where: Sequence[Any]) -> Iterator[type]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -140,16 +141,23 @@ def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
         access.translate_errors(tracking.uri, f"registering {name}@{alias}"),
         TemporaryDirectory() as scratch,
     ):
-        run = client.create_run(_experiment(tracking, name), run_name=alias).info.run_id
+        experiment = _experiment(tracking, name)
+        run = client.create_run(experiment, run_name=alias).info.run_id
+        logged = client.create_logged_model(experiment, name=alias, source_run_id=run)
         path = Path(scratch) / "model"
         _save(model, path)
-        client.log_artifacts(run, str(path), "model")
+        client.log_model_artifacts(logged.model_id, str(path))
+        client.finalize_logged_model(logged.model_id, "READY")
         client.log_param(run, "model", type(model[-1]).__name__)
         client.set_terminated(run)
         if not client.search_registered_models(f"name = '{name}'"):
             client.create_registered_model(name)
-        made = client.create_model_version(name, f"runs:/{run}/model", run)
+        mlflow.set_tracking_uri(tracking.uri)  # where MLflow looks for the logged model
+        source = f"models:/{logged.model_id}"
+        made = client.create_model_version(name, source, run, model_id=logged.model_id)
         client.set_registered_model_alias(name, alias, made.version)
+        of = json.dumps([{"name": name, "version": made.version}])
+        client.set_logged_model_tags(logged.model_id, {"mlflow.modelVersions": of})  # as MLflow links them
         return str(made.version)
 
 

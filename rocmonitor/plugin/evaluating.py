@@ -17,8 +17,8 @@ from mlflow.exceptions import MlflowException
 from mlflow.models.evaluation import EvaluationResult
 from mlflow.models.evaluation.artifacts import (
     CsvEvaluationArtifact,
-    ImageEvaluationArtifact,
     JsonEvaluationArtifact,
+    TextEvaluationArtifact,
 )
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 
@@ -28,20 +28,20 @@ from rocmonitor.plugin.settings import Settings
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.measure import Measured, data_metrics, measure
 from rocmonitor.policy.record import caveats_of
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
+from rocmonitor.report import shapes
+from rocmonitor.report.html import render
 from rocmonitor.stats import PairedSample, Sample
 from rocmonitor.tracking import note
 from rocmonitor.tracking.content import HEADLINE, as_csv
 from rocmonitor.tracking.note import NOTE
-from rocmonitor.wording.format import area, beside_normal, span
+from rocmonitor.wording.format import area, beside_normal, percent, span, with_interval
 
 _FOLDER = "rocmonitor"
 _KINDS: dict[str, Any] = {
-    "roc.png": ImageEvaluationArtifact,
+    "roc.html": TextEvaluationArtifact,
     "roc.csv": CsvEvaluationArtifact,
     "result.json": JsonEvaluationArtifact,
 }
-_STYLES = {"champion": (BLUE, "-"), "challenger": (PURPLE, "--")}
 _DATA = ("data/rows", "data/positives", "data/negatives")
 
 
@@ -184,7 +184,19 @@ def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, byt
         "challenger": settings.challenger,
     }
     return {
-        "roc.png": _figure(found, settings, sample),
+        "roc.html": render(
+            "roc.html.j2",
+            auc=with_interval(
+                found.metrics["champion/auc"],
+                found.metrics["champion/auc_low"],
+                found.metrics["champion/auc_high"],
+            ),
+            rows=found.tables["roc"],
+            sample=sample,
+            level=percent(settings.confidence_level),
+            headline=_headline(found.metrics),
+            roc=shapes.roc,
+        ).encode(),
         "roc.csv": roc.encode(),
         "result.json": json.dumps(result, indent=1, ensure_ascii=False).encode(),
     }
@@ -205,35 +217,9 @@ def _note(found: Measured) -> str:
     if found.caveats:
         parts.append("\n".join(f"- {note.line(str(caveat))}" for caveat in found.caveats))
     parts.append(
-        f"Artifacts: `{_FOLDER}/roc.png`, `{_FOLDER}/roc.csv`, and all of it in `{_FOLDER}/result.json`."
+        f"Artifacts: `{_FOLDER}/roc.html`, `{_FOLDER}/roc.csv`, and all of it in `{_FOLDER}/result.json`."
     )
     return "\n\n".join(parts)
-
-
-def _figure(found: Measured, settings: Settings, sample: Sample) -> bytes:
-    figure, (axes,) = panels(8, 8.6)
-    axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    axes.set(xlabel="false positive rate", ylabel="true positive rate")
-    axes.grid(color=LIGHT, linewidth=0.6)
-    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", label="chance")
-    metrics = found.metrics
-    heading(
-        axes,
-        f"AUROC {metrics['champion/auc']:.4f} "
-        f"({metrics['champion/auc_low']:.4f} to {metrics['champion/auc_high']:.4f})",
-        f"{sample.n_pos:,} positive and {sample.n_neg:,} negative rows, each interval at "
-        f"{100 * settings.confidence_level:g} %\n{_headline(metrics)}",
-    )
-    for model, (color, line) in _STYLES.items():
-        rows = [row for row in found.tables["roc"] if row["model"] == model]
-        if rows:
-            fpr, tpr, low, high = (
-                [row[key] for row in rows] for key in ("fpr", "tpr", "tpr_low", "tpr_high")
-            )
-            axes.fill_between(fpr, low, high, color=color, alpha=0.15, linewidth=0)
-            axes.plot([0, *fpr, 1], [0, *tpr, 1], color=color, linestyle=line, label=model)
-    axes.legend(loc="lower right", frameon=False)
-    return png(figure)
 
 
 def _headline(metrics: Mapping[str, float]) -> str:

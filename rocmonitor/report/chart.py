@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.format import with_interval
 
 Row = Mapping[str, Any]
 
@@ -73,14 +74,20 @@ def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
 
 
 def _steps(view: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the newest loss of several windows: its mean and interval, from its start to its end."""
+    """Return the newest loss of several windows: its mean and interval, from its start to its end.
+
+    `sure` is the end of the last window that supports it: after that it is no longer certain.
+    """
     lost: Row | None = view["episode"]
     if lost is None or lost["windows"] < 2 or lost["auc_low"] is None or not view["points"]:
         return []
-    last = lost["end"] or view["points"][-1]["end"]
-    ends = {"start": seconds(lost["start"]), "end": seconds(last)}
+    last = seconds(lost["end"] or view["points"][-1]["end"])
+    ends = {"start": seconds(lost["start"]), "sure": last, "end": last}
+    if lost["still"] is not None:
+        within = [each["end"] for each in view["points"] if seconds(each["start"]) >= ends["start"]]
+        ends["sure"] = seconds(within[min(lost["windows"], len(within)) - 1]) if within else ends["start"]
     values = {"auc": lost["auc"], "low": lost["auc_low"], "high": lost["auc_high"]}
-    return [ends | values | {"text": wording.step(*values.values())}]
+    return [ends | values | {"text": f"mean {with_interval(*values.values())}"}]
 
 
 def _reference(reference: Row) -> dict[str, Any]:
@@ -94,7 +101,7 @@ def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
             "x": seconds(change["since"]),
             "kind": change["after"],
             "text": wording.changed(change["after"], change["when"], change["reasons"]),
-            "label": wording.change_label(change["after"]),
+            "label": wording.CHANGES.get(change["after"], ""),
         }
         for change in view["changes"]
     ]
@@ -105,11 +112,11 @@ def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
     marks = []
     for before, after in itertools.pairwise(points):
         if after["version"] != before["version"]:
-            text = wording.champion_changed(before["version"], after["version"])
-            label = wording.version_label(after["version"])
+            text = wording.CHAMPION_CHANGED.format(before["version"], after["version"])
+            label = f"version {after['version']}"[:24]
             marks.append({"x": seconds(after["start"]), "kind": "version", "text": text, "label": label})
     marks += [
-        {"x": seconds(each["start"]), "kind": "revision", "text": wording.revised(each["revision"])}
+        {"x": seconds(each["start"]), "kind": "revision", "text": wording.REVISED.format(each["revision"])}
         for each in points
         if each["revision"]
     ]

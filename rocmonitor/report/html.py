@@ -21,6 +21,7 @@ from rocmonitor import __version__
 from rocmonitor.errors import escape_controls
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import percent as written
+from rocmonitor.wording.format import rate
 
 NOTHING = "–"
 
@@ -41,8 +42,7 @@ _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 _FORMATS = {
     "area": "{:.3f}",
     "short": "{:.2f}",
-    "area4": "{:.4f}",
-    "signed": "{:+.4f}",
+    "signed": "{:+.3f}",
     "count": "{:,.0f}",
     "general": "{:.4g}",
 }
@@ -80,6 +80,7 @@ def environment() -> Environment:
         "zip": zip,
         "version": __version__,
         "words": wording,
+        "rate": rate,
         "inline": _inline,
         "digest": _digest,
     }
@@ -116,12 +117,11 @@ def number(value: float | None, form: str = "area") -> Markup:
     return Markup(f'<span title="{value!r}">{escape(shown)}</span>')
 
 
-def percent(share: float | None, unit: str = "\u00a0%") -> Markup:
+def percent(share: float | None) -> Markup:
     """Write a share as everywhere, with its full precision on hover."""
     if share is None:
         return Markup(NOTHING)
-    shown = written(share).removesuffix(" %")
-    return Markup(f'<span title="{share!r}">{escape(shown)}{escape(unit)}</span>')
+    return Markup(f'<span title="{share!r}">{escape(typeset(written(share)))}</span>')
 
 
 def data(value: Any) -> Markup:

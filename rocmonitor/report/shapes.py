@@ -20,7 +20,8 @@ BIN, TALL = 60, 120
 """Width of a bin of scores, and the height that the largest share has."""
 WIDE = 240
 """Length of the axis of an interval."""
-_APART = 44
+_SIGN = 6.5
+"""Width of a digit below that axis."""
 
 
 def still(points: Sequence[Row]) -> SparkChart:
@@ -96,11 +97,15 @@ def bar(row: Row) -> dict[str, Any] | None:
 def _ticks(values: Sequence[float], x: Any) -> list[tuple[int, str, str]]:
     """Return place, text and anchor of the numbers below an axis; none that would lie on another."""
     shown: list[tuple[int, str, str]] = []
+    taken: list[tuple[float, float]] = []
     for value in values:
-        at = x(value)
-        if all(abs(at - other) >= _APART for other, _, _ in shown):
-            anchor = "start" if at < _APART / 2 else "end" if at > WIDE - _APART / 2 else "middle"
-            shown.append((at, f"{value:.3g}" if value else "0", anchor))
+        at, text = x(value), f"{value:.3g}" if value else "0"
+        wide = _SIGN * len(text)
+        anchor = "start" if at < wide / 2 else "end" if at > WIDE - wide / 2 else "middle"
+        left = at - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+        if all(left > end + _SIGN or left + wide < start - _SIGN for start, end in taken):
+            taken.append((left, left + wide))
+            shown.append((at, text, anchor))
     return shown
 
 

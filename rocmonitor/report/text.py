@@ -27,8 +27,8 @@ from rocmonitor.wording.format import (
     percent,
     with_interval,
 )
-from rocmonitor.wording.marks import WORST_FIRST, marked
 from rocmonitor.wording.outlook import moved as moved_scores
+from rocmonitor.wording.page import WORST_FIRST, marked
 from rocmonitor.wording.verdicts import reasons, verdicts, without_basis
 from rocmonitor.wording.window import pooled, why
 

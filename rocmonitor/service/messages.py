@@ -103,7 +103,7 @@ def with_unconfirmed(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _picture(runtime: Runtime, monitor: str, segment: str, until: Window) -> bytes:
-    return story(runtime, monitor, segment, until).draw("small")
+    return story(runtime, monitor, segment, until).picture(last=26)
 
 
 def _is_one_event(one: store.Delivery, other: store.Delivery) -> bool:

@@ -1,14 +1,13 @@
-"""Publishing in MLflow: the runs of windows, series, outlooks and reviews, with their figures.
+"""Publishing in MLflow: the runs of windows, series, outlooks and reviews, with their pages and pictures.
 
-Figures take seconds to import: they are imported when one is drawn.
+What draws takes seconds to import: it is imported when something is drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor import store
@@ -20,12 +19,11 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.rules import highest_floor
 from rocmonitor.service.runtime import Runtime
 
-SERIES_FIGURE, PICTURE = "figures/auc_over_time.png", "figures/auc_small.png"
-
+PICTURE = "auc_over_time.png"
 
 _NOTABLE = (Status.DEGRADED, Status.IMPROVED)
 _EVERY = 8
-"""Windows after which the pictures of a series are drawn anew when nothing happens."""
+"""Windows after which the picture of a series is drawn anew when nothing happens."""
 
 
 def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str:
@@ -55,11 +53,11 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
         evaluation.monitor,
         evaluation.segment,
         windows.points,
-        lambda done: windows.pictures() if every or windows.happened(done) else {},
+        lambda done: {PICTURE: windows.picture()} if every or windows.happened(done) else {},
         full=every,
-        outcomes=windows.outcomes,
         zone=windows.zone,
         picture=PICTURE,
+        model=evaluation.model,
     )
     return link
 
@@ -85,14 +83,12 @@ def publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
 
 
 def publish_review(runtime: Runtime, review: Review) -> str:
-    """Return the review's run, with the report and its figures, and the verdict on both versions."""
-    from rocmonitor.report.review import figures, page
+    """Return the review's run, with its report, and the verdict on both versions."""
+    from rocmonitor.report.review import page
 
-    zone = zone_of(runtime, review.monitor)
-    report = {"report.html": page(review, zone=zone)}
-    drawn = {f"figures/{name}.png": figure for name, figure in figures.drawn(review, zone).items()}
+    report = page(review, zone=zone_of(runtime, review.monitor))
     return runtime.tracking.publish_review(
-        store.instance_id(runtime.store), review, artifacts={**report, **drawn}
+        store.instance_id(runtime.store), review, artifacts={"report.html": report}
     )
 
 
@@ -102,9 +98,8 @@ class Story:
 
     Attributes
     ----------
-    title, segment : str
+    title : str
     points : sequence of Point
-    outcomes : dict of Window to Status
     waiting : frozenset of Window
         Windows whose labels may still come.
     floor : float or None
@@ -112,33 +107,25 @@ class Story:
     """
 
     title: str
-    segment: str
     points: Sequence[Point]
-    outcomes: Mapping[Window, Status]
     waiting: frozenset[Window]
     floor: float | None
     zone: ZoneInfo
 
     def happened(self, done: int) -> bool:
-        """Return True if pictures of the first `done` windows are to be drawn anew now that there are
+        """Return True if the picture of the first `done` windows is to be drawn anew now that there are
         more.
         """
-        new = (self.outcomes.get(point.window) for point in self.points[max(done - 1, 0) :])
+        new = (point.outcome for point in self.points[max(done - 1, 0) :])
         return done == 0 or len(self.points) // _EVERY > done // _EVERY or any(o in _NOTABLE for o in new)
 
-    def pictures(self) -> dict[str, bytes]:
-        """Return the figures of a series run; the small one is for the description of the experiment."""
-        small = {} if self.segment else {PICTURE: self.draw("small")}
-        return {SERIES_FIGURE: self.draw("history")} | small
+    def picture(self, last: int = 0) -> bytes:
+        """Return the AUROC over time as PNG: of all windows, or of the last ones."""
+        from rocmonitor.report.timeline import timeline
 
-    def draw(self, figure: Literal["history", "small"]) -> bytes:
-        """Return a figure of `rocmonitor.report.timeline`, as PNG."""
-        from rocmonitor.report import timeline
-
-        return getattr(timeline, figure)(  # type: ignore[no-any-return]
+        return timeline(
             self.title,
-            self.points,
-            outcomes=self.outcomes,
+            self.points[-last:],
             floor=self.floor,
             zone=self.zone,
             waiting=self.waiting,
@@ -155,10 +142,8 @@ def story(runtime: Runtime, name: str, segment: str, until: Window | None = None
     ]
     return Story(
         title=f"{name}, {segment or 'all rows'}",
-        segment=segment,
         points=points,
         waiting=_waiting(monitor, points, runtime.clock()),
-        outcomes=dict(store.outcomes(runtime.store, name, segment)),
         floor=highest_floor(monitor.rules) if monitor else None,
         zone=zone_of(runtime, name),
     )

@@ -27,6 +27,9 @@ ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # stdout is data
 }
+NOT_REGISTERED = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
+"""Codes of the answer that a model, a version or an alias is not in the registry."""
+
 _SURELY_LEFT_SECONDS = 3600.0
 _MAY_PASS = frozenset(
     {
@@ -117,6 +120,15 @@ def without_secrets(text: str) -> str:
     addresses.
     """
     return re.sub(r"(?i)(\bhttps?://[^/?#\s'\"<>()]+)[/?#][^\s'\"<>()]+", r"\1/…", without_passwords(text))
+
+
+def serves(uri: str, path: str) -> bool:
+    """Return True if a tracking server answers at a path beside MLflow's own."""
+    from mlflow.utils.credentials import get_default_host_creds
+    from mlflow.utils.rest_utils import http_request
+
+    answer = http_request(get_default_host_creds(uri), path, "GET", raise_on_status=False)  # type: ignore[no-untyped-call]
+    return bool(answer.ok)
 
 
 def has_page(uri: str) -> bool:

@@ -110,10 +110,9 @@ def window_tags(evaluation: Evaluation, *, full: bool = True, page: str | None =
         "model": f"{evaluation.model}/{evaluation.champion_version}",
         **{f"rule.{verdict.rule}": str(verdict.outcome) for verdict in evaluation.verdicts},
     }
-    if episode := evaluation.provenance.get("episode"):
-        tags |= {"episode": episode["start"]}
-        tags |= {"episode.groups": "; ".join(episode["groups"])} if episode["groups"] else {}
-    tags = {f"rocmonitor.{name}": value for name, value in tags.items()}
+    start, groups = note.episode(evaluation)
+    tags |= {"episode": start, "episode.groups": "; ".join(groups)}
+    tags = {f"rocmonitor.{name}": value for name, value in tags.items() if value or name == "segment"}
     told = note.of_window(evaluation, full=full, page=page)
     return tags | origin("window") | {"mlflow.note.content": told}
 

@@ -75,7 +75,7 @@ def alike(client: MlflowClient, experiment: str, tags: Mapping[str, str]) -> lis
 
 
 def made(
-    client: MlflowClient, uri: str, experiment: str, tags: Mapping[str, str], start: int, name: str
+    client: MlflowClient, uri: str, experiment: str, tags: Mapping[str, str], start: int | None, name: str
 ) -> Run:
     """Return a new run with these tags, the only one.
 

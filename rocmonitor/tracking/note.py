@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Counts, Evaluation, Point, Status, known
+from rocmonitor.policy.evaluation import Counts, Evaluation, Point, known
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
@@ -50,22 +51,22 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     `full` says whether the run has every table and the window's page as a file; `page` is the address of
     rocmonitor's own.
     """
-    parts = [" ".join(filter(None, [_headline(evaluation), _link(page, evaluation)]))]
+    address = page_address(page, evaluation.monitor, evaluation.segment)
+    parts = [_headline(evaluation) + (f" [On its page]({address})." if address else "")]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda each: each.outcome is not evaluation.outcome)
     if verdicts:
         found = by_rule(verdicts)
         parts.append("\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in found))
     if (loss := known(evaluation.metrics, *_LOSS)) is not None:
-        windows = count(loss[0], "window")
+        start, groups = episode(evaluation)
+        since = f" since {instant(datetime.fromisoformat(start), evaluation.zone)}" if start else ""
+        behind = f" Behind it: {line(listed(groups))}." if groups else ""
         unsure = known(evaluation.metrics, *_STILL)
         rest = "" if unsure is None else f" Since then {still(*unsure)}."
-        episode = evaluation.provenance["episode"]
-        begun = instant(datetime.fromisoformat(episode["start"]), evaluation.zone)
-        behind = f" Behind it: {line(listed(episode['groups']))}." if episode["groups"] else ""
-        parts.append(f"**Loss** since {begun}: {lower(*loss[1:])} in {windows}.{behind}{rest}")
-    groups = explanation_of(evaluation)
-    if text := main_group(groups) or spread(groups):
+        parts.append(f"**Loss**{since}: {lower(*loss[1:])} in {count(loss[0], 'window')}.{behind}{rest}")
+    explained = explanation_of(evaluation)
+    if text := main_group(explained) or spread(explained):
         parts.append(f"**Where.** {line(text)} See `tables/groups.csv`.")
     if text := moved(evaluation):
         parts.append(f"**What moved.** {line(text)}")
@@ -86,21 +87,30 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     return "\n\n".join(parts)
 
 
+def episode(evaluation: Evaluation) -> tuple[str, Sequence[str]]:
+    """Return when the loss that a window is part of began, and the groups behind it; empty where unknown."""
+    facts = evaluation.provenance.get("episode") or {}
+    return facts.get("start", ""), facts.get("groups", ())
+
+
 def of_series(
     monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
 ) -> str:
     """Return the description of a series run."""
     span = Window(windows[0].start, windows[-1].end).in_zone(zone)
-    auc = last.get("champion/auc")
-    latest = "no AUROC: too little data" if auc is None else f"AUROC {_value(last, 'champion')}"
+    ends = interval(last, "champion/auc")
+    latest = "no AUROC: too little data"
+    if "champion/auc" in last:
+        latest = f"AUROC {area(last['champion/auc'])}{ends and f' ({100 * LEVEL:g} % interval {ends})'}"
     return (
         f"**{line(monitor)}, {line(segment) or 'all rows'}**: {count(len(windows), 'window')}, "
         f"{span} ({zone}). Last window: {latest}.\n\n"
         "The group `AUROC` comes first: the AUROC and its interval, its normal range and the distance to its "
         "limit, positives, and the share of labels that have come. Each metric has one point per window, of "
-        "its newest revision. Step 1 is the first window; with the x axis set to time, a point stands at the "
-        "end of its window. `figures/auc_over_time.png` has the intervals. When late labels change a window "
-        "that is drawn already, a new run takes this one's place."
+        "its newest revision. Charts begin with steps, 1 the first window: the gear above them sets the x "
+        "axis to time, where a point stands at the end of its window. The link *lines* of the experiment "
+        "opens them over time, with all five lines in one. `auc_over_time.png` has the intervals. When late "
+        "labels change a window that is drawn already, a new run takes this one's place."
     )
 
 
@@ -118,11 +128,6 @@ def of_outlooks(
         "interval, `outlook/score_distance` how far the scores have moved from the reference, in nats. An "
         "outlook is made once; what came of it stands in the window's own run."
     )
-
-
-def _link(page: str | None, of: Evaluation) -> str:
-    address = page_address(page, of.monitor, of.segment)
-    return f"[On its page]({address})." if address else ""
 
 
 def _headline(evaluation: Evaluation) -> str:
@@ -169,11 +174,6 @@ def _rows(counts: Counts) -> str:
     )
 
 
-def _value(metrics: Mapping[str, float], prefix: str) -> str:
-    ends = interval(metrics, f"{prefix}/auc")
-    return f"{metrics[f'{prefix}/auc']:.3f}{f' ({100 * LEVEL:g} % interval {ends})' if ends else ''}"
-
-
 def interval(metrics: Mapping[str, float], name: str, form: str = ".3f") -> str:
     """Return the ends of an interval; empty without them."""
     low, high = (metrics.get(f"{name}_{end}") for end in ("low", "high"))
@@ -199,7 +199,11 @@ RUNS = "workflowType=machine_learning"
 
 _LAST = 8
 _APART = "\u2003| "  # MLflow leaves no space between the cells of a table
-_CHARTS = "tags.`rocmonitor.kind` = 'series' and tags.`rocmonitor.state` = 'final'"
+_VIEW_NAME = "rocmonitor"
+VIEW = f"mlflow.sharedViewState.{_VIEW_NAME}"
+"""The tag of an experiment that holds a view of its runs, which a link opens."""
+_UTC = ZoneInfo("UTC")
+_SERIES = "tags.`rocmonitor.kind` = 'series' and tags.`rocmonitor.state` = 'final'"
 _WINDOWS = "tags.`rocmonitor.kind` = 'window' and tags.`rocmonitor.state` = 'final'"
 _REVIEWS = "tags.`rocmonitor.kind` = 'review' and tags.`rocmonitor.state` = 'final'"
 _DEGRADED = f"{_WINDOWS} and tags.`rocmonitor.outcome` = 'degraded'"
@@ -208,8 +212,7 @@ _DEGRADED = f"{_WINDOWS} and tags.`rocmonitor.outcome` = 'degraded'"
 def of_experiment(
     experiment: str,
     points: Sequence[Point] = (),
-    outcomes: Mapping[Window, Status] | None = None,
-    zone: ZoneInfo | None = None,
+    zone: ZoneInfo = _UTC,
     picture: str | None = None,
     page: str | None = None,
 ) -> str:
@@ -222,30 +225,31 @@ def of_experiment(
         Its number.
     points : sequence of Point
         The windows of all rows, oldest first.
-    outcomes : dict of Window to Status, optional
-    zone : ZoneInfo, optional
-        Of the dates; default UTC.
+    zone : ZoneInfo
+        Of the dates.
     picture : str, optional
         Address of the AUROC over time, as the page of MLflow asks for it.
     page : str, optional
         Address of the monitor on rocmonitor's own page.
     """
-    zone, outcomes = zone or ZoneInfo("UTC"), outcomes or {}
+    place = f"#/experiments/{experiment}/runs?{RUNS}"
 
-    def runs(condition: str, mode: str) -> str:
-        filtered = f"searchFilter={quote(condition)}&compareRunsMode={mode}"
-        return f"#/experiments/{experiment}/runs?{RUNS}&{filtered}"
+    def table(condition: str) -> str:
+        return f"{place}&searchFilter={quote(condition)}&compareRunsMode=TABLE"
 
-    own = f"[page]({page}) · " if page else ""
-    links = own + (
-        f"[lines]({runs(_CHARTS, 'CHART')}) · [windows]({runs(_WINDOWS, 'TABLE')}) · "
-        f"[degraded]({runs(_DEGRADED, 'TABLE')}) · [reviews]({runs(_REVIEWS, 'TABLE')})"
-    )
-    parts = [" · ".join(filter(None, [_last_window(points, outcomes, zone), links]))]
+    links = [
+        last_window(points, zone),
+        f"[page]({page})" if page else "",
+        f"[lines]({place}&searchFilter={quote(_SERIES)}&compareRunsMode=CHART&viewStateShareKey={_VIEW_NAME})",
+        f"[windows]({table(_WINDOWS)})",
+        f"[degraded]({table(_DEGRADED)})",
+        f"[reviews]({table(_REVIEWS)})",
+    ]
+    parts = [" · ".join(filter(None, links))]
     if points and picture:
         parts.append(f"![AUROC of the last windows inside its normal range]({picture})")
     if points:
-        parts.append(_table(points[-_LAST:], outcomes, zone))
+        parts.append(_table(points[-_LAST:], zone))
     parts.append(
         "A degraded window says so in its name and its tag `rocmonitor.outcome`. The run *AUROC over time* "
         "has one point per window for the lines; a window run has the verdicts, the page and the tables of "
@@ -267,13 +271,45 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _last_window(points: Sequence[Point], outcomes: Mapping[Window, Status], zone: ZoneInfo) -> str:
-    """Return how the last window came out, beside what is normal."""
+def charts_over_time() -> str:
+    """Return a view of MLflow's charts: the AUROC, its interval and its normal range in one, over time."""
+    together = [f"AUROC/{name}" for name in ("auc", "auc_low", "auc_high", "forecast_low", "forecast_high")]
+    chart = {
+        "type": "LINE",
+        "uuid": "together",
+        "metricSectionId": "auroc",
+        "isGenerated": False,
+        "deleted": False,
+        "metricKey": together[0],
+        "selectedMetricKeys": together,
+        "lineSmoothness": 0,
+        "xAxisScaleType": "linear",
+        "scaleType": "linear",
+        "range": {},
+        "xAxisKey": "time",
+        "selectedXAxisMetricKey": "",
+        "yAxisKey": "metric",
+        "yAxisExpressions": [],
+        "useGlobalXaxisKey": True,
+        "useGlobalLineSmoothing": True,
+    }
+    # MLflow puts the other charts behind those of a section that somebody has ordered.
+    section = {"uuid": "auroc", "name": "AUROC", "display": True, "isReordered": True, "isGenerated": True}
+    view = {
+        "searchFilter": _SERIES,
+        "compareRunCharts": [chart],
+        "compareRunSections": [section],
+        "globalLineChartConfig": {"xAxisKey": "time", "lineSmoothness": 0, "selectedXAxisMetricKey": ""},
+    }
+    return json.dumps(view)
+
+
+def last_window(points: Sequence[Point], zone: ZoneInfo) -> str:
+    """Return how the last window came out, beside what is normal; empty without any."""
     if not points:
         return ""
-    metrics, window = points[-1].metrics, points[-1].window
-    outcome = outcomes.get(window)
-    words = f"{WORDS[outcome].mark} **{outcome.capitalize()}**" if outcome else "**Last window**"
+    metrics, window, outcome = points[-1].metrics, points[-1].window, points[-1].outcome
+    words = f"{WORDS[outcome].mark} {outcome.capitalize()}" if outcome else "Last window"
     auc, low, high = (metrics.get(name) for name in ("champion/auc", "forecast/low", "forecast/high"))
     value = "" if auc is None else f": AUROC {area(auc)}"
     if auc is not None and low is not None and high is not None:
@@ -281,14 +317,14 @@ def _last_window(points: Sequence[Point], outcomes: Mapping[Window, Status], zon
     return f"{words}, window of {instant(window.start, zone)}{value}"
 
 
-def _table(points: Sequence[Point], outcomes: Mapping[Window, Status], zone: ZoneInfo) -> str:
+def _table(points: Sequence[Point], zone: ZoneInfo) -> str:
     """Return the windows, newest first."""
     lines = [
         f"| window ({zone}) | outcome | AUROC | interval | normal range | positives | labelled |",
         "|---|---|---|---|---|---|---|",
     ]
     for point in reversed(points):
-        metrics, outcome = point.metrics, outcomes.get(point.window)
+        metrics, outcome = point.metrics, point.outcome
         low, high = metrics.get("forecast/low"), metrics.get("forecast/high")
         cells = [
             instant(point.window.start, zone) + (f" r{point.revision}" if point.revision else ""),

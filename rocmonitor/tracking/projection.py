@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import TrackingError
-from rocmonitor.policy.evaluation import Evaluation, Point, Status
+from rocmonitor.policy.evaluation import Evaluation, Point
 from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import access, begun, content, finding, note, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 from rocmonitor.wording.format import page_address
@@ -21,10 +22,12 @@ from rocmonitor.wording.format import page_address
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import DatasetInput, Experiment, Run
+    from mlflow.entities.model_registry import ModelVersion
 
 Files = Mapping[str, bytes | str]
 
 _AT_ONCE = 90  # parameters and tags; MLflow divides a request with more than 100 of either
+_UTC = ZoneInfo("UTC")
 _OLD = "superseded: "  # in front: MLflow's table shows the beginning of a name
 
 
@@ -51,6 +54,8 @@ class Tracking:
         Where people open rocmonitor's page, for links.
     turns : dict of str to Turn
         The deliveries that this process has begun, by experiment.
+    versions : dict of tuple to ModelVersion or None
+        The versions of registered models that were looked up; None for one that is not in the registry.
     """
 
     client: MlflowClient
@@ -59,9 +64,23 @@ class Tracking:
     page: str | None
     own_page: str | None = None
     turns: dict[str, begun.Turn] = field(default_factory=dict, repr=False)
+    versions: dict[tuple[str, str], ModelVersion | None] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         return f"Tracking({access.without_secrets(self.uri)!r})"
+
+    @cached_property
+    def pages(self) -> str | None:
+        """The address of rocmonitor's pages: configured, else within the MLflow server if that has them.
+
+        Raises
+        ------
+        TrackingError
+        """
+        if self.own_page is not None or not access.has_page(self.uri):
+            return self.own_page
+        with access.translate_errors(self.uri, "looking for rocmonitor's pages"):
+            return "rocmonitor" if access.serves(self.uri, "/rocmonitor/static/page.js") else None
 
     def version(self, model: str, alias: str) -> str:
         """Return the version of a registered model that an alias names now.
@@ -77,7 +96,7 @@ class Tracking:
             try:
                 return str(self.client.get_model_version_by_alias(model, alias).version)
             except MlflowException as error:
-                if access.code(error) not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                if access.code(error) not in access.NOT_REGISTERED:
                     raise
                 why = access.missing_alias(self.client, self.uri, model, alias)
                 raise TrackingError(why, transient=False) from error
@@ -125,12 +144,12 @@ class Tracking:
             stem = key.removesuffix(str(evaluation.revision))
             alone = new and not evaluation.revision
             revisions = {} if alone else finding.revisions(self.client, experiment, stem)
-            tags = content.window_tags(evaluation, full=full, page=self.own_page) | {KEY: key}
+            tags = content.window_tags(evaluation, full=full, page=self.pages) | {KEY: key}
             found = revisions.pop(evaluation.revision, [])
             files = {**content.files(evaluation, full=full), **(artifacts or {})}
-            name, end = content.window_name(evaluation), evaluation.window.end
-            run = self._one(experiment, found, evaluation.window.start, tags, name)
-            self._upload(run, content.dataset(evaluation), files)
+            name, judged = content.window_name(evaluation), evaluation.evaluated_at
+            run = self._one(experiment, found, judged, tags, name)
+            self._upload(run, files, content.dataset(evaluation), self._logged_model(evaluation))
             later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
             state = {STATE: "final"}
             if newest and not later:
@@ -140,7 +159,7 @@ class Tracking:
                 name = _OLD + name
                 state = {STATE: "superseded", **({BY: later[-1].info.run_id} if later else {})}
             point = evaluation if full else content.brief(evaluation)
-            self._finish(run, name, end, state, point=point, params=content.params(evaluation), tags=tags)
+            self._finish(run, name, judged, state, point=point, params=content.params(evaluation), tags=tags)
             return self._link(run, evaluation.monitor)
 
     def publish_series(
@@ -153,9 +172,9 @@ class Tracking:
         *,
         full: bool = True,
         kind: Literal["series", "outlook"] = "series",
-        outcomes: Mapping[Window, Status] | None = None,
-        zone: ZoneInfo | None = None,
+        zone: ZoneInfo = _UTC,
         picture: str | None = None,
+        model: str = "",
     ) -> str:
         """Write all windows of a segment, or all outlooks, as one run, for line charts.
 
@@ -174,12 +193,12 @@ class Tracking:
             With every metric; otherwise with the group ``AUROC/`` alone.
         kind : {"series", "outlook"}
             Outlooks have a run of their own: they come before the windows are judged.
-        outcomes : dict of Window to Status, optional
-            For the table of the last windows in the description of the experiment.
-        zone : ZoneInfo, optional
-            Of the dates; default UTC.
+        zone : ZoneInfo
+            Of the dates.
         picture : str, optional
             The one of `artifacts` that the description of the experiment shows.
+        model : str, optional
+            The registered model, whose version gets the last window as a tag.
 
         Returns
         -------
@@ -195,7 +214,7 @@ class Tracking:
         The tags of a run say which points it has *or is being given*, and its state is ``publishing``
         meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
         """
-        zone, points = zone or ZoneInfo("UTC"), list(points)
+        points = list(points)
         logged = [content.with_headline(point, full=full) for point in points] if kind == "series" else points
         with access.translate_errors(
             self.uri, f"publishing the series of {monitor}, {segment or 'all rows'}"
@@ -207,10 +226,9 @@ class Tracking:
             run = self._series_run(experiment, key, logged, tags, name, artifacts)
             if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
-                text = note.of_experiment(
-                    experiment, points, outcomes or {}, zone, shown, page_address(self.own_page, monitor)
-                )
-                self._describe(experiment, text)
+                page = page_address(self.pages, monitor)
+                self._describe(experiment, note.of_experiment(experiment, points, zone, shown, page))
+                self._tag_version(model, points[-1].champion_version, monitor, note.last_window(points, zone))
             return self._link(run, monitor)
 
     def _series_run(
@@ -226,14 +244,14 @@ class Tracking:
         digests = content.digests(points)
         drawn, fitting = finding.series(self.client, experiment, key, digests)
         tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
-        run = self._one(experiment, fitting[:1], points[0].window.start, tags, name)
+        run = self._one(experiment, fitting[:1], None, tags, name)
         done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
         if done < len(points):
             self._append(run, points, done, tags, artifacts(done))
             for old in drawn:
                 if old.info.run_id != run.info.run_id:
                     self._retire(old, by=run)
-            self._finish(run, name, points[-1].window.end, {STATE: "final"})
+            self._finish(run, name, None, {STATE: "final"})
         return run
 
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
@@ -273,7 +291,7 @@ class Tracking:
             report = page if "report.html" in (artifacts or {}) else None
             tags |= review_run.description(review, versions, report, run.data.tags)
             point, params = review_run.point(review), review_run.params(review)
-            self._upload(run, review_run.dataset(review), {**review_run.files(review), **(artifacts or {})})
+            self._upload(run, {**review_run.files(review), **(artifacts or {})}, review_run.dataset(review))
             review_run.tag_versions(self.client, review, run.info.run_id, versions)
             state = {STATE: "final"}
             self._finish(run, name, review.reviewed_at, state, point=point, params=params, tags=tags)
@@ -305,7 +323,11 @@ class Tracking:
             if self.files is not None:
                 self.files.mkdir(mode=0o700, exist_ok=True)
             location = None if self.files is None else (self.files / monitor).as_uri()
-            tags = {"rocmonitor.monitor": monitor, "mlflow.experimentKind": "custom_model_development"}
+            tags = {
+                "rocmonitor.monitor": monitor,
+                "mlflow.experimentKind": "custom_model_development",
+                note.VIEW: note.charts_over_time(),
+            }
             found = self.client.get_experiment(
                 self.client.create_experiment(name, artifact_location=location, tags=tags)
             )
@@ -327,13 +349,45 @@ class Tracking:
             self.client.set_experiment_tag(experiment, note.NOTE_DIGEST, note.digest(text))
             self.client.set_experiment_tag(experiment, note.NOTE, text)
 
+    def _version(self, model: str, number: str) -> ModelVersion | None:
+        """Return a version of a registered model as it was first seen, if it is in the registry."""
+        from mlflow.exceptions import MlflowException
+
+        if (model, number) not in self.versions:
+            try:
+                self.versions[model, number] = self.client.get_model_version(model, number)
+            except MlflowException as error:
+                if access.code(error) not in access.NOT_REGISTERED:
+                    raise
+                self.versions[model, number] = None
+        return self.versions[model, number]
+
+    def _logged_model(self, evaluation: Evaluation) -> str | None:
+        """Return the number of the logged model that the champion's version was made from."""
+        version = self._version(evaluation.model, evaluation.champion_version)
+        source = re.match("models:/(m-[^/]+)", version.source or "") if version else None
+        return source and source[1]
+
+    def _tag_version(self, model: str, number: str, monitor: str, text: str) -> None:
+        """Write how the newest window came out to the version it is about, once for each text."""
+        version, name = self._version(model, number) if model else None, f"rocmonitor.auroc.{monitor}"
+        if version is not None and version.tags.get(name) != text:
+            self.client.set_model_version_tag(model, number, name, text)
+            version.tags[name] = text
+
     def _one(
-        self, experiment: str, found: Sequence[Run], start: datetime, tags: Mapping[str, str], name: str
+        self,
+        experiment: str,
+        found: Sequence[Run],
+        start: datetime | None,
+        tags: Mapping[str, str],
+        name: str,
     ) -> Run:
         """Return the run that is there, else a new one; what a repeated request left beside it is deleted."""
         if not found:
             begun = content.shortened(tags) | {STATE: "publishing"}
-            return finding.made(self.client, self.uri, experiment, begun, content.milliseconds(start), name)
+            at = None if start is None else content.milliseconds(start)
+            return finding.made(self.client, self.uri, experiment, begun, at, name)
         return finding.only(self.client, found)
 
     def _append(
@@ -345,12 +399,17 @@ class Tracking:
         self.client.log_batch(
             run.info.run_id, **content.batch(metrics=[(point, step) for step, point in steps])
         )
-        self._upload(run, None, artifacts)
+        self._upload(run, artifacts)
 
-    def _upload(self, run: Run, dataset: DatasetInput | None, files: Files) -> None:
-        """Write the dataset and the files of a run."""
+    def _upload(
+        self, run: Run, files: Files, dataset: DatasetInput | None = None, model: str | None = None
+    ) -> None:
+        """Write the files of a run, its dataset, and which logged model it is about."""
         if dataset is not None:
-            self.client.log_inputs(run.info.run_id, datasets=[dataset])
+            from mlflow.entities import LoggedModelInput
+
+            models = None if model is None else [LoggedModelInput(model)]
+            self.client.log_inputs(run.info.run_id, datasets=[dataset], models=models)
         if not files:
             return
         with TemporaryDirectory(prefix="rocmonitor-") as folder:
@@ -374,7 +433,7 @@ class Tracking:
         self,
         run: Run,
         name: str,
-        end: datetime,
+        end: datetime | None,
         state: Mapping[str, str],
         *,
         point: Point | Evaluation | None = None,
@@ -387,7 +446,8 @@ class Tracking:
         """
         if run.info.run_name != name:
             self.client.update_run(run.info.run_id, name=name)
-        self.client.set_terminated(run.info.run_id, "FINISHED", end_time=content.milliseconds(end))
+        at = None if end is None else content.milliseconds(end)
+        self.client.set_terminated(run.info.run_id, "FINISHED", end_time=at)
         changed = dict(content.shortened(tags or {}).items() - run.data.tags.items())
         new = {name: value for name, value in (params or {}).items() if name not in run.data.params}
         metrics = [] if point is None else [(point, 0)]

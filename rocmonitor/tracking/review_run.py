@@ -30,7 +30,6 @@ SENTENCE = "rocmonitor.cc"
 _NOT_TAGGED = "rocmonitor.not_tagged"
 _VERDICT = f"{CC}verdict"
 _LONGEST_SOURCE = 60_000  # characters; MLflow takes 65,535
-_NOT_THERE = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 
 
 def name(review: Review) -> str:
@@ -52,7 +51,7 @@ def tags(review: Review) -> dict[str, str]:
         "challenger_version": review.challenger_version,
         "period": str(review.period),
         "decision": str(review.decision),
-        "registered": _truth(review.registered),
+        "registered": str(review.registered).lower(),
     }
     return content.origin("review") | {f"rocmonitor.{name}": value for name, value in plain.items()}
 
@@ -76,7 +75,7 @@ def params(review: Review) -> dict[str, str]:
     values = {
         "period_start": review.period.start.isoformat(),
         "period_end": review.period.end.isoformat(),
-        "registered": _truth(review.registered),
+        "registered": str(review.registered).lower(),
         "reviewed_at": review.reviewed_at.isoformat(),
         "decided_at": None if review.decided_at is None else review.decided_at.isoformat(),
         **{f"rule/{name}": value for name, value in review.rule.items()},
@@ -116,7 +115,7 @@ def version_tags(client: MlflowClient, review: Review) -> Versions:
         try:
             tags[role] = dict(client.get_model_version(review.model, _number(review, role)).tags)
         except MlflowException as error:
-            if access.code(error) not in _NOT_THERE:
+            if access.code(error) not in access.NOT_REGISTERED:
                 raise
             tags[role] = None
     return tags
@@ -165,7 +164,7 @@ def _decision_tags(review: Review, role: str, run_id: str) -> dict[str, str]:
         "window": str(review.period),
         "run_id": run_id,
         "reviewed_at": review.reviewed_at.isoformat(),
-        "registered": _truth(review.registered),
+        "registered": str(review.registered).lower(),
     }
     tags = {f"{CC}{name}": value for name, value in plain.items()}
     return tags | {SENTENCE: sentence(review), _VERDICT: str(review.decision)}
@@ -191,10 +190,6 @@ def _number(review: Review, role: str) -> str:
     return review.champion_version if role == "champion" else review.challenger_version
 
 
-def _truth(value: bool) -> str:
-    return "true" if value else "false"
-
-
 _RATE = "difference/tpr_at_fpr_"
 
 
@@ -216,7 +211,6 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
         parts.append(_numbers(review))
     if words := advice(review):
         parts.append(f"**Next.** {line(words)}")
-    parts += filter(None, [_rows(review.metrics), _rule(review.rule)])
     untagged = (f"no tag was written to the {each}: it is not registered" for each in missing)
     parts += caveats([*review.caveats, *untagged])
     tables = "`tables/`, and " if any(review.tables.values()) else ""
@@ -261,27 +255,3 @@ def _row(name: str, metrics: Mapping[str, float], key: str) -> str:
     if anytime and f"{key}_mean" in metrics:  # which is not that of all rows
         anytime = f"{metrics[f'{key}_mean']:+.3f}, {anytime}"
     return f"| {name} | {metrics[key]:+.3f} | {interval(metrics, key, '+.3f')} | {anytime} |"
-
-
-def _rows(metrics: Mapping[str, float]) -> str:
-    if "data/rows" not in metrics:
-        return ""
-    names = ("data/rows", "data/positives", "data/negatives", "review/windows", "review/checks")
-    rows, pos, neg, windows, checks = (int(metrics.get(name, 0)) for name in names)
-    return (
-        f"**Rows** {rows:,} scored by both: {pos:,} positive, {neg:,} negative, in {windows:,} windows, "
-        f"{checks:,} of them checked."
-    )
-
-
-def _rule(rule: Mapping[str, Any]) -> str:
-    parts = [
-        f"about the {rule['decides']}" if "decides" in rule else "",
-        f"margin {rule['margin']:g}" if "margin" in rule else "",
-        f"confidence {100 * rule['confidence_level']:g} % over all checks"
-        if "confidence_level" in rule
-        else "",
-        f"trade-off at FPR {', '.join(f'{fpr:g}' for fpr in rule['fpr'])}" if rule.get("fpr") else "",
-        f"digest `{rule['digest'][:12]}`" if "digest" in rule else "",
-    ]
-    return f"**Rule** {', '.join(filter(None, parts))}." if any(parts) else ""

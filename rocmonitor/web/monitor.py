@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.stops import Stop, as_shown
+from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import window_slug
 from rocmonitor.rules import highest_floor
@@ -171,13 +172,13 @@ def absent(site: Site, name: str, choice: Choice) -> str:
         return wording.NOT_FOUND
     kept = site.store()
     if choice.segment and choice.segment not in segments(kept, name):
-        return wording.no_segment(name, choice.segment)
+        return wording.NO_SEGMENT.format(name, choice.segment)
     windows = [each for each in history(kept, name, choice.segment) if choice.has(each[0].window)]
     is_there = _chosen(windows, replace(choice, revision=None), monitor.timezone) is not None
     if choice.window and not is_there:
         in_period = choice.start is not None or choice.end is not None
         return wording.no_window(name, choice.window, in_period=in_period)
-    return wording.no_revision(name, choice.revision)
+    return wording.NO_REVISION.format(name, choice.revision)
 
 
 def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
@@ -225,7 +226,7 @@ def _standing(
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
     episode = store.last_decline(kept, monitor.name, segment)
-    shown = as_shown(*_status(windows, changes), _stops(kept, monitor.name), seen, episode)
+    shown = as_shown(*_status(windows, changes), store.open_stops(kept).get(monitor.name, []), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
     why = {} if status == "ok" else _facts(kept, status, windows, changes, outlooks, episode, zone)
@@ -280,11 +281,6 @@ def _over_time(
 
 def _day(moment: datetime | None, zone: ZoneInfo) -> str:
     return "" if moment is None else instant(moment, zone)
-
-
-def _stops(kept: store.Store, name: str) -> list[Stop]:
-    """Return what has stopped arriving."""
-    return store.open_stops(kept).get(name, [])
 
 
 def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:
@@ -370,7 +366,7 @@ def _facts(
         seen = [each.window for each in outlooks] if judged is None else [judged.window]
         newest, seen = _newest(windows), [each for each in seen if judged or each.start == change.since]
         if not found and seen and newest is not None and seen[0] != newest.window:
-            found["Seen in"] = wording.window_short(seen[0], zone)
+            found["Seen in"] = re.sub("^(in the|on|from) ", "", wording.window_name(seen[0], zone))
         found |= of_change
     return {label: text for label, text in found.items() if text}
 

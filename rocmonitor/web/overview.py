@@ -24,7 +24,7 @@ from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.facts import briefly
 from rocmonitor.wording.format import instant
-from rocmonitor.wording.marks import WORST_FIRST
+from rocmonitor.wording.page import WORST_FIRST
 from rocmonitor.wording.status import attention
 
 Row = dict[str, Any]

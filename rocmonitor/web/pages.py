@@ -22,7 +22,7 @@ from rocmonitor.web.monitor import Choice, absent, monitor_view, review_of
 from rocmonitor.web.overview import Filters, as_json, overview, segments_view
 from rocmonitor.web.site import Site
 from rocmonitor.wording import page as wording
-from rocmonitor.wording.marks import WORST_FIRST
+from rocmonitor.wording.page import WORST_FIRST
 
 log = logging.getLogger(__name__)
 
@@ -132,8 +132,9 @@ def _answering(view: Any, site: Site) -> Any:
 
 
 def _overview(site: Site) -> Any:
+    status = request.args.get("status", "")
     filters = Filters(
-        status=_one_of(request.args.get("status", ""), WORST_FIRST),
+        status=status if status in WORST_FIRST else "",
         text=request.args.get("text", "").strip()[:100],
         opened=request.args.get("open", ""),
     )
@@ -185,10 +186,10 @@ def _choice(zone: ZoneInfo) -> Choice:
     """
     given = request.args.get("revision", "")
     if given and not (given.isascii() and given.isdigit() and len(given) < 7):
-        raise ValueError(wording.wrong_revision(given))
+        raise ValueError(wording.WRONG_REVISION.format(given))
     start, end = (_moment(option, zone) for option in ("from", "to"))
     if start is not None and end is not None and start >= end:
-        raise ValueError(wording.wrong_order(request.args["from"], request.args["to"]))
+        raise ValueError(wording.WRONG_ORDER.format(request.args["from"], request.args["to"]))
     return Choice(
         start=start,
         end=end,
@@ -213,7 +214,7 @@ def _moment(option: str, zone: ZoneInfo) -> datetime | None:
         moment = (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(UTC)
         moment.astimezone(zone)
     except (ValueError, OverflowError):  # the first and the last days of all have no time in other zones
-        raise ValueError(wording.wrong_time(option, text)) from None
+        raise ValueError(wording.WRONG_TIME.format(option, text)) from None
     return moment
 
 
@@ -266,7 +267,3 @@ def _json_address(endpoint: str, **values: Any) -> str:
     # Only what a page reads: Flask takes other names, such as _scheme, as its own arguments.
     asked = {name: value for name, value in request.args.items() if name in _ASKED}
     return url_for(f"rocmonitor.{endpoint}", **values, **dict[str, Any](asked))
-
-
-def _one_of(given: str, known: tuple[str, ...]) -> str:
-    return given if given in known else ""

@@ -14,7 +14,6 @@ from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import in_full
 from rocmonitor.store.history import Kept
-from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
 
 Row = dict[str, Any]
@@ -72,7 +71,7 @@ def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
     """One of them, named as the windows that were judged."""
     start, end = (datetime.fromisoformat(row[name]) for name in ("start", "end"))
     return {
-        "name": wording.reference_window(Window(start, end).in_zone(zone)),
+        "name": f"reference, {Window(start, end).in_zone(zone)}",
         "start": row["start"],
         "end": row["end"],
         "positives": row["n_pos"],

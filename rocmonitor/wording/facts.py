@@ -1,19 +1,22 @@
-"""A change of status by label: the same facts in a message and on the page."""
+"""A change of status by label, the same in a message and on the page; and how sure it is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from statistics import NormalDist
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.episode import OF_EPISODE, Decline
-from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition, Verdict
+from rocmonitor.conventions import LEVEL
+from rocmonitor.policy.episode import CHANGE, OF_EPISODE, Decline
+from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition, Verdict, known
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import status as words
-from rocmonitor.wording.certainty import how_sure
-from rocmonitor.wording.format import one_line
+from rocmonitor.wording.format import count, decimals, one_line, percent
 from rocmonitor.wording.verdicts import reasons, without_basis
 from rocmonitor.wording.window import moved_briefly
+
+_LEAST = 1e-9
 
 
 def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | None) -> dict[str, str]:
@@ -62,3 +65,43 @@ def _why(change: Transition) -> list[str]:
 
 def _is_why(found: Verdict) -> bool:
     return found.outcome is not Status.OK and (found.kind != "forecast" or bool(found.lacks))
+
+
+def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None = None) -> str:
+    """Return how far chance can explain what was found; empty where there is no AUROC."""
+    metrics, counts = evaluation.metrics, evaluation.counts
+    found = known(metrics, "champion/auc", "champion/auc_low", "champion/auc_high")
+    if found is None:
+        return ""
+    if episode is not None and episode.end is not None and episode.still is not None:
+        return ""  # the first line has it
+    often = _often(change, evaluation)
+    if loss := words.lasting(change, episode):
+        decided = words.deciding(change, evaluation)
+        often = often if decided is not None and decided.kind == "lasting" else ""
+        return f"{count(loss.windows, 'window')} together{often and f'; {often}'}."
+    rows = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
+    digits = decimals(found[1], found[2], 1)
+    ends = f"{found[1]:.{digits}f} to {found[2]:.{digits}f}"
+    return f"{percent(LEVEL)} interval {ends}, from {rows}{often and f'; {often}'}."
+
+
+def _often(change: Transition, evaluation: Evaluation) -> str:
+    """Return how often chance alone would make such an alarm; empty where that is not known.
+
+    Of a rule ``lasting`` by what it promises; of one window by the normal law of its change, with the scatter
+    of the reference windows.
+    """
+    if change.after not in (Status.DEGRADED, Status.IMPROVED):
+        return ""
+    days = (evaluation.window.end - evaluation.window.start).total_seconds() / 86400
+    decided = words.deciding(change, evaluation)
+    if decided is not None and decided.kind == "lasting":
+        within = decided.details.get("false_alarm_probability")
+        return episodes.chance(days * decided.details["horizon"] / within) if within else ""
+    found = known(evaluation.metrics, *CHANGE)
+    if found is None:
+        return ""
+    value, error, shared = found
+    tail = NormalDist().cdf(-abs(value) / (error**2 + shared**2) ** 0.5)
+    return episodes.chance(days / max(tail, _LEAST))

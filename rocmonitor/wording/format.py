@@ -272,6 +272,20 @@ def with_interval(value: float, low: float | None, high: float | None, least: in
     return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
+def rate(value: float, low: float | None, high: float | None) -> str:
+    """Return a share with its interval in per cent, with as many decimals as that allows.
+
+    Examples
+    --------
+    >>> rate(0.0614, 0.0454, 0.0819), rate(0.00828, 0.00588, 0.0114), rate(0.0614, None, None)
+    ('6 % (5 to 8)', '0.8 % (0.6 to 1.1)', '6.14 %')
+    """
+    if low is None or high is None:
+        return percent(value)
+    digits = decimals(low, high, 1) - 2
+    return f"{100 * value:.{digits}f} % ({100 * low:.{digits}f} to {100 * high:.{digits}f})"
+
+
 def number(value: float, digits: int, *, sign: bool = False) -> str:
     """Return a number with a real minus, or with its sign."""
     return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")

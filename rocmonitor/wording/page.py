@@ -5,7 +5,6 @@ The report of a monitor is the same as a file and says the same, in the words of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,14 +13,32 @@ from zoneinfo import ZoneInfo
 from rocmonitor.policy.evaluation import Chart
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.format import AREA, are, auc_and_range, count, instant, listed, with_interval
+from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
+MARKS = {status: words.mark for status, words in WORDS.items()} | {"waiting": "·"}
+"""Signs by status."""
+WORST_FIRST = ("error", "degraded", "at-risk", "insufficient", "improved", "waiting", "ok")
+"""Statuses, the worst first."""
 ALL_ROWS = "all rows"
 NOT_FOUND = (
     "There is no such page here. It may have been removed from the configuration; the overview has all "
     "monitors."
 )
 UNFORESEEN = "The log of `rocmonitor ui` says why. Nothing is lost."
+NO_SEGMENT = "{} has no segment {!r}. Its page lists those it has."
+NO_REVISION = "This window of {} has no revision {}."
+WRONG_TIME = "{0}={1} is not a date or time; write it like {0}=2026-06-01."
+WRONG_REVISION = "revision={} is not the number of a revision; write it like revision=0."
+WRONG_ORDER = "from={} must come before to={}."
+CHAMPION_CHANGED = "champion changed from version {} to {}"
+REVISED = "late labels: revision {}"
+CHANGES = {"degraded": "alarm", "at-risk": "at risk", "error": "error"}
+"""The words beside the mark of a change of status in the chart; a recovery has none."""
+CHART_LABEL = "AUROC over {}; the table below has the same numbers"
+SHIFT_LABEL = "Shares of the {} by score, reference and now; the table below has them"
+SHIFT_CAPTION = "{}: share in each bin of scores, low scores left; grey in the reference, line now."
+SEGMENTS_LEAD = "Window {} ({}). All rows first, then the segments, the worst first."
 NORMAL, MEAN_BAND = "normal range", "interval of the mean"
 """The names of the bands in charts."""
 DECIDED_HERE = "the decision has stood since this window"
@@ -58,6 +75,7 @@ COSTS = "Normalised cost at each operating condition w"
 SHARES = "Precision when a share of all rows is flagged"
 CALIBRATION = "Calibration of the champion's probabilities"
 
+_PLAIN = str.maketrans("▲◆●↑○✕·–—…×⁺⁻²", "!?*+ox.--.x+-2")
 _ATTENTION = ("degraded", "error")
 _DAY = timedelta(days=1)
 
@@ -149,11 +167,6 @@ def not_judged(monitor: str, first_due: str | None = None, *, joined: bool = Fal
     return f"{monitor} has not been judged yet: its first window is due {when}."
 
 
-def no_segment(monitor: str, segment: str) -> str:
-    """Return the refusal of a segment that is not there."""
-    return f"{monitor} has no segment {segment!r}. Its page lists those it has."
-
-
 def no_window(monitor: str, window: str, *, in_period: bool = False) -> str:
     """Return the refusal of a window that is not there."""
     period = " in this period" if in_period else ""
@@ -161,26 +174,6 @@ def no_window(monitor: str, window: str, *, in_period: bool = False) -> str:
         f"{monitor} has no judged window {window!r}{period}. Its page lists those it has; an address "
         "names a window by its start, such as window=2026-06-01 or window=2026-06-01T06:00."
     )
-
-
-def no_revision(monitor: str, revision: int | None) -> str:
-    """Return the refusal of a revision that is not there."""
-    return f"This window of {monitor} has no revision {revision}."
-
-
-def wrong_time(argument: str, given: str) -> str:
-    """Return the refusal of an argument of the address that is no time."""
-    return f"{argument}={given} is not a date or time; write it like {argument}=2026-06-01."
-
-
-def wrong_revision(given: str) -> str:
-    """Return the refusal of a revision that is no number."""
-    return f"revision={given} is not the number of a revision; write it like revision=0."
-
-
-def wrong_order(start: str, end: str) -> str:
-    """Return the refusal of a period that ends before it begins."""
-    return f"from={start} must come before to={end}."
 
 
 def not_allowed(method: str, allowed: Sequence[str]) -> str:
@@ -195,34 +188,9 @@ def not_allowed(method: str, allowed: Sequence[str]) -> str:
     return f"This address does not take {method}, only {listed(allowed)}{button}."
 
 
-def champion_changed(before: str, after: str) -> str:
-    """Return a mark in the chart."""
-    return f"champion changed from version {before} to {after}"
-
-
-def revised(revision: int) -> str:
-    """Return a mark in the chart."""
-    return f"late labels: revision {revision}"
-
-
 def changed(after: str, when: str, reasons: Sequence[str]) -> str:
     """Return a change of status, as a mark in the chart."""
     return f"{status_word(after)} from {when}" + (f": {'; '.join(reasons)}" if reasons else "")
-
-
-def change_label(after: str) -> str:
-    """Return the word beside the mark of an alarm; a recovery has none."""
-    return {"degraded": "alarm", "at-risk": "at risk", "error": "error"}.get(after, "")
-
-
-def step(auc: float, low: float, high: float) -> str:
-    """Return a loss of several windows, as its mean in the chart."""
-    return f"mean {with_interval(auc, low, high)}"
-
-
-def version_label(version: str) -> str:
-    """Return the name of a new champion beside its mark."""
-    return f"version {version}"[:24]
 
 
 def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
@@ -244,11 +212,6 @@ def spark_label(outcomes: Sequence[str]) -> str:
     return f"{degraded} of the last {count(len(outcomes), 'window')} degraded" if degraded else ""
 
 
-def chart_label(windows: int) -> str:
-    """Return the chart for those who do not see it."""
-    return f"AUROC over {count(windows, 'window')}; the table below has the same numbers"
-
-
 def monitor_lead(model: str, version: str | None, zone: str, next_due: str | None, unjudged: str = "") -> str:
     """Model, zone and what comes next."""
     parts = [f"Model {model}" + ("" if version is None else f", version {version}"), f"times in {zone}"]
@@ -257,17 +220,6 @@ def monitor_lead(model: str, version: str | None, zone: str, next_due: str | Non
     if unjudged:
         parts.append(f"waiting: {unjudged}")
     return "; ".join(parts) + "."
-
-
-def reference_doubt(text: str) -> str:
-    """Return a doubt about the reference as a sentence.
-
-    Examples
-    --------
-    >>> reference_doubt("the reference was learned without 1 of 19 weeks")
-    'Bear in mind: the reference was learned without 1 of 19 weeks.'
-    """
-    return f"Bear in mind: {text}."
 
 
 def window_lead(version: str, challenger: str | None, revision: int, superseded: bool) -> str:
@@ -292,32 +244,10 @@ def margin_label(margin: float | None) -> str:
     return f"{abs(margin):.4f} {'inside' if margin >= 0 else 'outside'} the limit"
 
 
-def auc_label(auc: float, low: float, high: float) -> str:
-    """Return an interval for those who do not see it."""
-    return f"AUROC {with_interval(auc, low, high)}"
-
-
 def roc_label(metrics: Mapping[str, float]) -> str:
     """Return the curve for those who do not see it."""
     auc = metrics.get("champion/auc")
     return "ROC curve" if auc is None else f"ROC curve with an AUROC of {auc:.2f}; rates in the table below"
-
-
-def shift_label(name: str) -> str:
-    """Return the shares of a class for those who do not see them."""
-    return f"Shares of the {name} by score, reference and now; the table below has them"
-
-
-def shift_caption(name: str) -> str:
-    """Below the shares of a class."""
-    return (
-        f"{name.capitalize()}: share in each bin of scores, low scores left; grey in the reference, line now."
-    )
-
-
-def segments_lead(window: str, zone: str) -> str:
-    """Above the comparison of segments."""
-    return f"Window {window} ({zone}). All rows first, then the segments, the worst first."
 
 
 def forest_caption(low: float | None, high: float | None) -> str:
@@ -346,14 +276,19 @@ def place_in_mlflow(receipt: str) -> str:
     return receipt.partition(", run ")[0]
 
 
-def reference_window(name: str) -> str:
-    """Return a window of the reference, below the chart."""
-    return f"reference, {name}"
-
-
 def status_word(status: str) -> str:
     """Return a status as people read it."""
     return {"at-risk": "at risk", "waiting": WAITING}.get(status, status)
+
+
+def marked(status: str) -> str:
+    """Return the sign of a status and its word."""
+    return f"{MARKS[status]} {status_word(status)}"
+
+
+def plain(text: str) -> str:
+    """Return the text for a terminal that knows ASCII only: each sign as one that looks like it."""
+    return text.translate(_PLAIN)
 
 
 def window_name(window: Window, zone: ZoneInfo) -> str:
@@ -366,11 +301,6 @@ def window_name(window: Window, zone: ZoneInfo) -> str:
     if midnight and abs(length - _DAY) <= _DAY / 12:
         return f"on {day}"
     return f"from {window.in_zone(zone)}"
-
-
-def window_short(window: Window, zone: ZoneInfo) -> str:
-    """Return the same before a line about it: ``week of 13 October``, with its year."""
-    return re.sub("^(in the|on|from) ", "", window_name(window, zone))
 
 
 NEAR = 0.5

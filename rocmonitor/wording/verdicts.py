@@ -176,7 +176,7 @@ def _drop(found: Verdict) -> str:
 def _cost(found: Verdict) -> str:
     assert found.estimate is not None
     of = found.details
-    where = f"cost {of['cost']:.4f} at w = {of['w']:g}"
+    where = f"cost {of['cost']:.3f} at w = {of['w']:g}"
     if "reference_cost" not in of:
         above = "is clearly above" if found.outcome is Status.DEGRADED else "is not clearly above"
         return f"{where}, {_interval(found)}, {above} {found.limit[1]:g}"
@@ -185,7 +185,7 @@ def _cost(found: Verdict) -> str:
     )
     more = f" of more than {found.limit[1]:g}" if found.limit[1] else ""
     return (
-        f"{where}, {of['reference_cost']:.4f} in the reference: {signed(found.estimate)}, "
+        f"{where}, {of['reference_cost']:.3f} in the reference: {signed(found.estimate)}, "
         f"{_interval(found, sign=True)}: {what}{more}"
     )
 
@@ -239,8 +239,8 @@ def _scores(found: Verdict) -> str:
     assert found.limit[1] is not None
     moved = found.outcome is Status.AT_RISK
     return (
-        f"the scores have moved by {found.estimate:.4f} nats, {'more' if moved else 'no more'} than those of "
-        f"reference windows of this size ({found.limit[1]:.4f}{_at_level(found, ', ')})"
+        f"the scores have moved by {found.estimate:.3g} nats, {'more' if moved else 'no more'} than those of "
+        f"reference windows of this size ({found.limit[1]:.3g}{_at_level(found, ', ')})"
     )
 
 

@@ -15,7 +15,7 @@ from scenario import until
 from rocmonitor.cli import terminal
 from rocmonitor.cli.terminal import echo
 from rocmonitor.service.progress import Step
-from rocmonitor.wording.marks import MARKS, WORST_FIRST, marked, plain
+from rocmonitor.wording.page import MARKS, WORST_FIRST, marked, plain
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")

@@ -163,7 +163,7 @@ class TestEvaluator:
         assert run.data.metrics == found.metrics
         assert all(len(client.get_metric_history(run_id, name)) == 1 for name in found.metrics)
         files = {path.path for path in client.list_artifacts(run_id, "rocmonitor")}
-        assert files == {"rocmonitor/result.json", "rocmonitor/roc.csv", "rocmonitor/roc.png"}
+        assert files == {"rocmonitor/result.json", "rocmonitor/roc.csv", "rocmonitor/roc.html"}
         assert set(found.artifacts) == files
 
     def test_what_people_look_for_comes_first(self, client: MlflowClient, run_id: str) -> None:
@@ -195,7 +195,9 @@ class TestEvaluator:
     ) -> None:
         found = evaluate(scored(), {"challenger": "score_2"})
         folder = Path(client.download_artifacts(run_id, "rocmonitor", str(tmp_path)))
-        assert (folder / "roc.png").read_bytes().startswith(b"\x89PNG")
+        page = (folder / "roc.html").read_text()
+        assert page.count('<path class="champion') == 2  # the curve and its intervals
+        assert '<path class="challenger dashed" d="M0 300' in page
         rows = list(csv.DictReader((folder / "roc.csv").read_text().splitlines()))
         assert {row["model"] for row in rows} == {"champion", "challenger"}
         assert len(rows) <= 2 * 99

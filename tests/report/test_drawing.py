@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rocmonitor.policy.evaluation import Brief
+from rocmonitor.report.chart import _steps, seconds
 from rocmonitor.report.drawing import HEIGHT, STEP, area, polyline, scale, spark
 from rocmonitor.report.shapes import SQUARE, bar, forest, roc, shares
 
@@ -129,3 +130,23 @@ def test_segments_share_one_axis() -> None:
     assert (found["low"], found["high"]) == (0.5, 0.9)
     assert found["rows"][0]["ends"][0] == found["rows"][1]["at"]
     assert found["rows"][0]["expected"] is None
+
+
+def test_numbers_below_an_axis_do_not_lie_on_each_other() -> None:
+    shape = bar({"estimate": 0.607, "low": None, "high": None, "limit_low": 0.62, "limit_high": 0.845}
+                | {"is_difference": False})  # fmt: skip
+    assert shape is not None
+    assert [text for _, text, _ in shape["ticks"]] == ["0.62", "0.845"]
+
+
+def test_a_loss_is_dashed_from_where_it_is_no_longer_certain() -> None:
+    weeks = [
+        {"start": f"2026-06-{day:02}T00:00Z", "end": f"2026-06-{day + 7:02}T00:00Z"} for day in (1, 8, 15)
+    ]
+    lost = {"start": weeks[0]["start"], "end": None, "windows": 2, "auc": 0.6, "auc_low": 0.5}
+    view: dict[str, Any] = {"points": weeks, "episode": lost | {"auc_high": 0.7, "still": None}}
+    [certain] = _steps(view)
+    assert certain["sure"] == certain["end"] == seconds(weeks[2]["end"])
+    view["episode"] = lost | {"auc_high": 0.7, "still": -0.01}
+    [open_again] = _steps(view)
+    assert (open_again["sure"], open_again["end"]) == (seconds(weeks[1]["end"]), seconds(weeks[2]["end"]))

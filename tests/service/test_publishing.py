@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -18,7 +19,7 @@ from rocmonitor import store
 from rocmonitor.report.window import window_page
 from rocmonitor.service import runtime as runtime_module
 from rocmonitor.service.delivery import drain
-from rocmonitor.service.publishing import SERIES_FIGURE, Story, story
+from rocmonitor.service.publishing import PICTURE, Story, story
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.tracking import Tracking
@@ -116,7 +117,7 @@ def test_all_detail_when_asked(here):
     assert {"result.json", "window.html", "tables/roc.json"} <= files(run).keys()
     [series] = runs(here, "series")
     assert kept.metrics.items() <= series.data.metrics.items()
-    assert SERIES_FIGURE in files(series)
+    assert PICTURE in files(series)
 
 
 @pytest.mark.slow
@@ -148,13 +149,11 @@ def test_pictures_are_drawn_when_something_happened_when_it_ended_and_every_eigh
 
     from rocmonitor.policy.evaluation import Status
 
-    points = [point(number, 0.7) for number in range(total)]
-    outcomes = {p.window: Status.DEGRADED if i in notable else Status.OK for i, p in enumerate(points)}
+    outcomes = [Status.DEGRADED if number in notable else Status.OK for number in range(total)]
+    points = [replace(point(number, 0.7), outcome=outcome) for number, outcome in enumerate(outcomes)]
     story = Story(
         title="credit",
-        segment="",
         points=points,
-        outcomes=outcomes,
         waiting=frozenset(),
         floor=None,
         zone=ZoneInfo("UTC"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from browser import Browser
@@ -10,7 +12,7 @@ from factories import evaluation, point
 from servers import MlflowServer
 
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.report import timeline
+from rocmonitor.report.timeline import timeline
 from rocmonitor.tracking import connect
 
 pytestmark = pytest.mark.slow
@@ -32,14 +34,14 @@ def link(mlflow_server: MlflowServer, tmp_path: Path) -> str:
     tracking.publish_window(INSTANCE, evaluation(0, monitor=monitor, outcome=Status.OK), newest=True)
     degraded = tracking.publish_window(INSTANCE, evaluation(1, monitor=monitor), newest=True)
     points = [point(number, 0.70, **{"forecast/low": 0.716, "forecast/high": 0.761}) for number in range(2)]
+    points[1] = replace(points[1], outcome=Status.DEGRADED)
     tracking.publish_series(
         INSTANCE,
         monitor,
         "",
         points,
-        lambda _: {"figures/auc_small.png": timeline.small("seen", points)},
-        outcomes={points[1].window: Status.DEGRADED},
-        picture="figures/auc_small.png",
+        lambda _: {"auc_over_time.png": timeline("seen", points, zone=ZoneInfo("UTC"))},
+        picture="auc_over_time.png",
     )
     return degraded
 
@@ -58,5 +60,5 @@ def test_the_list_shows_what_was_found_and_the_description_the_picture(browser: 
     text = browser.measure("document.body.innerText")
     assert "ok 0.701 · 2013-09-01 20:00" in text
     assert "AUROC 0.700, normal range 0.716 to 0.761" in text
-    picture = "[...document.images].find(one => one.src.includes('auc_small.png'))"
-    browser.until(f"{picture}?.complete && {picture}.naturalWidth === 600")
+    picture = "[...document.images].find(one => one.src.includes('auc_over_time.png'))"
+    browser.until(f"{picture}?.complete && {picture}.naturalWidth === 800")

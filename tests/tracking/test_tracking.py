@@ -106,11 +106,11 @@ class TestWindowRun:
         (run,) = runs(tracking, monitor)
         assert run.info.run_id in link
         assert run.info.status == "FINISHED"  # people filter on FAILED for crashes
-        assert run.info.start_time == told.window.start.timestamp() * 1000
-        assert run.info.end_time == told.window.end.timestamp() * 1000
+        judged, end = (round(at.timestamp() * 1000) for at in (told.evaluated_at, told.window.end))
+        assert (run.info.start_time, run.info.end_time) == (judged, judged)
         assert run.info.run_name == "DEGRADED 0.701 · 2013-09-01 20:00"
         assert run.data.metrics == told.metrics
-        assert history(tracking, run, "champion/auc") == [(0, run.info.end_time, 0.7012)]
+        assert history(tracking, run, "champion/auc") == [(0, end, 0.7012)]
         assert run.data.params["champion_version"] == "3"
         assert run.data.params["query"] == told.provenance["query"]
         assert run.data.params["rule/forecast"] == verdict_words(told.verdicts[0])
@@ -254,7 +254,7 @@ class TestWindowRun:
         tracking.publish_window(INSTANCE, evaluation(1, monitor=monitor), newest=True)  # makes the experiment
         told = evaluation(monitor=monitor)
         experiment = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").experiment_id
-        start = int(told.window.start.timestamp() * 1000)
+        start = int(told.evaluated_at.timestamp() * 1000)
         for _ in range(2):  # what a retried create_run leaves
             tracking.client.create_run(
                 experiment, start_time=start, tags={"rocmonitor.key": f"{INSTANCE}|{told.key}"}
@@ -377,20 +377,19 @@ def test_run_and_experiment_link_to_the_page() -> None:
 class TestSeriesRun:
     def test_one_step_a_window_in_order(self, tracking: Tracking, monitor: str) -> None:
         points = [point(number, auc) for number, auc in enumerate([0.74, 0.73, 0.70])]
-        tracking.publish_series(
-            INSTANCE, monitor, "", points, lambda _: {"figures/auc_over_time.png": b"png"}
-        )
+        began = int(time.time() * 1000)
+        tracking.publish_series(INSTANCE, monitor, "", points, lambda _: {"auc_over_time.png": b"png"})
         (run,) = runs(tracking, monitor)
         ends = [int(each.window.end.timestamp() * 1000) for each in points]
         assert history(tracking, run, "champion/auc") == list(
             zip([1, 2, 3], ends, [0.74, 0.73, 0.70], strict=True)
         )
         assert len(history(tracking, run, "champion/auc_low")) == 3
-        assert (run.info.start_time, run.info.end_time) == (week(0).start.timestamp() * 1000, ends[-1])
+        assert began <= run.info.start_time <= run.info.end_time <= time.time() * 1000
         assert run.info.run_name == "AUROC over time"
         assert "Last window: AUROC 0.700" in run.data.tags["mlflow.note.content"]
-        (figure,) = tracking.client.list_artifacts(run.info.run_id, "figures")
-        assert figure.path == "figures/auc_over_time.png"
+        (figure,) = tracking.client.list_artifacts(run.info.run_id)
+        assert figure.path == "auc_over_time.png"
 
     def test_what_people_look_for_comes_first(self, tracking: Tracking, monitor: str) -> None:
         """Charts are sorted by group, the table of metrics by when they were logged."""
@@ -412,7 +411,6 @@ class TestSeriesRun:
             tracking.publish_series(INSTANCE, monitor, "", points[:count])
         (run,) = runs(tracking, monitor)
         assert [value for _, _, value in history(tracking, run, "champion/auc")] == [0.74, 0.73, 0.72, 0.71]
-        assert run.info.end_time == points[-1].window.end.timestamp() * 1000
         assert run.data.tags["rocmonitor.state"] == "final"
 
     def test_publishing_again_changes_nothing(self, tracking: Tracking, monitor: str) -> None:
@@ -572,14 +570,13 @@ class TestExperiment:
         expected = {"forecast/low": 0.716, "forecast/high": 0.761, "data/positives": 1310.0}
         points = [point(number, 0.74 - number / 100, **expected) for number in range(12)]
         points[-1].metrics["data/labelled_share"] = 0.873
-        outcomes = dict.fromkeys((each.window for each in points), Status.DEGRADED)
+        points = [replace(each, outcome=Status.DEGRADED) for each in points]
         tracking.publish_series(
             INSTANCE,
             monitor,
             "",
             points,
             lambda _: {"figures/small.png": b"png"},
-            outcomes=outcomes,
             zone=ZoneInfo("America/New_York"),
             picture="figures/small.png",
         )
@@ -587,7 +584,7 @@ class TestExperiment:
         text = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").tags["mlflow.note.content"]
         first, picture, table, *_ = text.split("\n\n")
         assert first.startswith(
-            "▲ **Degraded**, window of 2013-11-17 19:00: AUROC 0.630, normal range 0.716 to 0.761 · [lines]("
+            "▲ Degraded, window of 2013-11-17 19:00: AUROC 0.630, normal range 0.716 to 0.761 · [lines]("
         )
         assert f"(get-artifact?path=figures/small.png&run_uuid={run.info.run_id})" in picture
         head, _, newest, *older = table.splitlines()
@@ -614,12 +611,51 @@ class TestExperiment:
 
     def test_it_is_short_enough_for_mlflow(self) -> None:
         points = [
-            replace(point(number, 0.74, **dict.fromkeys(HEADLINE.values(), 0.123456)), revision=12)
+            replace(
+                point(number, 0.74, **dict.fromkeys(HEADLINE.values(), 0.123456)),
+                revision=12,
+                outcome=Status.INSUFFICIENT,
+            )
             for number in range(40)
         ]
-        outcomes = dict.fromkeys((each.window for each in points), Status.INSUFFICIENT)
         zone = ZoneInfo("America/Argentina/ComodRivadavia")
-        assert len(of_experiment("9" * 18, points, outcomes, zone, "x" * 80)) < 5000  # of an experiment's tag
+        assert len(of_experiment("9" * 18, points, zone, "x" * 80, "y" * 80)) < 5000  # of an experiment's tag
+
+    def test_its_charts_open_over_time(self, tracking: Tracking, monitor: str) -> None:
+        tracking.publish_window(INSTANCE, evaluation(monitor=monitor), newest=True)
+        tags = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").tags
+        view = json.loads(tags[note.VIEW])
+        assert view["globalLineChartConfig"]["xAxisKey"] == "time"
+        assert "viewStateShareKey=rocmonitor)" in tags["mlflow.note.content"]
+        assert set(view["compareRunCharts"][0]["selectedMetricKeys"]) <= {f"AUROC/{key}" for key in HEADLINE}
+
+
+class TestModelVersion:
+    def test_it_has_the_newest_window_and_its_model_the_run(
+        self, tracking: Tracking, monitor: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.uri)  # where MLflow looks for the logged model
+        client = tracking.client
+        trained = client.create_logged_model(client.create_experiment(f"{monitor}-training"))
+        client.finalize_logged_model(trained.model_id, "READY")
+        client.create_registered_model(monitor)
+        source = f"models:/{trained.model_id}"
+        made = client.create_model_version(monitor, source, model_id=trained.model_id)
+        version = str(made.version)
+        told = evaluation(monitor=monitor, model=monitor, champion_version=version)
+        points = [replace(point(0, 0.7), champion_version=version, outcome=Status.OK)]
+        for _ in range(2):
+            tracking.publish_window(INSTANCE, told, newest=True)
+            tracking.publish_series(INSTANCE, monitor, "", points, model=monitor)
+        (run,) = runs(tracking, monitor, kind="window")
+        inputs = client.get_run(run.info.run_id).inputs  # a search leaves models out
+        assert [each.model_id for each in inputs.model_inputs] == [trained.model_id]
+        tags = client.get_model_version(monitor, version).tags
+        assert tags == {f"rocmonitor.auroc.{monitor}": "● Ok, window of 2013-09-02: AUROC 0.700"}
+
+    def test_one_that_is_not_registered_is_left_out(self, tracking: Tracking, monitor: str) -> None:
+        tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.7)], model="nobody")
+        assert runs(tracking, monitor, kind="series", state="final")
 
 
 class TestOutage:

@@ -179,7 +179,7 @@ class TestMonitor:
             assert f'title="{point["auc"]!r} ({point["low"]!r} to {point["high"]!r})"' in page
             assert f'title="{point["positives"]!r}"' in page
         for row in view["chosen"]["fprs"]:
-            assert f'title="{row["tpr"]!r}"' in page
+            assert f'title="{row["tpr"]!r} (' in page
         for why in view["chosen"]["why"]:
             assert why["text"].replace("-0.", "−0.") in text_of(page)
 
@@ -194,10 +194,13 @@ class TestMonitor:
         assert places == sorted(places)
         assert [row["measure"] for row in chosen["calibration"]][:2] == ["log-loss", "Brier score"]
         assert [row["model"] for row in chosen["shares"]] == ["champion", "challenger"]
-        for row, values in ((chosen["calibration"], "value low high"), (chosen["shares"], "precision")):
-            for one in row:
-                for value in values.split():
-                    assert f'title="{one[value]!r}"' in page
+        for rows, value, ends in (
+            (chosen["calibration"], "value", ("low", "high")),
+            (chosen["shares"], "precision", ("precision_low", "precision_high")),
+        ):
+            for one in rows:
+                low, high = (one[end] for end in ends)
+                assert f'title="{one[value]!r} ({low!r} to {high!r})"' in page
         calm = client.get("/monitors/calm").text
         assert "Calibration of" not in calm
         assert "Precision when" not in calm
@@ -450,8 +453,8 @@ class TestReview:
         text = text_of(client.get("/monitors/credit/reviews/1").text)
         found = client.get("/monitors/credit/reviews/1.json").get_json()
         for row in found["tables"]["fprs"]:
-            assert f"{100 * row['champion_tpr']:.2f} %" in text
-        assert f"{found['metrics']['champion/auc']:.4f}" in text
+            assert f"{100 * row['champion_tpr']:.1f} %" in text
+        assert f"{found['metrics']['champion/auc']:.3f}" in text
 
     def test_the_monitor_lists_it(self, client: FlaskClient) -> None:
         assert 'href="/monitors/credit/reviews/1"' in client.get("/monitors/credit").text

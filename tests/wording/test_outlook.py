@@ -53,8 +53,8 @@ def rule(**values: Any) -> Verdict:
         ),
         (
             rule(rule="scores", kind="scores", estimate=0.05, confidence_level=0.9, limit=(None, 0.02)),
-            "the scores have moved by 0.0500 nats, more than those of reference windows of this size "
-            "(0.0200, 90 %)",
+            "the scores have moved by 0.05 nats, more than those of reference windows of this size "
+            "(0.02, 90 %)",
         ),
     ],
 )

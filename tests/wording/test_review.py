@@ -207,7 +207,7 @@ def test_few_rows_that_keep_the_rule_undecided_have_a_line() -> None:
     few = Caveat("few-rows-keep-undecided", **VALUES["few-rows-keep-undecided"])
     line = summary(undecided(AREA, caveats=(few,)))[1]
     assert line == (
-        "Sampling error alone would decide (+0.0010 to +0.0200), but only about 3 of 150 positives speak "
+        "Sampling error alone would decide (+0.001 to +0.020), but only about 3 of 150 positives speak "
         "against it, and a few that no window has shown could undo it."
     )
     assert line not in summary(undecided(AREA, caveats=()))
@@ -305,4 +305,4 @@ def test_windows_that_are_alike_say_how_often_that_decides_wrongly() -> None:
     assert "20 at 0.6 and 57 at 0.9" in str(bare)
     assert "use longer windows" in str(bare)
     told = Caveat("windows-correlated", correlation=0.46, low=-0.02, high=0.05, pvalue=0.31)
-    assert "with the correlation estimated it is -0.0200 to +0.0500 (p = 0.31)" in str(told)
+    assert "with the correlation estimated it is -0.02 to +0.05 (p = 0.31)" in str(told)

@@ -158,7 +158,7 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
     cells = [
         (
             "AUROC difference, challenger minus champion",
-            signed(value("difference/auc")),
+            signed(*map(value, ("difference/auc", "difference/auc_low", "difference/auc_high"))),
             f"{own} interval for a single check: {interval('difference/auc')}",
         ),
         (
@@ -218,8 +218,9 @@ def _money(review: Review) -> list[tuple[str, str, str]]:
 
 def _mean(review: Review) -> str:
     """Return the mean and its p-value, beside the level that the rule requires."""
-    mean = review.metrics.get("difference/auc_mean")
-    shown = "" if mean is None else f"mean {signed(mean)}; "
+    names = ("difference/auc_mean", "difference/auc_anytime_low", "difference/auc_anytime_high")
+    mean, low, high = map(review.metrics.get, names)
+    shown = "" if mean is None else f"mean {signed(mean, low, high)}; "
     p = pvalue(review.metrics.get("difference/auc_anytime_pvalue"))
     shown += f"p {p if p.startswith('<') else f'= {p}'}"
     rule = review.rule
@@ -256,4 +257,6 @@ def _dominance(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _saved(row: Mapping[str, Any]) -> str:
-    return f"w {row['w']:.4g}: {signed(row['saved'])} ({span(row['low'], row['high'])})"
+    return (
+        f"w {row['w']:.4g}: {signed(row['saved'], row['low'], row['high'])} ({span(row['low'], row['high'])})"
+    )

@@ -30,7 +30,7 @@ from rocmonitor.report.review.tables import (
 )
 from rocmonitor.report.text import table
 from rocmonitor.wording import review as wording
-from rocmonitor.wording.format import instant, percent, signed, span
+from rocmonitor.wording.format import instant, percent, signed_with_interval
 
 _WIDTH = 110
 _LAST = 8
@@ -124,13 +124,13 @@ def brief(review: Review, zone: ZoneInfo) -> str:
     for row in review.tables.get("fprs", ()):
         ends = point_span(row["low"], row["high"])
         at = f"True positives at {percent(row['fpr'])} false positives, all rows in one look"
-        lines.append(f"  {at}: {points(row['difference'])} points ({ends})")
+        lines.append(f"  {at}: {points(row['difference'], row['low'], row['high'])} points ({ends})")
     for row in review.tables.get("costs", ()):
         if row.get("money_saved") is not None:
             saved, ends = money_saved(row)
             lines.append(f"  Saved in {count(row['decisions'])} decisions: {saved} ({ends})")
         else:
-            saved, ends = signed(row["saved"]), span(row["low"], row["high"])
+            saved, ends = signed_with_interval(row["saved"], row["low"], row["high"])
             lines.append(f"  Cost at w {row['w']:.4g}, saved: {saved} ({ends})")
     caveats = f" and {len(review.caveats)} caveat{'s' * (len(review.caveats) > 1)}" if review.caveats else ""
     return "\n".join([*lines, f"Windows, tables{caveats}: --explain; figures: --output review.html"])

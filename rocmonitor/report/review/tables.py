@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
+from rocmonitor.wording.format import decimals
 from rocmonitor.wording.review import in_words, level
 
 Row = Mapping[str, Any]
@@ -99,9 +100,9 @@ def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> Sho
             "negatives": [count(row["n_neg"]) for row in rows],
             "champion AUROC": [number(row["champion_auc"]) for row in rows],
             "challenger AUROC": [number(row["challenger_auc"]) for row in rows],
-            "difference": [signed(row["difference"]) for row in rows],
+            "difference": [signed(row["difference"], row["low"], row["high"]) for row in rows],
             f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
-            "mean": [signed(row["running_mean"]) for row in rows],
+            "mean": [signed(row["running_mean"], row["anytime_low"], row["anytime_high"]) for row in rows],
             "its interval": [span(row["anytime_low"], row["anytime_high"]) for row in rows],
             "p": [pvalue(row["pvalue"]) for row in rows],
         },
@@ -120,9 +121,9 @@ def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
             "FPR": [percent(row["fpr"]) for row in rows],
             "champion TPR": [share(row["champion_tpr"]) for row in rows],
             "challenger TPR": [share(row["challenger_tpr"]) for row in rows],
-            "difference": [points(row["difference"]) for row in rows],
+            "difference": [points(row["difference"], row["low"], row["high"]) for row in rows],
             f"{level(rule)} interval": [point_span(row["low"], row["high"]) for row in rows],
-            "mean": [points(row["running_mean"]) for row in rows],
+            "mean": [points(row["running_mean"], row["anytime_low"], row["anytime_high"]) for row in rows],
             "its interval": [point_span(row["anytime_low"], row["anytime_high"]) for row in rows],
             "better": [row["better"] or NOTHING for row in rows],
             "method": [_method(row) for row in rows],
@@ -140,7 +141,7 @@ def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
             "challenger threshold": [_threshold(row["challenger_threshold"]) for row in rows],
             "champion cost": [number(row["champion_cost"]) for row in rows],
             "challenger cost": [number(row["challenger_cost"]) for row in rows],
-            "saved": [signed(row["saved"]) for row in rows],
+            "saved": [signed(row["saved"], row["low"], row["high"]) for row in rows],
             f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
         },
     )
@@ -170,7 +171,7 @@ def _auc(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
             "method": [_method(row) for row in rows],
             "champion": [number(row["champion"]) for row in rows],
             "challenger": [number(row["challenger"]) for row in rows],
-            "difference": [signed(row["difference"]) for row in rows],
+            "difference": [signed(row["difference"], row["low"], row["high"]) for row in rows],
             "standard error": [number(row["se"], 5) for row in rows],
             f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
             "p": [pvalue(row["pvalue"]) for row in rows],
@@ -199,9 +200,9 @@ def _thresholds(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
             "challenger threshold": [_threshold(row["challenger_threshold"]) for row in rows],
             "champion flags": [share(row["champion_flagged"]) for row in rows],
             "challenger flags": [share(row["challenger_flagged"]) for row in rows],
-            "TPR difference": [points(row["dtpr"]) for row in rows],
+            "TPR difference": [points(row["dtpr"], row["dtpr_low"], row["dtpr_high"]) for row in rows],
             interval: [point_span(row["dtpr_low"], row["dtpr_high"]) for row in rows],
-            "FPR difference": [points(row["dfpr"]) for row in rows],
+            "FPR difference": [points(row["dfpr"], row["dfpr_low"], row["dfpr_high"]) for row in rows],
             f"{interval} ": [point_span(row["dfpr_low"], row["dfpr_high"]) for row in rows],
         },
     )
@@ -233,7 +234,7 @@ def _segments(rows: Sequence[Row]) -> ShownTable:
             "negatives": [count(row["n_neg"]) for row in rows],
             "champion AUROC": [number(row["champion_auc"]) for row in rows],
             "challenger AUROC": [number(row["challenger_auc"]) for row in rows],
-            "difference": [signed(row["difference"]) for row in rows],
+            "difference": [signed(row["difference"], row["low"], row["high"]) for row in rows],
             "interval": [span(row["low"], row["high"]) for row in rows],
             "p": [pvalue(row["pvalue"]) for row in rows],
             "note": [row["note"] or NOTHING for row in rows],
@@ -259,7 +260,7 @@ def _forecast(rows: Sequence[Row]) -> ShownTable:
             "based on": [row.get("basis") or NOTHING for row in rows],
             "level": [percent(row["confidence_level"]) for row in rows],
             "distance": [number(row["distance"], 5) for row in rows],
-            "difference there": [signed(row["difference"]) for row in rows],
+            "difference there": [signed(row["difference"], row["low"], row["high"]) for row in rows],
             "forecast interval": [span(row["low"], row["high"]) for row in rows],
         },
     )
@@ -287,21 +288,21 @@ def _pulled(rows: Sequence[Row], zone: ZoneInfo) -> ShownTable:
     )
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def number(value: float | None, digits: int = 3) -> str:
     """Return a plain number."""
     return NOTHING if value is None else f"{value:.{digits}f}"
 
 
-def signed(value: float | None) -> str:
-    """Return a difference of areas or costs."""
-    return NOTHING if value is None else _signed(value, 4)
+def signed(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a difference of areas or costs, with as many decimals as its interval allows."""
+    return NOTHING if value is None else _signed(value, _digits(low, high))
 
 
 def span(low: float | None, high: float | None) -> str:
     """Return the interval of a difference."""
     if low is None or high is None:
         return NOTHING
-    return f"{signed(low)} to {signed(high)}" if known(low, high) else UNKNOWN
+    return f"{signed(low, low, high)} to {signed(high, low, high)}" if known(low, high) else UNKNOWN
 
 
 def percent(value: float | None) -> str:
@@ -310,20 +311,24 @@ def percent(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a measured rate or probability, with two decimals."""
-    return NOTHING if value is None else f"{100 * value:.2f} %"
+    """Return a measured rate or probability, with one decimal."""
+    return NOTHING if value is None else f"{100 * value:.1f} %"
 
 
-def points(value: float | None) -> str:
-    """Return a difference of rates in percentage points."""
-    return NOTHING if value is None else _signed(100 * value, 2)
+def points(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a difference of rates in percentage points, with as many decimals as its interval allows."""
+    return NOTHING if value is None else _signed(100 * value, _digits(low, high) - 2)
 
 
 def point_span(low: float | None, high: float | None) -> str:
     """Return the interval of a difference of rates."""
     if low is None or high is None:
         return NOTHING
-    return f"{points(low)} to {points(high)}" if known(low, high) else UNKNOWN
+    return f"{points(low, low, high)} to {points(high, low, high)}" if known(low, high) else UNKNOWN
+
+
+def _digits(low: float | None, high: float | None) -> int:
+    return 3 if low is None or high is None else decimals(low, high)
 
 
 def known(low: float | None, high: float | None) -> bool:

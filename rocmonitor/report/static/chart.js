@@ -128,12 +128,15 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       ctx.beginPath(); ctx.moveTo(to, top); ctx.lineTo(to, top + height); ctx.stroke();
     }
     (panel.steps || []).filter(() => shows("changes")).forEach(step => {
-      const from = x(step.start), across = x(step.end) - from;
-      ctx.fillStyle = colour("degraded");
+      const from = x(step.start), across = x(step.sure) - from;
+      ctx.fillStyle = ctx.strokeStyle = colour("degraded");
       ctx.globalAlpha = 0.18;
       ctx.fillRect(from, y(step.high), across, Math.max(y(step.low) - y(step.high), pixel));
       ctx.globalAlpha = 1;
       ctx.fillRect(from, y(step.auc) - pixel, across, 2 * pixel);
+      ctx.setLineDash([6 * pixel, 5 * pixel]);
+      ctx.lineWidth = 2 * pixel;
+      ctx.beginPath(); ctx.moveTo(from + across, y(step.auc)); ctx.lineTo(x(step.end), y(step.auc)); ctx.stroke();
     });
     spec.verticals.forEach(mark => {
       if (mark.kind === "revision" || !shows("changes")) return;

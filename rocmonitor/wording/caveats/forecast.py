@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from rocmonitor.wording.format import percent
+from rocmonitor.wording.format import percent, signed_with_interval
 
 _REASONS = {
     "one-class": "without rows of both classes",
@@ -48,45 +48,10 @@ def _set_aside(*, reason: str, numbers: Sequence[int], n_windows: int) -> str:
     return f"{len(numbers)} of {n_windows} windows set aside, {_REASONS[reason]}: number {which}"
 
 
-def _alike(
-    *, correlation: float, low: float, high: float, outside: float, achieved_level: float, n_windows: int
-) -> str:
+def _alike(*, correlation: float, low: float, high: float, n_windows: int) -> str:
     return (
         f"neighbours among the {n_windows} reference windows are alike (serial correlation "
-        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}): false alarms are near "
-        f"{percent(outside, 2)} of windows, not {percent(1 - achieved_level, 2)}, and come in runs"
-    )
-
-
-def _by_model(*, n_windows: int, known: float, confidence_level: float) -> str:
-    return (
-        f"only {n_windows} reference windows, which show levels up to {percent(known)}. The range is wider "
-        f"to make up: {percent(confidence_level)}, if their true values scatter normally"
-    )
-
-
-def _beside(*, low: float, high: float, level: float, n_windows: int) -> str:
-    return (
-        f"if the true values of windows scatter normally, {low:.4f} to {high:.4f} has the level "
-        f"{percent(level)}: it is wider, as there are only {n_windows} windows"
-    )
-
-
-def _allowed(
-    *,
-    correlation: float,
-    low: float,
-    high: float,
-    outside: float,
-    widening: float,
-    achieved_level: float,
-    n_windows: int,
-) -> str:
-    return (
-        f"neighbours among the {n_windows} reference windows are alike (serial correlation "
-        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f}). The range is {widening:.2f} times as "
-        f"wide to make up: false alarms stay near {percent(outside, 2)} of windows "
-        f"({percent(1 - achieved_level, 2)} were meant), but come in runs"
+        f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f})"
     )
 
 
@@ -110,8 +75,8 @@ def _correlated(
     if low is None or high is None or pvalue is None:
         return f"{text}; use longer windows, more of them, or correlation estimated"
     return (
-        f"{text}; with the correlation estimated it is {low:+.4f} to {high:+.4f} (p = {pvalue:.2g}), and "
-        "correlation: estimated decides by that"
+        f"{text}; with the correlation estimated it is {signed_with_interval(low, low, high)[1]} "
+        f"(p = {pvalue:.2g}), and correlation: estimated decides by that"
     )
 
 
@@ -119,8 +84,14 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     # Forecasts
     "no-confidence-level": _no_level,
     "too-few-windows": _too_few,
-    "level-by-model": _by_model,
-    "model-beside": _beside,
+    "level-by-model": lambda *, n_windows, known, confidence_level: (
+        f"only {n_windows} reference windows, which show levels up to {percent(known)}. The range is wider "
+        f"to make up: {percent(confidence_level)}, if their true values scatter normally"
+    ),
+    "model-beside": lambda *, low, high, level, n_windows: (
+        f"if the true values of windows scatter normally, {low:.3f} to {high:.3f} has the level "
+        f"{percent(level)}: it is wider, as there are only {n_windows} windows"
+    ),
     "windows-set-aside": _set_aside,
     "windows-inside-reference": (
         "the windows are parts of the reference: with fewer than {enough} of them the true level is lower "
@@ -138,8 +109,14 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "the batch has {rows} rows of a class: with fewer than {enough} sampling noise is not normal and the "
         "level is only approximate"
     ),
-    "serial-correlation": _alike,
-    "serial-correlation-allowed": _allowed,
+    "serial-correlation": lambda *, outside, achieved_level, **law: (
+        f"{_alike(**law)}: false alarms are near {percent(outside, 2)} of windows, not "
+        f"{percent(1 - achieved_level, 2)}, and come in runs"
+    ),
+    "serial-correlation-allowed": lambda *, outside, widening, achieved_level, **law: (
+        f"{_alike(**law)}. The range is {widening:.2f} times as wide to make up: false alarms stay near "
+        f"{percent(outside, 2)} of windows ({percent(1 - achieved_level, 2)} were meant), but come in runs"
+    ),
     "zero-distance": "the distance is 0, which leaves no room for any change",
     "end-at-limit": "the {end} end is the most extreme value that any reweighting reaches",
     "auc-cannot-move": (
@@ -177,7 +154,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "too-few-windows-to-compare": _too_few_to_compare,
     "windows-differ": (
         "the windows differ by more than their sampling error: their true differences have a standard "
-        "deviation of about {between:.4f}, while one window's standard error is {standard_error:.4f}; the "
+        "deviation of about {between:.3f}, while one window's standard error is {standard_error:.3f}; the "
         "interval is for their mean and allows for this"
     ),
     "windows-correlated": _correlated,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rocmonitor.wording.format import signed_with_interval
+
 _COMPARABLE = "compare them where they flag equally many rows, or once calibrated"
 _NO_THRESHOLDS = "matched and calibrated thresholds, dominance and costs are left out:"
 
@@ -57,14 +59,15 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "at FPR {fpr:g}, {count} of {total} windows could not be compared: they have no rate within "
         "{near:.0%} of it, or a model gave all rows one score"
     ),
-    "period-differs-more": (
-        "over the whole period the AUROC differs by {difference:+.4f} ({low:+.4f} to {high:+.4f}), but the "
-        "rule shows no difference: that interval is valid for a single check only, and compares positives "
-        "of one window with negatives of another; the rule compares within windows, at all checks"
+    "period-differs-more": lambda *, difference, low, high: (
+        "over the whole period the AUROC differs by "
+        f"{' ('.join(signed_with_interval(difference, low, high))}), but the rule shows no difference: that "
+        "interval is valid for a single check only, and compares positives of one window with negatives of "
+        "another; the rule compares within windows, at all checks"
     ),
-    "few-rows-keep-undecided": (
-        "sampling error alone would decide ({low:+.4f} to {high:+.4f}), but only about {rows:.0f} of {of:,} "
-        "{kind} speak against it, and a few that no window has shown could undo it"
+    "few-rows-keep-undecided": lambda *, low, high, rows, of, kind, **_: (
+        f"sampling error alone would decide ({signed_with_interval(low, low, high)[1]}), but only about "
+        f"{rows:.0f} of {of:,} {kind} speak against it, and a few that no window has shown could undo it"
     ),
     "constant-scores": (
         "the {model} gives all {rows:,} rows the score {score:g}: it has no curve, so nothing is compared "

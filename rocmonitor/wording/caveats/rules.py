@@ -26,27 +26,11 @@ def _unusable(*, share: float, usual: float | None, most: float, refused: bool, 
     return text + (f". With more than {percent(most)} the rest is not judged" if refused else "")
 
 
-def _degraded_alone(
-    *, outcome: str, pvalue: float, adjusted_pvalue: float, segments: int, needed: float
-) -> str:
-    return (
-        f"{outcome} alone (p = {pvalue:.2g}), but not after allowing for the {segments} segments judged in "
-        f"this window (adjusted p = {adjusted_pvalue:.2g}, and {needed:.2g} is needed)"
-    )
-
-
 def _pooled(*, windows: int, min_per_class: int) -> str:
     many = "1 reference window has" if windows == 1 else f"{windows:,} reference windows have"
     return (
         f"{many} fewer than {min_per_class:,} rows of a class (min_per_class) and "
         f"{'counts' if windows == 1 else 'count'} together with a neighbour"
-    )
-
-
-def _without(*, count: int, n_windows: int, unit: str, names: list[str], aucs: list[float]) -> str:
-    return (
-        f"the reference was learned without {windows_of(count, n_windows, unit)}, far below the others: "
-        f"{named_windows(names, aucs)}"
     )
 
 
@@ -61,13 +45,19 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "too-few-rows": _too_few_rows,
     "too-few-scores": "{rows:,} rows have a score, and an outlook needs {min_rows:,}: twice min_per_class",
     "one-score": "all {rows:,} scores are {score:g}: is the scoring broken?",
-    "no-scatter-to-compare": "AUROC {auc:.4f} here and {reference_auc:.4f} in the reference, and neither "
+    "no-scatter-to-compare": "AUROC {auc:.3f} here and {reference_auc:.3f} in the reference, and neither "
     "shows any scatter to compare by",
     "not-computed": "{why}",
-    "degraded-alone": _degraded_alone,
+    "degraded-alone": lambda *, outcome, pvalue, adjusted_pvalue, segments, needed: (
+        f"{outcome} alone (p = {pvalue:.2g}), but not after allowing for the {segments} segments judged in "
+        f"this window (adjusted p = {adjusted_pvalue:.2g}, and {needed:.2g} is needed)"
+    ),
     "rows-unusable": _unusable,
     "reference-windows-pooled": _pooled,
-    "reference-without-windows": _without,
+    "reference-without-windows": lambda *, count, n_windows, unit, names, aucs: (
+        f"the reference was learned without {windows_of(count, n_windows, unit)}, far below the others: "
+        f"{named_windows(names, aucs)}"
+    ),
     "segment-not-in-reference": "the reference has no rows of this segment",
     "no-reference-window": (
         "no whole window ({every}) lies in the reference period, {period}: choose a longer one, cut it finer "

@@ -10,14 +10,6 @@ _MOST_NAMES = 3
 _LONGEST = 500  # characters of an error that comes from outside
 
 
-def _store(*, error: str) -> str:
-    return f"the store does not answer: {one_line(error, _LONGEST)}"
-
-
-def _unwritable(*, error: str) -> str:
-    return f"the store cannot be written: {one_line(error, _LONGEST)}; nothing is judged until it can"
-
-
 def _clock(*, offset_seconds: float) -> str:
     which = "ahead of" if offset_seconds > 0 else "behind"
     return (
@@ -29,12 +21,6 @@ def _clock(*, offset_seconds: float) -> str:
 def _outbox(*, destination: str, waiting: int, since: str, error: str | None) -> str:
     why = "no attempt has ended" if error is None else one_line(error, _LONGEST)
     return f"{destination}: {count(waiting, 'delivery', 'deliveries')} undelivered since {since}: {why}"
-
-
-def _hung(*, work: str, since: str, minutes: float) -> str:
-    return (
-        f"{work}: working since {since}, without progress for {count(minutes, 'minute')}; restart the service"
-    )
 
 
 _READER = (
@@ -70,12 +56,16 @@ def _few(names: Sequence[str]) -> str:
 
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
-    "store-unreachable": _store,
-    "store-unwritable": _unwritable,
+    "store-unreachable": lambda *, error: f"the store does not answer: {one_line(error, _LONGEST)}",
+    "store-unwritable": lambda *, error: (
+        f"the store cannot be written: {one_line(error, _LONGEST)}; nothing is judged until it can"
+    ),
     "schema-differs": "the schema of the store is {found}, this program needs {needed}; {way_out}",
     "tick-overdue": "{monitor}: its check was due at {due} and has not ended; is a source or the store slow?",
     "never-ticked": "{monitor}: no check has ended since the service started at {since}",
-    "work-hung": _hung,
+    "work-hung": lambda *, work, since, minutes: (
+        f"{work}: working since {since}, without progress for {count(minutes, 'minute')}; restart the service"
+    ),
     "outbox-stuck": _outbox,
     "clock-differs": _clock,
     "store-read-by-everybody": "WARNING: every user of this machine may read {file}; chmod 600 it and the "

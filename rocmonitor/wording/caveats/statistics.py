@@ -30,35 +30,9 @@ def _groups_lacking(sample: str, count: int, total: int, groups: Sequence[str]) 
     )
 
 
-def _clipped(count: int, total: int, rate: str, within: str, **_: Any) -> str:
-    return f"{_counted(count, total, f'{rate} intervals')} clipped to {within}"
-
-
-def _zero_length(count: int, total: int, rate: str, **_: Any) -> str:
-    return f"{_counted(count, total, f'{rate} intervals')} of zero length: use a method that smooths"
-
-
-def _off_estimate(count: int, total: int, rate: str, **_: Any) -> str:
-    return (
-        f"{count} of {total} {rate} intervals {'does' if count == 1 else 'do'} not contain the estimate: "
-        "smoothing moved the interval away from it"
-    )
-
-
-def _conservative(count: int, total: int, rate: str, **_: Any) -> str:
-    return (
-        f"{_counted(count, total, f'{rate} intervals')} conservative: too few rows are flagged, or left, to "
-        "keep to the level"
-    )
-
-
 def _moved_rate(count: int, total: int, rows: int, **_: Any) -> str:
     moved = "not a multiple" if count == 1 else "not multiples"
     return f"{_counted(count, total, 'rates')} {moved} of 1/{rows} within (0, 1): the nearest was used"
-
-
-def _thinned(count: int, total: int, kept: int, **_: Any) -> str:
-    return f"{count} of {total} laws are approximate ({kept:,} thresholds)"
 
 
 def _tied_threshold(
@@ -78,14 +52,6 @@ def _ties(*, tied: int, distinct: int, model: str | None) -> str:
         f"{whose}{tied} of {distinct} scores are shared by positives and negatives: the band is for the "
         "curve with straight lines across ties"
     )
-
-
-def _few_errors(at: Sequence[float], errors: int, instead: str) -> str:
-    return f"fewer than {errors} errors carry the variance {_not_trusted(at, instead)}"
-
-
-def _moved_by_smoothing(at: Sequence[float], instead: str) -> str:
-    return f"the added errors move the estimate by half of its margin {_not_trusted(at, instead)}"
 
 
 def _not_trusted(at: Sequence[float], instead: str) -> str:
@@ -117,10 +83,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "error-of-rankings": (
         "the standard error is the standard deviation of the AUC over all rankings with n_errors={n_errors}; "
-        "their mean is {mean:.4f}"
+        "their mean is {mean:.3f}"
     ),
     "error-of-normal-scores": (
-        "the standard error is that of the area under two fitted normal distributions, {area:.4f}; "
+        "the standard error is that of the area under two fitted normal distributions, {area:.3f}; "
         "auc is the empirical area"
     ),
     "few-clusters": (
@@ -158,12 +124,24 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "errors are uncertain"
     ),
     # Curves
-    "clipped": _clipped,
-    "zero-length": _zero_length,
-    "off-estimate": _off_estimate,
-    "conservative": _conservative,
+    "clipped": lambda count, total, rate, within, **_: (
+        f"{_counted(count, total, f'{rate} intervals')} clipped to {within}"
+    ),
+    "zero-length": lambda count, total, rate, **_: (
+        f"{_counted(count, total, f'{rate} intervals')} of zero length: use a method that smooths"
+    ),
+    "off-estimate": lambda count, total, rate, **_: (
+        f"{count} of {total} {rate} intervals {'does' if count == 1 else 'do'} not contain the estimate: "
+        "smoothing moved the interval away from it"
+    ),
+    "conservative": lambda count, total, rate, **_: (
+        f"{_counted(count, total, f'{rate} intervals')} conservative: too few rows are flagged, or left, to "
+        "keep to the level"
+    ),
     "moved-rate": _moved_rate,
-    "thinned": _thinned,
+    "thinned": lambda count, total, kept, **_: (
+        f"{count} of {total} laws are approximate ({kept:,} thresholds)"
+    ),
     "joint-law-approximated": (
         "the joint law of two models in {rows:,} rows is approximated: means are exact, and lengths of "
         "intervals are off by about a tenth at most, more where fewer than 20 rows are flagged or left"
@@ -190,8 +168,12 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "from {added:g} added positives on which the models disagree"
     ),
     # Costs
-    "few-errors": _few_errors,
-    "moved-by-smoothing": _moved_by_smoothing,
+    "few-errors": lambda at, errors, instead: (
+        f"fewer than {errors} errors carry the variance {_not_trusted(at, instead)}"
+    ),
+    "moved-by-smoothing": lambda at, instead: (
+        f"the added errors move the estimate by half of its margin {_not_trusted(at, instead)}"
+    ),
     # Statistics for research
     "rate-cannot-be-held": (
         "{count} of {total} thresholds have a {rate} of 0 or 1, which cannot be held fixed: the nearest rate "

@@ -174,7 +174,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "challenger-scores-missing": (
         "the challenger is compared on the {rows:,} rows that both models scored, where the champion's AUROC "
-        "is {champion_auc:.4f}; the challenger has no score for {missing:,} rows"
+        "is {champion_auc:.3f}; the challenger has no score for {missing:,} rows"
     ),
     "no-curve": "the {model} has no curve and no operating points: all its {rows:,} scores are {score:g}",
     "nearest-rate": (
