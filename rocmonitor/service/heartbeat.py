@@ -95,7 +95,6 @@ def beating(service: Service) -> Iterator[None]:
 
 
 def _reporting(address: str, healthy: bool) -> str:
-    """Return the address that says so."""
     if healthy:
         return address
     parts = urlsplit(address)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rocmonitor.config import Monitor
+    from rocmonitor.sources.arrow import Table
     from rocmonitor.sources.chunk import Chunk
     from rocmonitor.sources.query import Bound, Query
     from rocmonitor.sources.values import Encoder
@@ -183,7 +184,6 @@ def _arm(connection: Connection, *_: object) -> None:
 
 
 def _kill(engine: Engine, raw: Any) -> None:
-    """End what a connection to MariaDB or MySQL is doing, through another one."""
     with closing(engine.raw_connection()) as other:
         other.detach()  # from the pool: it is closed for good
         other.cursor().execute(f"KILL QUERY {raw.thread_id()}")
@@ -263,6 +263,14 @@ class Session(Protocol):
         self, statement: Select[Any], query: Query, encoder: Encoder
     ) -> Iterator[tuple[Chunk, PlainValues]]:
         """Return the same, each with the plain values of its columns."""
+
+    def table(
+        self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
+    ) -> Table | None:
+        """Return the whole answer of a statement with some extra columns; None where Arrow does not read it.
+
+        `on_part` is called while it comes.
+        """
 
     def beyond_reading(self) -> Caveat | None:
         """Return what the account may do besides reading; None where it is nothing, or cannot be known."""
