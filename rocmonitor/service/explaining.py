@@ -100,7 +100,12 @@ class ExplainRequest:
         """
         monitor = self.monitor
         if self.grouped:
-            _require(self.columns, source.explain(monitor), monitor)
+            known = source.explain(monitor)
+            if missing := [name for name in self.columns if name not in known]:
+                raise ConfigError(
+                    f"monitors.{monitor.name}.query does not give {', '.join(missing)}, which should explain "
+                    f"a change; it gives {', '.join(known)}"
+                )
         reference = self.reference
         if reference is None:
             if not self.windows:
@@ -307,15 +312,6 @@ def digest(monitor: Monitor, columns: Sequence[str]) -> str:
     """Return a name of all that the counts of the reference depend on."""
     parts = {"reference": references.digest(monitor), "columns": columns, "min_group": monitor.min_group}
     return digest_of(parts)
-
-
-def _require(columns: Sequence[str], known: Mapping[str, str], monitor: Monitor) -> None:
-    missing = [each for each in columns if each not in known]
-    if missing:
-        raise ConfigError(
-            f"monitors.{monitor.name}.query does not give {', '.join(missing)}, which should explain a "
-            f"change; it gives {', '.join(known)}"
-        )
 
 
 def _rows(

@@ -290,10 +290,9 @@ def _before(
     if not count_rows(whole):
         return set(new) if len(new) < len(windows) else set()  # without any row at all the end decides
 
-    def has_rows_until(place: int) -> bool:
-        return count_rows(Window(new[0].start, new[place].end)) > 0
-
-    first = 1 + bisect_left(range(1, len(new) - 1), True, key=has_rows_until)  # at most the last
+    first = 1 + bisect_left(  # at most the last
+        range(1, len(new) - 1), True, key=lambda at: count_rows(Window(new[0].start, new[at].end)) > 0
+    )
     return set(new[:first])
 
 
@@ -309,10 +308,8 @@ def _after(
     if before + len(new) <= FEW or not new or count_rows(new[-1]):
         return set()
     if count_rows(Window(new[0].start, new[-1].end)):
-
-        def is_empty_from(place: int) -> bool:
-            return not count_rows(Window(new[place].start, new[-1].end))
-
-        first = 1 + bisect_left(range(1, len(new) - 1), True, key=is_empty_from)  # at most the last
+        first = 1 + bisect_left(  # at most the last
+            range(1, len(new) - 1), True, key=lambda at: not count_rows(Window(new[at].start, new[-1].end))
+        )
         return set(new[first + FEW :])
     return set(new[max(FEW - before, 0) :])

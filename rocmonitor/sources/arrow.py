@@ -188,8 +188,8 @@ def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = valu
             _codes(name, columns[name], partial(encoder.segment, number), np.uint8, values)
             for number, name in enumerate(segments)
         ),
-        weight=_as(np.int64, numbers.get("weight")),
-        arrival=_as(np.int8, numbers.get("arrival")),
+        weight=numbers["weight"].astype(np.int64, copy=False) if "weight" in numbers else None,
+        arrival=numbers["arrival"].astype(np.int8, copy=False) if "arrival" in numbers else None,
         **_identity(columns),
     )
 
@@ -206,10 +206,6 @@ def _array(column: Any) -> NDArray[Any]:
     if pa.types.is_boolean(column.type) and not column.null_count:
         return np.from_dlpack(column.cast(pa.uint8())).view(np.bool_)
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _as(kind: type[np.integer[Any]], numbers: NDArray[Any] | None) -> NDArray[Any] | None:
-    return None if numbers is None else numbers.astype(kind, copy=False)
 
 
 def _scores(column: Any, encoder: Encoder) -> NDArray[np.float64]:

@@ -354,7 +354,9 @@ def beyond_reading(connection: Connection) -> Caveat | None:
         case "postgresql":
             return _postgres(connection)
         case "mysql" | "mariadb":
-            return _mysql(connection)
+            account = str(connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
+            more = granted([str(line) for line in connection.exec_driver_sql("SHOW GRANTS").scalars()])
+            return Caveat("account-has-grants", account=account, grants=more) if more else None
         case _:
             return None
 
@@ -372,13 +374,6 @@ def _postgres(connection: Connection) -> Caveat | None:
     }
     found = {kind: list(names) for kind, names in may.items() if names}
     return Caveat("account-may-write", account=account, may=found) if found else None
-
-
-def _mysql(connection: Connection) -> Caveat | None:
-    account = str(connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
-    grants = [str(line) for line in connection.exec_driver_sql("SHOW GRANTS").scalars()]
-    more = granted(grants)
-    return Caveat("account-has-grants", account=account, grants=more) if more else None
 
 
 def granted(grants: Iterable[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--|/\*|::|:\w+|\w+|[<>=!]+|\S")
 _NAME = re.compile(r'\w+|"[^"]*"')
@@ -18,6 +19,7 @@ _OF_MANY_ROWS = frozenset(
 """Words of queries in which a row depends on others, and what is not looked into."""
 
 
+@cache
 def is_divisible(query: str, time: str) -> bool:
     """Return True if each row of a query depends on one time alone, which is in ``[:start, :end)``.
 

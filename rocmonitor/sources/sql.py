@@ -160,35 +160,39 @@ class SqlSource:
         ConfigError, SourceError
             As `pull`.
         """
-        return self.label_counts_together(monitor, [window], as_of=as_of)[window]
+        with self._reading(monitor) as session:
+            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
+            return _label_counts(query, session.labels(query))
 
     def label_counts_together(
         self, monitor: Monitor, windows: Sequence[Window], *, as_of: datetime | None = None
     ) -> dict[Window, LabelCounts]:
         """Return the `label_counts` of some windows: of those side by side by one query, if it allows that.
 
+        Where such a query fails, they are counted one by one.
+
         Raises
         ------
         ConfigError, SourceError
             As `pull`.
         """
-        found = dict[Window, LabelCounts]()
-        while len(found) < len(windows):
-            some = self.side_by_side(monitor, windows[len(found) :])
-            span = Window(some[0].start, some[-1].end)
-            with self._reading(monitor) as session:
-                query = prepared(session, monitor, self._origin.spec, span, as_of=as_of)
-                if len(some) == 1:
-                    found[span] = _label_counts(query, session.labels(query))
-                    continue
-                query = replace(query, parts=tuple(some))
-                lines = defaultdict[int, list[Sequence[Any]]](list)
-                for *line, place in session.labels(query):
-                    lines[place].append(line)
-            if 0 in lines:  # the query gives rows of other windows
-                found |= {each: self.label_counts(monitor, each, as_of=as_of) for each in some}
-            else:
-                found |= {each: _label_counts(query, lines[at]) for at, each in enumerate(some, 1)}
+        found, rest = dict[Window, LabelCounts](), list(windows)
+        while rest:
+            some = self.side_by_side(monitor, rest)
+            lines = defaultdict[int, list[Sequence[Any]]](list)
+            if len(some) > 1:
+                span = Window(some[0].start, some[-1].end)
+                with suppress(ConfigError, SourceError), self._reading(monitor) as session:
+                    query = prepared(session, monitor, self._origin.spec, span, as_of=as_of)
+                    query = replace(query, parts=tuple(some))
+                    for *line, place in session.labels(query):
+                        lines[place].append(line)
+                    if 0 not in lines:  # else the query gives rows of other windows
+                        found |= {each: _label_counts(query, lines[at]) for at, each in enumerate(some, 1)}
+            for window in some:
+                if window not in found:
+                    found[window] = self.label_counts(monitor, window, as_of=as_of)
+            rest = rest[len(some) :]
         return found
 
     def side_by_side(

@@ -233,9 +233,10 @@ def text_table(
         _require_time(column, kinds[column], surveys, origin)
     typed = {column: kind for column, kind in kinds.items() if kind is not None}
     parts = (_typed(file, typed, spec) for file in files)
-    return TextTable(
-        sql=" UNION ALL BY NAME ".join(parts), caveats=(*_misfits(typed, surveys), *_odd_lines(rejected))
-    )
+    caveats = [*_misfits(typed, surveys)]
+    if places := [f"line {line} of {name}" for name, lines in rejected.items() for line in lines]:
+        caveats.append(Caveat("lines-unreadable", count=len(places), examples=places[:_EXAMPLES]))
+    return TextTable(sql=" UNION ALL BY NAME ".join(parts), caveats=tuple(caveats))
 
 
 def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origin: Origin) -> TextFile | None:
@@ -506,9 +507,3 @@ def _misfits(kinds: Mapping[str, Kind], surveys: Sequence[_Survey]) -> Iterator[
             file=worst,
             in_file=[unread[worst], known[worst]["cells"]],
         )
-
-
-def _odd_lines(rejected: Mapping[str, Mapping[int, str]]) -> Iterator[Caveat]:
-    places = [f"line {line} of {name}" for name, lines in rejected.items() for line in lines]
-    if places:
-        yield Caveat("lines-unreadable", count=len(places), examples=places[:_EXAMPLES])

@@ -109,7 +109,7 @@ def nannyml() -> str | None:
     try:
         if not python.exists():
             subprocess.run([sys.executable, "-m", "venv", ".nannyml"], check=True, capture_output=True)
-        wanted = ["-m", "pip", "install", "--quiet", f"nannyml=={VERSION}", "pyarrow"]
+        wanted = ["-m", "pip", "install", "--quiet", f"nannyml=={VERSION}", "pyarrow", "statsmodels"]
         subprocess.run([python, *wanted], check=True, capture_output=True, text=True)
     except subprocess.CalledProcessError as error:
         lines = str(error.stderr or error).strip().splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -89,6 +90,8 @@ def test_windows_read_together(where: str, kind: str, request: pytest.FixtureReq
                 assert kept.positive.tolist() == frame.positive.tolist()
                 assert kept.rows.astype(str).equals(frame.rows.astype(str))
                 assert frame.rows.empty or list(kept.rows.dtypes) == list(frame.rows.dtypes)
+        for sent, batch in zip(pickle.loads(pickle.dumps(batches)), batches, strict=True):
+            equal(sent, batch)  # another process may read them
         [alone] = source.pull_together(watched, DAYS[:1], as_of=LATER) or []
         equal(alone, batches[0])
     assert len(batches[5].segments) != len(batches[0].segments)

@@ -179,7 +179,10 @@ class _Work:
         windows = self._plan.windows(ended)
         self._tick.rest = self._plan.rest
         if self._plan.counts_pieces and not (state.dry_run or state.backfill):
-            self._freeze_reference()
+            # The reference before a window has enough rows shows whether rows have stopped.
+            is_frozen = partial(store.has_reference, state.runtime.store, name)
+            if state.now >= complete_at(state.monitor) and not is_frozen(digest(state.monitor)):
+                self._load_references()
         new = [window for window in windows if ("", window) not in state.judged]
         self._each(windows)
         if state.backfill and not state.dry_run and state.monitor.replays_labels:
@@ -382,13 +385,6 @@ class _Work:
                 labels_digest=labels.digest,
                 lease=state.lease,
             )
-
-    def _freeze_reference(self) -> None:
-        """Have the reference before a window has enough rows: it shows whether rows have stopped."""
-        state, monitor = self._state, self._state.monitor
-        known = partial(store.has_reference, state.runtime.store, monitor.name)
-        if state.now >= complete_at(monitor) and not known(digest(monitor)):
-            self._load_references()
 
     def _load_references(self) -> None:
         state = self._state

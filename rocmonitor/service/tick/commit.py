@@ -190,7 +190,8 @@ def _change(
     assert seen.finding is not None  # it has its labels
     reasons = reasons_for(seen.finding, status, seen.caveats, before=of.status, warning=warning)
     if last is not None and last.still is not None and not is_alarm(status):
-        reasons = (_still(last), *reasons)
+        ends = {"change": last.still, "low": last.still_low, "high": last.still_high}
+        reasons = (Caveat("no-longer-certain" if last.is_open else "recovered", **ends), *reasons)
     holds = last is not None and last.is_open
     again = of.status is not Status.DEGRADED
     change, notify = of.change(
@@ -217,11 +218,6 @@ def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[
         state.monitor.timezone,
     )
     return [each.explained(None if segment else judged.explained) for each in found]
-
-
-def _still(episode: Decline) -> Caveat:
-    ends = {"change": episode.still, "low": episode.still_low, "high": episode.still_high}
-    return Caveat("no-longer-certain" if episode.is_open else "recovered", **ends)
 
 
 def _revised(

@@ -184,13 +184,6 @@ class Plan:
             return min(now, self._monitor.labels.due_at(window))
         return now
 
-    def _count(self, piece: Window) -> LabelCounts:
-        """Return what a piece holds; it is asked for once."""
-        if piece not in self._counted:
-            self._counted |= count(self._source, self._monitor, [piece], self._state.now)
-            self._state.beat()
-        return self._counted[piece]
-
     def _without_rows(self, windows: Sequence[Window], pieces: Collection[Window] = ()) -> set[Window]:
         """Return the windows before the first row and after the last; that these are empty is noted for
         alarms.
@@ -200,7 +193,10 @@ class Plan:
 
         def count_rows(window: Window) -> int:
             if window in pieces:
-                return self._count(window).rows
+                if window not in self._counted:
+                    self._counted |= count(self._source, self._monitor, [window], state.now)
+                    state.beat()
+                return self._counted[window].rows
             state.beat()
             return self._source.label_counts(self._monitor, window).rows
 
