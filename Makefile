@@ -7,13 +7,14 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
 LOWEST := .venv-lowest
 LINTERS := .venv-linters
 WAREHOUSES := .warehouses
+ADDRESS := .address
 ORCHESTRATORS := .orchestrators
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 EXTRAS := [postgres,mysql,demo,docs,test]
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check docs bench study clean
-.PHONY: format lock picture test-lowest test-warehouses audit torture fuzz release test-images test-orchestrators
+.PHONY: format lock picture test-lowest test-warehouses test-address audit torture fuzz release test-images test-orchestrators
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +90,9 @@ test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions th
 test-warehouses: $(WAREHOUSES)/.ready ## See the SQL of warehouses compile: BigQuery, Snowflake, Databricks, Trino, …
 	PYTHONPATH=$(WAREHOUSES) $(BIN)/python -m pytest -rs tests/sources/test_warehouses.py
 
+test-address: $(ADDRESS)/.ready ## See DuckDB read files of an HTTP server, by a version whose extension is on PyPI
+	PYTHONPATH=$(ADDRESS) $(BIN)/python -m pytest -rs tests/sources/test_address.py
+
 lock: ## Write the newest versions of all packages to requirements/tested.txt; then run the tests
 	folder=$$(mktemp -d) && trap 'rm -r "$$folder"' EXIT && \
 	  $(PYTHON) -m venv "$$folder" && "$$folder/bin/python" -m pip install '.$(EXTRAS)' && \
@@ -103,7 +107,7 @@ requirements/image.txt: pyproject.toml requirements/tested.txt $(LINTERS)/.ready
 	  --extra postgres --extra auth --constraint requirements/tested.txt --output-file $@ pyproject.toml
 
 clean: ## Remove the environments, the demo and everything else that was made
-	rm -rf .venv $(LOWEST) $(LINTERS) $(WAREHOUSES) $(ORCHESTRATORS) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv $(LOWEST) $(LINTERS) $(WAREHOUSES) $(ADDRESS) $(ORCHESTRATORS) demo site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements/tested.txt
@@ -114,6 +118,10 @@ $(READY): pyproject.toml requirements/tested.txt
 $(LOWEST)/.ready: pyproject.toml requirements/lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --editable '.[postgres,mysql,delta]' --requirement requirements/lowest.txt
+	touch $@
+
+$(ADDRESS)/.ready: $(READY)
+	$(BIN)/python -m pip install --quiet --no-deps --target $(ADDRESS) duckdb==1.5.5 duckdb-extension-httpfs==1.5.5
 	touch $@
 
 $(WAREHOUSES)/.ready: $(READY) requirements/warehouses.txt

@@ -114,7 +114,6 @@ class Arrivals:
         )
 
     def _changed(self, kind: CountedKind, arrival: Arrival, before: Stop | None) -> Stop | None:
-        """Return a stop that begins, ends, or could not be sent before."""
         old_enough = [each for each in self._recent if kind == "labels" or each.age >= self._rows_after]
         seen = stop(self._monitor.name, kind, old_enough, arrival)
         if isinstance(seen, Stop):
@@ -167,7 +166,6 @@ class Arrivals:
 
     @property
     def _rows_after(self) -> timedelta:
-        """Time after the end of a window when its rows are there."""
         outlook = self._monitor.outlook
         return min(DAY, self._monitor.labels.delay) if outlook is None else outlook.after
 
@@ -196,7 +194,6 @@ def _begun(seen: Stop, before: Stop | None) -> Stop | None:
 
 
 def _known(seen: Stop, before: Stop) -> Stop:
-    """Return a stop as it is seen now, with what was known of it before."""
     told = {name: getattr(before, name) for name in ("first_message", "last_message", "told_to")}
     return replace(seen, start=before.start, **told)
 

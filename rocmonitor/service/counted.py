@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain, islice, takewhile
 from typing import Any
 
 from rocmonitor import store
@@ -15,6 +17,7 @@ from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window, tiling
 from rocmonitor.sources import Batch, LabelCounts, SqlSource
 from rocmonitor.sources.cells import packed, unpacked
+from rocmonitor.sources.sql import MOST_TOGETHER, ROWS_TOGETHER
 from rocmonitor.store import KeptCounts
 
 log = logging.getLogger(__name__)
@@ -48,6 +51,52 @@ class InStore(Stored):
         return dict, (dict(self),)
 
 
+class Ahead:
+    """Windows that are read before their turn, together with one that comes before them.
+
+    Parameters
+    ----------
+    rows : int
+        What a window is expected to have at most; 0 if unknown: the first window is then read alone.
+    """
+
+    def __init__(self, rows: int = 0) -> None:
+        self._rows, self._works = rows, True
+        self._read: dict[Window, Batch] = {}
+
+    def take(
+        self,
+        window: Window,
+        following: Callable[[], Iterable[Window]],
+        source: SqlSource,
+        monitor: Monitor,
+        read: Callable[[Sequence[Window]], list[Batch] | None],
+    ) -> Batch | None:
+        """Return what was read of a window, or is read now with those that follow; None: read it alone.
+
+        Parameters
+        ----------
+        window : Window
+        following : callable
+            Gives the windows to be read after it in the same way, in order.
+        source, monitor
+        read : callable
+            Reads windows side by side, as `SqlSource.pull_together`.
+        """
+        if window not in self._read and self._works and self._rows:
+            most = min(MOST_TOGETHER, ROWS_TOGETHER // self._rows)
+            some = list(islice(chain([window], following()), most))
+            some = list(source.side_by_side(monitor, some)) if some else []
+            batches = read(some) if some else None
+            self._works = batches is not None
+            self._read = dict(zip(some, batches or (), strict=False))
+        return self._read.pop(window, None)
+
+    def saw(self, batch: Batch) -> None:
+        """Expect that other windows have about as many rows as this one."""
+        self._rows = max(self._rows, batch.segments[""].counts.rows)
+
+
 class Reader:
     """Reads windows of one monitor, each from its source once.
 
@@ -65,6 +114,8 @@ class Reader:
     confirmed : bool
         Otherwise what the store has also counts where the source has no row of the window any more, or does
         not answer; `caveats` then says so.
+    rows : int
+        As of `Ahead`.
     """
 
     def __init__(
@@ -74,10 +125,12 @@ class Reader:
         source: SqlSource | SourceError,
         *,
         confirmed: bool = True,
+        rows: int = 0,
     ) -> None:
         self._known, self._monitor, self._source, self._confirmed = kept, monitor, source, confirmed
         self._silent = source if isinstance(source, SourceError) else None
         self._unconfirmed: list[Window] = []
+        self._ahead = Ahead(rows)
 
     def caveats(self) -> Iterator[Caveat]:
         """Yield which windows rest on the store alone, and why."""
@@ -101,7 +154,8 @@ class Reader:
         labels: LabelCounts | None = None,
         changed: bool = False,
         compared: bool = True,
-        on_rows: Callable[[int], None] | None = None,
+        on_rows: Callable[[int], None] = lambda _: None,
+        following: Sequence[Window] = (),
     ) -> Batch:
         """Return the rows of a window, as `SqlSource.pull` gives them.
 
@@ -114,6 +168,8 @@ class Reader:
             What the source says of the window, where it was asked already.
         changed : bool
             Whether the rows are known to be other ones than the store has.
+        following : sequence of Window
+            The windows to be read next in the same way.
 
         Raises
         ------
@@ -125,15 +181,27 @@ class Reader:
             log.debug("%s %s: as the store has it", self._monitor.name, window)
             return found
         rows = None if labels is None else labels.rows
-        return self.source.pull(
-            self._monitor,
+        return self._pull(
             window,
+            following,
             as_of=as_of,
             ages=ages,
             expected_rows=rows,
             compared=compared,
             on_progress=on_rows,
         )
+
+    def _pull(self, window: Window, following: Sequence[Window], **how: Any) -> Batch:
+        """Return the rows of a window from the source, with those that are read next if that is possible."""
+        asked, batch = {name: how[name] for name in ("as_of", "on_progress")}, None
+        if not how["ages"]:
+            new = partial(takewhile, lambda each: not self._stored(each, ()), following)
+            read = partial(self.source.pull_together, self._monitor, **asked)
+            batch = self._ahead.take(window, new, self.source, self._monitor, read)
+        if batch is None:
+            batch = self.source.pull(self._monitor, window, **how)
+        self._ahead.saw(batch)
+        return batch
 
     def read_and_count(
         self,
@@ -142,12 +210,13 @@ class Reader:
         as_of: datetime,
         ages: Sequence[timedelta] = (),
         compared: bool = True,
-        on_rows: Callable[[int], None] | None = None,
+        on_rows: Callable[[int], None] = lambda _: None,
+        following: Sequence[Window] = (),
     ) -> tuple[Batch, LabelCounts]:
         """Return the rows of a window as `read` gives them, and what the source says of their labels.
 
-        Where the rows have to be read, both come from one session. `on_rows` is also called between two
-        statements, with 0.
+        Where the rows have to be read, both come from one session; and those of windows that follow, if
+        these are read next in the same way. `on_rows` is also called between two statements, with 0.
 
         Raises
         ------
@@ -156,13 +225,12 @@ class Reader:
         """
         how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": compared}
         if not self._stored(window, ages):
-            batch = self.source.pull(self._monitor, window, **how, count_labels=True, on_progress=on_rows)
+            batch = self._pull(window, following, **how, count_labels=True, on_progress=on_rows)
             assert batch.labels is not None  # they were asked for
             return batch, batch.labels
         # Before the rows: what is corrected in between then differs from these labels at the next look.
         labels = self.label_counts(window, as_of=as_of)
-        if on_rows is not None:
-            on_rows(0)
+        on_rows(0)
         return self.read(window, **how, labels=labels, on_rows=on_rows), labels
 
     @property

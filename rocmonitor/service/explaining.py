@@ -30,7 +30,8 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service import references
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
-from rocmonitor.sources.frame import Frame, read_frame
+from rocmonitor.sources.batch import Explaining
+from rocmonitor.sources.frame import Frame, bare_frame, read_frame
 from rocmonitor.sources.groups import grouped_columns, grouped_rows
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats.group_reference import ColumnRows, GroupReference, Split, group_reference
@@ -65,6 +66,8 @@ class ExplainRequest:
         Whether the engine of the source counts the rows, one column at a time; else they are read.
     expected : bool
         Whether the labels are not in yet: then the AUROC that the scores lead to is explained.
+    read : Explaining or None
+        The rows of the window, where they were read before.
     """
 
     monitor: Monitor
@@ -76,6 +79,7 @@ class ExplainRequest:
     reference_as_of: datetime
     grouped: bool = False
     expected: bool = False
+    read: Explaining | None = None
 
     @property
     def size(self) -> int:
@@ -96,7 +100,12 @@ class ExplainRequest:
         """
         monitor = self.monitor
         if self.grouped:
-            _require(self.columns, source.explain(monitor), monitor)
+            known = source.explain(monitor)
+            if missing := [name for name in self.columns if name not in known]:
+                raise ConfigError(
+                    f"monitors.{monitor.name}.query does not give {', '.join(missing)}, which should explain "
+                    f"a change; it gives {', '.join(known)}"
+                )
         reference = self.reference
         if reference is None:
             if not self.windows:
@@ -111,24 +120,28 @@ class ExplainRequest:
             )
         else:
             numbers = [name for name, each in groups.items() if each.kind == "numbers"]
-            parts = [self._frame(source, self.window, self.as_of, labelled=not self.expected)]
+            labelled = not self.expected
+            if self.read is None:
+                parts = self._frames(source, [self.window], self.as_of, said, labelled=labelled)
+            else:
+                parts = [bare_frame(monitor, self.columns, self.read, labelled=labelled)]
             rows = _rows(parts, monitor, self.columns, numbers)
-        seed = _seed(monitor, self.window)
+        drawn = hashlib.sha256(f"{monitor.name}|{self.window}".encode()).digest()  # the same in a second run
+        seed = int.from_bytes(drawn[:8])
         found = explanation(reference, rows, fewest=fewest, seed=seed, expected=self.expected)
         return Explained(explanation=found, reference=reference)
 
     def _read(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
-        """Return the counts of the reference from its rows."""
-        parts = []
-        for number, each in enumerate(self.windows, 1):
-            what = f"{self.monitor.name} reference {each.in_zone(self.monitor.timezone)}, groups"
-            said(Step(what, number, len(self.windows)))
-            parts.append(self._frame(source, each, self.reference_as_of))
+        monitor, parts = self.monitor, list[Frame]()
+        while len(parts) < len(self.windows):
+            some = source.side_by_side(monitor, self.windows[len(parts) :])
+            what = f"{monitor.name} reference {some[0].in_zone(monitor.timezone)}, groups"
+            said(Step(what, len(parts) + len(some), len(self.windows)))
+            parts += self._frames(source, some, self.reference_as_of, said, labelled=True)
         rows = _rows(parts, self.monitor, self.columns)
         return group_reference(rows, fewest=self.monitor.min_group)
 
     def _counted(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
-        """Return the same, counted by the engine of the source."""
         monitor, period = self.monitor, Window(self.windows[0].start, self.windows[-1].end)
         said(f"{monitor.name} reference {period.in_zone(monitor.timezone)}")
         groups, refused = grouped_columns(source, monitor, period, self.columns)
@@ -139,11 +152,21 @@ class ExplainRequest:
         found = group_reference(rows, fewest=monitor.min_group, groups=known)
         return replace(found, refused=found.refused | refused)
 
-    def _frame(
-        self, source: SqlSource, window: Window, as_of: datetime | None, *, labelled: bool = True
-    ) -> Frame:
-        how: dict[str, Any] = {"as_of": as_of, "extra": self.columns, "labelled": labelled, "bare": True}
-        return read_frame(source, self.monitor, window, **how)
+    def _frames(
+        self,
+        source: SqlSource,
+        windows: Sequence[Window],
+        as_of: datetime | None,
+        said: Callable[[str], None],
+        *,
+        labelled: bool,
+    ) -> list[Frame]:
+        monitor, columns = self.monitor, self.columns
+        read = source.explaining(monitor, windows, columns, as_of=as_of, on_progress=lambda _: said(""))
+        if read is not None:
+            return [bare_frame(monitor, columns, each, labelled=labelled) for each in read]
+        how: dict[str, Any] = {"as_of": as_of, "extra": columns, "labelled": labelled, "bare": True}
+        return [read_frame(source, monitor, window, **how) for window in windows]
 
 
 def explanation(
@@ -230,6 +253,7 @@ def request(
     grouped: bool = False,
     expected: bool = False,
     reference: GroupReference | None = None,
+    read: Explaining | None = None,
 ) -> ExplainRequest:
     """Return what to ask to explain a window, with the counts of the reference if they are known.
 
@@ -250,6 +274,8 @@ def request(
         Explain what the scores lead to, before the labels.
     reference : GroupReference, optional
         Counted before by these columns; default: what the store has.
+    read : Explaining, optional
+        The rows of the window with the monitor's columns, where they were read before.
     """
     columns = tuple(dict.fromkeys(columns or monitor.columns.explain))
     if reference is None:
@@ -263,8 +289,9 @@ def request(
         reference=reference,
         windows=() if reference is not None else references.frozen_windows(monitor, source, kept, now),
         reference_as_of=references.read_at(monitor, now)[0],
-        grouped=grouped or _is_grouped(monitor, source),
+        grouped=grouped or monitor.grouped in ("database", "condensed") or source.kind == "spark",
         expected=expected,
+        read=read,
     )
 
 
@@ -287,28 +314,9 @@ def digest(monitor: Monitor, columns: Sequence[str]) -> str:
     return digest_of(parts)
 
 
-def _require(columns: Sequence[str], known: Mapping[str, str], monitor: Monitor) -> None:
-    missing = [each for each in columns if each not in known]
-    if missing:
-        raise ConfigError(
-            f"monitors.{monitor.name}.query does not give {', '.join(missing)}, which should explain a "
-            f"change; it gives {', '.join(known)}"
-        )
-
-
-def _is_grouped(monitor: Monitor, source: SqlSource) -> bool:
-    return monitor.grouped in ("database", "condensed") or source.kind == "spark"
-
-
-def _seed(monitor: Monitor, window: Window) -> int:
-    """Return a number for the random draws of a window: a second run draws the same."""
-    return int.from_bytes(hashlib.sha256(f"{monitor.name}|{window}".encode()).digest()[:8])
-
-
 def _rows(
     parts: Sequence[Frame], monitor: Monitor, columns: Sequence[str], numbers: Sequence[str] = ()
 ) -> dict[str, ColumnRows]:
-    """Return labels and scores, high ones positive, with each column; `numbers` are columns of numbers."""
     rows = pd.concat([part.rows for part in parts], ignore_index=True)
     score = rows[monitor.columns.champion].to_numpy(dtype=float)
     score = 0.0 - score if monitor.positive.low_is_positive else score

@@ -40,10 +40,11 @@ def send(config: Config, *, healthy: bool) -> None:
     except ConfigError as error:
         log.warning("no heartbeat: %s", error)
         return
+    if not healthy:
+        parts = urlsplit(address)
+        address = parts._replace(path=f"{parts.path.rstrip('/')}/fail").geturl()
     done: list[str | None] = []
-    thread = threading.Thread(
-        target=lambda: done.append(_call(_reporting(address, healthy))), name="heartbeat call", daemon=True
-    )
+    thread = threading.Thread(target=lambda: done.append(_call(address)), name="heartbeat call", daemon=True)
     thread.start()
     thread.join(SECONDS)
     failure = done[0] if done else f"no answer within {SECONDS:g} s"
@@ -92,14 +93,6 @@ def beating(service: Service) -> Iterator[None]:
         yield
     finally:
         ended.set()  # not waited for: an answer may take its time
-
-
-def _reporting(address: str, healthy: bool) -> str:
-    """Return the address that says so."""
-    if healthy:
-        return address
-    parts = urlsplit(address)
-    return parts._replace(path=f"{parts.path.rstrip('/')}/fail").geturl()
 
 
 def _call(address: str) -> str | None:

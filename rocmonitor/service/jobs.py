@@ -16,7 +16,6 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
 from rocmonitor.config import Monitor
-from rocmonitor.errors import ExternalError, RocmonitorError
 from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.outages import retry_pause
 from rocmonitor.service.runtime import Runtime
@@ -54,15 +53,12 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
         start_again(self._scheduler, self._runtime, job.id, transient=True)
 
 
-def _at_once(runtime: Runtime) -> int:
-    return max(WORKERS, min(runtime.executor.width + 1, MOST_AT_ONCE))
-
-
 def add_pool(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> str:
     """Return the name of the workers of a monitor's source; a source that hangs holds up no other."""
     name = f"{_SOURCE}{monitor.source}"
     if name not in scheduler._executors:
-        scheduler.add_executor(Pool(Workers(runtime.work, _at_once(runtime)), runtime), name)
+        most = max(WORKERS, min(runtime.executor.width + 1, MOST_AT_ONCE))
+        scheduler.add_executor(Pool(Workers(runtime.work, most), runtime), name)
     return name
 
 
@@ -134,8 +130,3 @@ def start_at(scheduler: BackgroundScheduler, runtime: Runtime, name: str, pause:
     with suppress(JobLookupError):  # the scheduler is being shut down
         scheduler.modify_job(name, next_run_time=again)
     return again
-
-
-def may_pass(error: RocmonitorError) -> bool:
-    """Return True if a failure may pass without anybody's help; an unforeseen one may."""
-    return error.transient if isinstance(error, ExternalError) else type(error) is RocmonitorError

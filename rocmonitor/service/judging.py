@@ -239,6 +239,8 @@ class WindowRequest:
         Whether the store is to have its counts.
     judged_as : str or None
         The digest of its rows when it was judged; while they are the same, there is nothing to do.
+    read : Batch or None
+        Its rows, where they were read with those of other windows.
     """
 
     monitor: Monitor
@@ -257,6 +259,7 @@ class WindowRequest:
     stored: Sequence[KeptCounts] = ()
     keeps_counts: bool = True
     judged_as: str | None = None
+    read: Batch | None = None
 
     @property
     def size(self) -> int:
@@ -288,7 +291,8 @@ class WindowRequest:
         )
 
     def _read(self, source: SqlSource, on_rows: Callable[[int], None]) -> tuple[Batch, LabelCounts | None]:
-        """Return the rows, and what the source says of their labels where the window is judged."""
+        if self.read is not None:
+            return self.read, self.read.labels
         reader = Reader({self.window: self.stored}, self.monitor, source)
         if self.judges and self.labels is None:
             return reader.read_and_count(self.window, as_of=self.as_of, on_rows=on_rows)
@@ -344,6 +348,26 @@ class WindowRequest:
         rules = self.levels.for_outlook(share).rules
         since = self.since.get(segment, ())
         return find_before_labels(self.monitor, rows, ranges, self.window, rules, since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanRequest:
+    """Windows side by side, to be read by one query, by whichever process; see `SqlSource.pull_together`."""
+
+    monitor: Monitor
+    windows: Sequence[Window]
+    as_of: datetime
+    size: int = 1
+
+    def run(self, source: SqlSource, said: Callable[[str], None]) -> list[Batch] | None:
+        """Read the rows, with the columns that may explain a change; `said` is called while they arrive."""
+        return source.pull_together(
+            self.monitor,
+            self.windows,
+            as_of=self.as_of,
+            explain=self.monitor.columns.explain,
+            on_progress=lambda _: said(""),
+        )
 
 
 @cache

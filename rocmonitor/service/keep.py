@@ -111,19 +111,14 @@ class _Keeping:
     def delete_runs(self, before: datetime, done: Deleted) -> None:
         """Delete runs in MLflow one by one."""
         stop, old = self._runtime.stop, None
+        instance = store.instance_id(self._runtime.store)
         while not stop.is_set() and (old is None or len(old) == AT_ONCE):
             old = store.old_publications(self._runtime.store, before, AT_ONCE)
             for each in old:
                 if stop.is_set():
                     break
-                done.runs += _delete_run(self._runtime, each)
+                # The run first: after a kill in between, it is found gone.
+                done.runs += self._runtime.tracking.delete_window(instance, each.monitor, each.key)
+                store.delete_publications(self._runtime.store, [each])
                 self._progress(f"deleted {done.runs:,} old runs in MLflow")
                 self.renew()
-
-
-def _delete_run(runtime: Runtime, published: store.Publication) -> int:
-    """Return the run first, then the row that names it: after a kill in between, the run is found gone."""
-    instance = store.instance_id(runtime.store)
-    runs = runtime.tracking.delete_window(instance, published.monitor, published.key)
-    store.delete_publications(runtime.store, [published])
-    return runs

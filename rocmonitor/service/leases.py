@@ -45,7 +45,6 @@ def hold_lease(runtime: Runtime, name: str) -> Iterator[store.Lease | None]:
 
 
 def _keep(runtime: Runtime, lease: store.Lease, worker: int, ended: threading.Event) -> None:
-    """Renew a lease until the work ends or hangs."""
     while not ended.wait(RENEW_EVERY.total_seconds()):
         work = runtime.work.of_thread(worker)
         try:

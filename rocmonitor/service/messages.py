@@ -137,7 +137,6 @@ def _place(config: Config, monitor: str) -> tuple[str, str]:
 
 
 def _found(runtime: Runtime, row: store.Delivery) -> Found:
-    """Return what a row was saved with."""
     kept = runtime.store
     if row.evaluation_id is not None:
         return store.evaluation(kept, row.evaluation_id)
@@ -147,7 +146,6 @@ def _found(runtime: Runtime, row: store.Delivery) -> Found:
 
 
 def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], found: Found) -> Message:
-    """Return the message about one monitor."""
     from rocmonitor import alerts
 
     row = rows[0]
@@ -170,7 +168,6 @@ def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], found: Found) -> M
 
 
 def _changes(rows: Sequence[store.Delivery]) -> list[Transition]:
-    """Return all changes of status that rows are about, the gravest of a window first."""
     return [
         Transition.from_dict(each)
         for row in rows
@@ -180,7 +177,6 @@ def _changes(rows: Sequence[store.Delivery]) -> list[Transition]:
 
 
 def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.Delivery]) -> Message:
-    """Return the message about the same news of several monitors: a line of each is the title of its own."""
     from rocmonitor import alerts
 
     config = runtime.config

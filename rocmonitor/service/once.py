@@ -58,7 +58,7 @@ def run_once(
         for monitor in monitors:
             pools[monitor.source].submit(
                 monitor.name,
-                partial(_unless_stopped, runtime, ticks[monitor.name]),
+                partial(_begin, runtime, ticks[monitor.name]),
                 partial(_keep, done, monitor.name),
                 partial(_hung, done, monitor),
             )
@@ -74,6 +74,10 @@ def run_once(
         raise found[0]
     delivered = found[0] if found else Delivered() if deliver else None
     return [done[name] for name in ticks if name in done], delivered
+
+
+def _begin(runtime: Runtime, tick: Callable[[], Tick]) -> Tick | None:
+    return None if runtime.stop.is_set() else tick()
 
 
 def _tolerance(runtime: Runtime, monitors: Collection[str]) -> timedelta | None:
@@ -110,10 +114,6 @@ def at_once(runtime: Runtime) -> int:
     """
     width = runtime.executor.width
     return width if width == 1 else min(width + 1, MOST_AT_ONCE)
-
-
-def _unless_stopped(runtime: Runtime, tick: Callable[[], Tick]) -> Tick | None:
-    return None if runtime.stop.is_set() else tick()
 
 
 def _keep(done: dict[str, Tick], name: str, tick: Tick | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import reduce
@@ -24,11 +24,18 @@ Pieces = Sequence[tuple[Window, LabelCounts]]
 """Pieces in order, each with what was counted in it."""
 
 
-def count(source: SqlSource, monitor: Monitor, piece: Window, now: datetime) -> LabelCounts:
-    """Return what a piece holds, with the labels that were known when it was due: later ones move no
+def count(
+    source: SqlSource, monitor: Monitor, pieces: Sequence[Window], now: datetime
+) -> Iterator[tuple[Window, LabelCounts]]:
+    """Yield what pieces hold, with the labels that were known when each was due: later ones move no
     boundary.
     """
-    return source.label_counts(monitor, piece, as_of=min(now, monitor.labels.due_at(piece)))
+    rest = list(pieces)
+    while rest:
+        some = rest[:1] if monitor.replays_labels else list(source.side_by_side(monitor, rest))
+        as_of = min(now, monitor.labels.due_at(some[0]))
+        yield from source.label_counts_together(monitor, some, as_of=as_of).items()
+        rest = rest[len(some) :]
 
 
 def closed(
@@ -84,7 +91,7 @@ def joined_windows(
     ended = [each for each in windows if each.end <= now]
     if joining is None or not ended:
         return windows
-    counted = [(piece, count(source, monitor, piece, now)) for piece in free(ended, fixed)]
+    counted = list(count(source, monitor, free(ended, fixed), now))
     return sorted([*within(fixed, ended), *closed(monitor, joining, counted, now)])
 
 
@@ -147,8 +154,8 @@ def reference_windows(
     if joining is None:
         return pieces, []
     found = []
-    for piece in pieces:
-        found.append((piece, count(source, monitor, piece, now)))
+    for counted in count(source, monitor, pieces, now):
+        found.append(counted)
         beat()
     enough, rest = join((_counted(*each) for each in found), joining)
     return [each.window for each in with_rest(enough, rest, joining)], found
@@ -168,7 +175,7 @@ def last_window(
         Those that are due, in order; at least one.
     """
     if len(pieces) <= _COUNTED:
-        counted = [(piece, count(source, monitor, piece, now)) for piece in pieces]
+        counted = list(count(source, monitor, pieces, now))
         first = next((at for at, (_, labels) in enumerate(counted) if labels.rows), 0)
         if windows := closed(monitor, joining, counted[first:], now):
             return windows[-1], True
@@ -276,7 +283,6 @@ def with_rows(windows: Sequence[Window], count_rows: Callable[[Window], int]) ->
 def _before(
     windows: Sequence[Window], known: Collection[Window], count_rows: Callable[[Window], int]
 ) -> set[Window]:
-    """Return those before the first row."""
     new = list(takewhile(lambda window: window not in known, windows))
     if len(new) < 2 or count_rows(new[0]):
         return set()
@@ -284,10 +290,9 @@ def _before(
     if not count_rows(whole):
         return set(new) if len(new) < len(windows) else set()  # without any row at all the end decides
 
-    def has_rows_until(place: int) -> bool:
-        return count_rows(Window(new[0].start, new[place].end)) > 0
-
-    first = 1 + bisect_left(range(1, len(new) - 1), True, key=has_rows_until)  # at most the last
+    first = 1 + bisect_left(  # at most the last
+        range(1, len(new) - 1), True, key=lambda at: count_rows(Window(new[0].start, new[at].end)) > 0
+    )
     return set(new[:first])
 
 
@@ -297,17 +302,14 @@ def _after(
     empty: Collection[Window],
     count_rows: Callable[[Window], int],
 ) -> set[Window]:
-    """Return those after the last row, but for the first few."""
     new = list(reversed(list(takewhile(lambda window: window not in known, reversed(windows)))))
     older = windows[: len(windows) - len(new)]
     before = len(list(takewhile(lambda window: window in empty, reversed(older))))
     if before + len(new) <= FEW or not new or count_rows(new[-1]):
         return set()
     if count_rows(Window(new[0].start, new[-1].end)):
-
-        def is_empty_from(place: int) -> bool:
-            return not count_rows(Window(new[place].start, new[-1].end))
-
-        first = 1 + bisect_left(range(1, len(new) - 1), True, key=is_empty_from)  # at most the last
+        first = 1 + bisect_left(  # at most the last
+            range(1, len(new) - 1), True, key=lambda at: not count_rows(Window(new[at].start, new[-1].end))
+        )
         return set(new[first + FEW :])
     return set(new[max(FEW - before, 0) :])

@@ -163,7 +163,8 @@ def find_roles(
     def found(role: Role, candidates: Sequence[str], wanted: str) -> str:
         if role not in taken:
             free = [each for each in candidates if each not in taken.values()]
-            best = _best(role, free)
+            named = [each for each in free if re.search(_NAMES.get(role, "$^"), each.casefold())]
+            best = named or free
             name = best[0] if len(best) == 1 else choose(role, best) if best else None
             if name is None:
                 which = f"several may be: {', '.join(best)}" if best else f"no column {wanted}"
@@ -200,7 +201,7 @@ def find_roles(
         for name in rows.columns
         if name not in (*taken.values(), *timed, *challengers)
         and 2 <= rows[name].nunique() <= _MOST_VALUES
-        and not _tells(rows, name, label)
+        and rows.groupby(name)[label].nunique().max() > 1  # else it says the label in other words
     ]
     return Roles(
         **taken,
@@ -311,7 +312,6 @@ def _day_format(text: str) -> str | None:
 
 
 def _numbers(values: pd.Series[Any], *, comma: bool = False, anyway: bool = False) -> Any:
-    """Return the numbers of a column, NaN where it has none; None where it holds something else."""
     if pd.api.types.is_bool_dtype(values):
         return None
     text = values.astype(str).str.replace(",", ".") if comma else values
@@ -322,12 +322,6 @@ def _numbers(values: pd.Series[Any], *, comma: bool = False, anyway: bool = Fals
     return numbers if anyway else numbers[np.isfinite(numbers)]
 
 
-def _best(role: Role, candidates: Sequence[str]) -> list[str]:
-    """Return the candidates whose name fits, or all of them."""
-    named = [each for each in candidates if re.search(_NAMES.get(role, "$^"), each.casefold())]
-    return named or list(candidates)
-
-
 def _dates_labels(rows: pd.DataFrame, name: str, label: str) -> bool:
     """Return True if a time is there when the label is: it says when the label became known."""
     there, labelled = rows[name].notna(), rows[label].notna()
@@ -336,13 +330,7 @@ def _dates_labels(rows: pd.DataFrame, name: str, label: str) -> bool:
     return bool(there[labelled].mean() >= _SURE and there[~labelled].mean() <= 1 - _SURE)
 
 
-def _tells(rows: pd.DataFrame, name: str, label: str) -> bool:
-    """Return True if the value of a column tells the label: it says the same in other words."""
-    return bool(rows.groupby(name)[label].nunique().max() < 2)
-
-
 def _positive(labels: pd.Series[Any]) -> tuple[dict[str, Any], pd.Series[Any]]:
-    """Return the section ``positive``, and which labels are so: by their word, else the rarer."""
     found = labels.value_counts()
     if len(found) != 2:
         raise ConfigError(f"{labels.name}: holds {len(found)} values, not two; name another with --label")
@@ -356,7 +344,6 @@ def _positive(labels: pd.Series[Any]) -> tuple[dict[str, Any], pd.Series[Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a label as YAML writes it."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     try:
@@ -466,7 +453,6 @@ def _windows(
 
 
 def _enough(counts: Any, pool: int) -> bool:
-    """Return True if nearly all windows in a row have enough rows of both classes, this many joined."""
     if len(counts) < pool:
         return False
     sums = np.lib.stride_tricks.sliding_window_view(counts, pool, axis=0).sum(axis=-1)

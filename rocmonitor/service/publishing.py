@@ -150,7 +150,6 @@ def story(runtime: Runtime, name: str, segment: str, until: Window | None = None
 
 
 def _waiting(monitor: Monitor | None, points: Sequence[Point], now: datetime) -> frozenset[Window]:
-    """Return the windows whose labels may still come; none of a monitor that is no longer configured."""
     if monitor is None:
         return frozenset()
     shares = {point.window: point.metrics.get("data/labelled_share", 0.0) for point in points}

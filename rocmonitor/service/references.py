@@ -17,7 +17,7 @@ from rocmonitor.policy.reference import Reference, freeze, with_labels
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import by_name, settings_of
 from rocmonitor.service.counted import InStore, Reader, Stored, to_keep
-from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows
+from rocmonitor.service.pieces import reference_joining, reference_windows
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import LabelCounts, Rows, SqlSource
 from rocmonitor.stats import Sample
@@ -26,10 +26,11 @@ from rocmonitor.stats.forecast.label_history import PastWindow
 
 def digest(monitor: Monitor) -> str:
     """Return a name of all that the reference depends on, such as query, period and rules."""
+    unused = {"explain"} | ({"labelled_at"} if monitor.columns.labelled_at is None else set())
     parts: dict[str, Any] = {
         "source": monitor.source,
         "query": monitor.query,
-        "columns": monitor.columns.model_dump(exclude=_unused(monitor)),
+        "columns": monitor.columns.model_dump(exclude=unused),
         "segments": monitor.segments,
         "positive": monitor.positive.model_dump(),
         "windows": [str(window) for window in monitor.reference_windows],
@@ -48,8 +49,10 @@ def digest(monitor: Monitor) -> str:
         parts["cost_w"] = monitor.cost_w
     if monitor.columns.labelled_at is not None:
         parts["ages"] = [age.total_seconds() for age in monitor.labels.ages]
-    if (condense := _condense(monitor)) is not None:
-        parts["condense"] = condense
+    # The default grid of ``auto`` came later than the first references.
+    chosen = monitor.grouped == "condensed" or monitor.condense != type(monitor.condense)()
+    if chosen and monitor.may_condense:
+        parts["condense"] = monitor.condense.model_dump()
     if monitor.outlook is not None:  # earlier references have no history of scores
         parts["scores"] = True
     return digest_of(parts)
@@ -57,34 +60,18 @@ def digest(monitor: Monitor) -> str:
 
 def settings_digest(monitor: Monitor) -> str:
     """Return a name of all that verdicts depend on besides the rows of windows."""
+    unused = set() if monitor.operating_points.flagged_shares else {"flagged_shares"}
     parts = {
         "reference": digest(monitor),
         "rules": {name: settings_of(rule) for name, rule in by_name(monitor.rules).items()},
         "min_per_class": monitor.min_per_class,
-        "operating_points": monitor.operating_points.model_dump(exclude=_not_used(monitor)),
+        "operating_points": monitor.operating_points.model_dump(exclude=unused),
         "min_labelled": monitor.window.min_labelled,
         "outlook": monitor.outlook is not None,
     }
     if monitor.is_probability:
         parts["score"] = monitor.score
     return digest_of(parts)
-
-
-def _condense(monitor: Monitor) -> dict[str, Any] | None:
-    """Return the grid that windows and their reference share; not the default one of ``auto``, which came
-    later.
-    """
-    used = monitor.grouped == "condensed" or monitor.condense != type(monitor.condense)()
-    return monitor.condense.model_dump() if used and monitor.may_condense else None
-
-
-def _unused(monitor: Monitor) -> set[str]:
-    """Return the columns that a reference does not depend on."""
-    return {"explain"} | ({"labelled_at"} if monitor.columns.labelled_at is None else set())
-
-
-def _not_used(monitor: Monitor) -> set[str]:
-    return set() if monitor.operating_points.flagged_shares else {"flagged_shares"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +127,7 @@ class ReferenceRequest:
                 )
             )
             how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": False}
-            how["on_rows"] = lambda _: said("")
+            how |= {"on_rows": lambda _: said(""), "following": self.windows[number:]}
             if self.keeps_counts:
                 batch, labels = counted.read_and_count(window, **how)
                 counts += to_keep(monitor, window, batch, labels, self.now, ages)
@@ -217,7 +204,10 @@ def load_or_build(
         keeps_counts=freezes and keep_counts,
     )
     built = request.run(source, said) if build is None else build(request)
-    computed = _with_pieces(built.references, pieces)
+    computed = built.references
+    if pieces and computed:
+        counted = [_piece(*each) for each in pieces]
+        computed = computed | {"": replace(computed[""], pieces=counted)}
     if freezes:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
         store.save_reference(kept, monitor.name, name, plain, counts=built.counts)
@@ -254,15 +244,7 @@ def frozen_for(
     return replace(found, caveats=(*found.caveats, *doubts))
 
 
-def _with_pieces(references: dict[str, Reference], pieces: Pieces) -> dict[str, Reference]:
-    """Return the references with what was counted of the pieces of joined windows, for all rows."""
-    if not pieces or not references:
-        return references
-    return references | {"": replace(references[""], pieces=[_piece(*each) for each in pieces])}
-
-
 def _piece(window: Window, labels: LabelCounts) -> dict[str, Any]:
-    """Return a piece of joined windows, for what is expected of later ones."""
     return {
         "start": window.start.isoformat(),
         "end": window.end.isoformat(),

@@ -111,8 +111,6 @@ def _unreadable(new: Config) -> list[str]:
 
 
 def _fixed(now: Config, new: Config) -> list[str]:
-    """Return what changes, and cannot while the service runs."""
-
     def listens(known: Config) -> str | None:
         return None if known.webhook is None else known.webhook.listen
 

@@ -37,7 +37,6 @@ from rocmonitor.service.jobs import (
     all_workers,
     attend,
     judging,
-    may_pass,
     start_again,
     start_at,
 )
@@ -141,7 +140,6 @@ def _retry_all(runtime: Runtime) -> None:
 
 
 def _moved(scheduler: BackgroundScheduler, service: Service, model: str, alias: str) -> None:
-    """Review a monitor whose alias has moved at once."""
     runtime = service.runtime
     for monitor in runtime.config.monitors.values():
         known = (monitor.model.champion, monitor.model.challenger)
@@ -276,11 +274,12 @@ def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) ->
 
 
 def _again(scheduler: BackgroundScheduler, runtime: Runtime, tick: Tick) -> datetime | None:
-    """When a tick is tried again before the schedule says so; it then is."""
     if tick.busy:  # held by another process, or by one that died: its lease ends soon
         return start_at(scheduler, runtime, tick.monitor, RENEW_EVERY)
     if tick.error is not None:
-        return start_again(scheduler, runtime, tick.monitor, transient=may_pass(tick.error))
+        error = tick.error
+        may_pass = error.transient if isinstance(error, ExternalError) else type(error) is RocmonitorError
+        return start_again(scheduler, runtime, tick.monitor, transient=may_pass)
     if tick.doubt is not None:
         return start_at(scheduler, runtime, tick.monitor, CONFIRM_AFTER / 4)
     return None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,21 @@ class ArrowSession(ABC):
         for part in guarded(self._guard, batches):
             yield list(zip(*(column.to_pylist() for column in part.columns), strict=True))
 
+    def table(
+        self,
+        statement: Select[Any],
+        query: Query,
+        extra: Sequence[str],  # noqa: ARG002 its values are plain
+        on_part: Callable[[], object],
+    ) -> Table:
+        """Do as `Session.table` says."""
+        schema, batches = self._answer(statement, query.bound)
+        parts = []
+        for part in guarded(self._guard, batches):
+            parts.append(part)
+            on_part()
+        return whole(pa.Table.from_batches(parts, schema=schema), values_of)
+
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
         """Do as `Session.chunks` says."""
         return (chunk for chunk, _ in self.chunks_and_values(statement, query, encoder))
@@ -82,13 +98,82 @@ def values_of(role: str, column: Any) -> list[Any]:  # noqa: ARG001 one of `Valu
     return plain
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A whole answer as Arrow columns by role, which share no dictionary, and how their values are read."""
+
+    columns: Mapping[str, Any]
+    values: Values
+
+    def __len__(self) -> int:
+        return len(self.columns["inside"])
+
+    @property
+    def inside(self) -> NDArray[Any]:
+        """The number of the window in which each row lies; 0 for none."""
+        return _filled(self.columns["inside"], 0)
+
+    def cut(self, windows: int) -> Iterator[Table]:
+        """Yield the rows of each of some windows by ``inside``, in the order they came."""
+        place = self.inside
+        order = np.argsort(place, kind="stable")
+        starts = np.searchsorted(place[order], np.arange(1, windows + 2))
+        for first, end in pairwise(starts.tolist()):
+            rows = order[first:end]
+            if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+                parts = {name: column.slice(rows[0], len(rows)) for name, column in self.columns.items()}
+            else:
+                parts = {name: column.take(pa.array(rows)) for name, column in self.columns.items()}
+            yield Table(parts, self.values)
+
+    def plain(self, role: str) -> NDArray[Any]:
+        """Return a column as floats or whole numbers where all rows have one, else as objects."""
+        column = self.columns[role]
+        if not column.null_count and pa.types.is_floating(column.type):
+            return _array(column.cast(pa.float64()))
+        if not column.null_count and pa.types.is_integer(column.type) and column.type != pa.uint64():
+            return _array(column.cast(pa.int64()))
+        return _objects(role, column, self.values)
+
+
+def whole(table: pa.Table, values: Values) -> Table:
+    """Return an Arrow table, or parts of one, with one array for each column."""
+    return Table({name: table.column(name).combine_chunks() for name in table.column_names}, values)
+
+
+def joined(parts: Sequence[Table]) -> Table:
+    """Return parts of an answer as one, without dictionaries, which would hold the values of all rows."""
+    columns = {name: [part.columns[name] for part in parts] for name in parts[0].columns}
+    plain = {
+        name: [each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in arrays]
+        for name, arrays in columns.items()
+    }
+    return Table({name: pa.concat_arrays(arrays) for name, arrays in plain.items()}, parts[0].values)
+
+
+def _objects(role: str, column: Any, values: Values) -> NDArray[np.object_]:
+    try:
+        column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        known, place = values(role, column.dictionary), _filled(column.indices, len(column.dictionary))
+    except pa.ArrowNotImplementedError:  # lists and structs
+        known, place = values(role, column), np.arange(len(column))
+    objects = np.empty(len(known) + 1, dtype=object)
+    for at, value in enumerate(known):
+        objects[at] = value
+    taken: NDArray[np.object_] = objects[place]
+    return taken
+
+
 def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = values_of) -> Chunk:
     """Return some rows, as Arrow arrays by role; labels and segments are read once for each distinct
     value.
     """
     if encoder.counter is not None:
-        counted = ("label", "arrival", "weight", "checksum")
-        encoder.counter.add({role: columns[role].to_pylist() for role in counted if role in columns})
+        counted: dict[str, Any] = {"label": _objects("label", columns["label"], values).tolist()}
+        counted |= {role: columns[role].to_pylist() for role in ("arrival", "weight") if role in columns}
+        hashes = columns["checksum"]
+        counted["checksum"] = hashes.to_pylist() if "weight" in columns else _array(hashes)
+        encoder.counter.add(counted)
     numbers = {name: _filled(columns[name], 0) for name in ("inside", "weight", "arrival") if name in columns}
     segments = [name for name in columns if name.startswith("segment_")]
     highest = _scores(columns["champion_high"], encoder) if "champion_high" in columns else None
@@ -103,14 +188,13 @@ def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = valu
             _codes(name, columns[name], partial(encoder.segment, number), np.uint8, values)
             for number, name in enumerate(segments)
         ),
-        weight=_as(np.int64, numbers.get("weight")),
-        arrival=_as(np.int8, numbers.get("arrival")),
+        weight=numbers["weight"].astype(np.int64, copy=False) if "weight" in numbers else None,
+        arrival=numbers["arrival"].astype(np.int8, copy=False) if "arrival" in numbers else None,
         **_identity(columns),
     )
 
 
 def _filled(column: Any, value: Any) -> NDArray[Any]:
-    """Return a column with a value in place of NULL."""
     return _array(column.fill_null(value) if column.null_count else column)
 
 
@@ -122,10 +206,6 @@ def _array(column: Any) -> NDArray[Any]:
     if pa.types.is_boolean(column.type) and not column.null_count:
         return np.from_dlpack(column.cast(pa.uint8())).view(np.bool_)
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _as(kind: type[np.integer[Any]], numbers: NDArray[Any] | None) -> NDArray[Any] | None:
-    return None if numbers is None else numbers.astype(kind, copy=False)
 
 
 def _scores(column: Any, encoder: Encoder) -> NDArray[np.float64]:

@@ -90,6 +90,26 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Explaining:
+    """The rows of a window with the columns that may explain a change, shape (n,) each.
+
+    Attributes
+    ----------
+    score : ndarray of float64
+        Of the champion, as it gave them.
+    positive, labelled, waiting : ndarray of bool
+        Which rows have the positive label; which ones the statistics rest on; which ones lack a label only.
+    columns : tuple of ndarray
+    """
+
+    score: NDArray[np.float64]
+    positive: Mask
+    labelled: Mask
+    waiting: Mask
+    columns: tuple[NDArray[Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """One window of one monitor. Higher scores are more positive: where low ones are, scores are negated.
 
@@ -108,6 +128,8 @@ class Batch:
         What the rest was made of, until it is let go.
     labels : LabelCounts or None
         What `SqlSource.label_counts` says of these rows, where that was asked for.
+    explaining : Explaining or None
+        The columns that may explain a change, where they were read on the way.
     """
 
     segments: dict[str, Rows]
@@ -116,6 +138,7 @@ class Batch:
     condensed: bool = False
     cells: Cells | None = field(default=None, repr=False, compare=False)
     labels: LabelCounts | None = field(default=None, repr=False, compare=False)
+    explaining: Explaining | None = field(default=None, repr=False, compare=False)
 
 
 def to_batch(
@@ -126,6 +149,7 @@ def to_batch(
     grouped: bool,
     truncated: bool,
     ages: int = 0,
+    explain: Sequence[NDArray[Any]] = (),
 ) -> Batch:
     """Classify all cells and count them, for all rows and for each segment.
 
@@ -133,7 +157,7 @@ def to_batch(
     labelled before the unlabelled, then that whose label became known later, then that with a good label,
     then the one of the higher champion score, then of the higher challenger score, then of the later
     segment in sorted order. One whose id is positive and negative at the same time, with nothing to tell
-    which label is later, is set aside.
+    which label is later, is set aside. `explain`: the columns of `Batch.explaining`, where cells are rows.
     """
     cells = joined(chunks, encoder)
     category = categories(cells)
@@ -149,6 +173,20 @@ def to_batch(
         grouped=grouped,
         condensed=cells.high is not None,
         cells=Cells(chunk=cells, encoder=encoder, ages=ages) if len(cells) <= MOST_CELLS else None,
+        explaining=explaining(cells, category, encoder, explain) if explain else None,
+    )
+
+
+def explaining(
+    cells: Chunk, category: NDArray[np.int8], encoder: Encoder, columns: Sequence[NDArray[Any]]
+) -> Explaining:
+    """Return rows with their columns that may explain a change."""
+    return Explaining(
+        score=encoder.original(cells.champion),
+        positive=category == _POSITIVE,
+        labelled=is_used(category),
+        waiting=category == _UNLABELLED,
+        columns=tuple(columns),
     )
 
 
@@ -246,7 +284,6 @@ def _counts(tally: Sequence[int], no_challenger: int, truncated: bool) -> Counts
 def _scored_by_both(
     cells: Chunk, category: NDArray[np.int8], challenger: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """Return the fields of `Rows` that depend on the challenger."""
     scored = ~np.isnan(challenger)
     alone = scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
     if cells.high is not None:  # known is only whether there is a score
@@ -268,12 +305,10 @@ def _weights(cells: Chunk, among: Mask) -> NDArray[np.int64] | None:
 
 
 def _weighed(cells: Chunk, among: Mask) -> int:
-    """Rows in some of the cells."""
     return int(np.count_nonzero(among) if cells.weight is None else cells.weight[among].sum())
 
 
 def _champion(cells: Chunk, category: NDArray[np.int8], among: Mask, monitor: Monitor) -> Sample:
-    """Return the champion's scores of some of the labelled cells."""
     if cells.high is None or cells.weight is None:
         return _sampled(Sample, cells, category, among, cells.champion)
     positive, weight = category[among] == _POSITIVE, cells.weight[among]
@@ -284,7 +319,6 @@ def _champion(cells: Chunk, category: NDArray[np.int8], among: Mask, monitor: Mo
 def _sampled(
     kind: type[S], cells: Chunk, category: NDArray[np.int8], among: Mask, *scores: NDArray[np.float64]
 ) -> S:
-    """Return a `Sample` or `PairedSample` of some of the labelled cells."""
     positive = category[among] == _POSITIVE
     columns: list[NDArray[Any]] = [score[among] for score in scores]
     cluster = None if cells.cluster is None else cells.cluster[among]

@@ -39,7 +39,10 @@ def packed(batch: Batch) -> bytes | None:
     chunk, encoder = _merged(cells.chunk), cells.encoder
     columns = {name: getattr(chunk, name) for name in KEPT_COLUMNS if getattr(chunk, name) is not None}
     columns |= {f"segment_{number}": codes for number, codes in enumerate(chunk.segments)}
-    little = {name: np.ascontiguousarray(column).astype(_little(column)) for name, column in columns.items()}
+    little = {
+        name: np.ascontiguousarray(column).astype(column.dtype.newbyteorder("<"))
+        for name, column in columns.items()
+    }
     header = {
         "cells": len(chunk),
         "columns": {name: column.dtype.str for name, column in little.items()},
@@ -69,8 +72,12 @@ def unpacked(parts: Sequence[bytes], monitor: Monitor) -> Batch:
             columns[name], start = _from_places(data[start:end], dtype), end
         encoder.show(**header["examples"])
         names = header["segments"]
-        recoded = (_coded(encoder, number, values) for number, values in enumerate(names))
-        segments = tuple(codes[columns.pop(f"segment_{at}")] for at, codes in enumerate(recoded))
+        segments = tuple(
+            np.array([encoder.segment(at, text_of_group(name)) for name in values], dtype=np.uint8)[
+                columns.pop(f"segment_{at}")
+            ]
+            for at, values in enumerate(names)
+        )
         chunks.append(Chunk(segments=segments, **columns))
     if any(chunk.high is not None for chunk in chunks):
         for chunk in chunks:
@@ -79,10 +86,6 @@ def unpacked(parts: Sequence[bytes], monitor: Monitor) -> Batch:
         chunks, encoder, monitor, grouped=header["grouped"], truncated=False, ages=header["ages"]
     )
     return replace(batch, cells=None)  # they are in the store
-
-
-def _coded(encoder: Encoder, column: int, names: Sequence[str]) -> NDArray[np.uint8]:
-    return np.array([encoder.segment(column, text_of_group(name)) for name in names], dtype=np.uint8)
 
 
 def _merged(chunk: Chunk) -> Chunk:
@@ -107,10 +110,6 @@ def _merged(chunk: Chunk) -> Chunk:
     weight = np.ones(rows, dtype=np.int64) if chunk.weight is None else chunk.weight[order]
     merged.weight = np.add.reduceat(weight, starts) if rows else weight
     return merged
-
-
-def _little(column: NDArray[Any]) -> np.dtype[Any]:
-    return column.dtype.newbyteorder("<")
 
 
 def _by_place(column: NDArray[Any]) -> bytes:

@@ -88,13 +88,21 @@ def too_many_cells(monitor: Monitor, most: int) -> ConfigError:
 
 def define_functions(connection: sqlite3.Connection) -> None:
     """Give SQLite the functions that it may be built without."""
-    connection.create_function("ln", 1, _logarithm, deterministic=True)
+
+    def logarithm(value: float | None) -> float | None:
+        return math.log(value) if value is not None and value > 0 else None
+
+    connection.create_function("ln", 1, logarithm, deterministic=True)
     define_floor(connection)
 
 
 def define_floor(connection: sqlite3.Connection) -> None:
     """Replace the one that SQLAlchemy gives SQLite, which fails for NULL."""
-    connection.create_function("floor", 1, _floor, deterministic=True)
+
+    def floor(value: float | None) -> float | None:
+        return None if value is None else float(math.floor(value))
+
+    connection.create_function("floor", 1, floor, deterministic=True)
 
 
 def lacks_functions(connection: sqlite3.Connection) -> bool:
@@ -104,14 +112,6 @@ def lacks_functions(connection: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError:
         return True
     return False
-
-
-def _logarithm(value: float | None) -> float | None:
-    return math.log(value) if value is not None and value > 0 else None
-
-
-def _floor(value: float | None) -> float | None:
-    return None if value is None else float(math.floor(value))
 
 
 def is_number(backend: str, code: Any) -> bool:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rocmonitor.config import Monitor
+    from rocmonitor.sources.arrow import Table
     from rocmonitor.sources.chunk import Chunk
     from rocmonitor.sources.query import Bound, Query
     from rocmonitor.sources.values import Encoder
@@ -183,7 +184,6 @@ def _arm(connection: Connection, *_: object) -> None:
 
 
 def _kill(engine: Engine, raw: Any) -> None:
-    """End what a connection to MariaDB or MySQL is doing, through another one."""
     with closing(engine.raw_connection()) as other:
         other.detach()  # from the pool: it is closed for good
         other.cursor().execute(f"KILL QUERY {raw.thread_id()}")
@@ -263,6 +263,14 @@ class Session(Protocol):
         self, statement: Select[Any], query: Query, encoder: Encoder
     ) -> Iterator[tuple[Chunk, PlainValues]]:
         """Return the same, each with the plain values of its columns."""
+
+    def table(
+        self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
+    ) -> Table | None:
+        """Return the whole answer of a statement with some extra columns; None where Arrow does not read it.
+
+        `on_part` is called while it comes.
+        """
 
     def beyond_reading(self) -> Caveat | None:
         """Return what the account may do besides reading; None where it is nothing, or cannot be known."""
@@ -346,7 +354,9 @@ def beyond_reading(connection: Connection) -> Caveat | None:
         case "postgresql":
             return _postgres(connection)
         case "mysql" | "mariadb":
-            return _mysql(connection)
+            account = str(connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
+            more = granted([str(line) for line in connection.exec_driver_sql("SHOW GRANTS").scalars()])
+            return Caveat("account-has-grants", account=account, grants=more) if more else None
         case _:
             return None
 
@@ -364,13 +374,6 @@ def _postgres(connection: Connection) -> Caveat | None:
     }
     found = {kind: list(names) for kind, names in may.items() if names}
     return Caveat("account-may-write", account=account, may=found) if found else None
-
-
-def _mysql(connection: Connection) -> Caveat | None:
-    account = str(connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
-    grants = [str(line) for line in connection.exec_driver_sql("SHOW GRANTS").scalars()]
-    more = granted(grants)
-    return Caveat("account-has-grants", account=account, grants=more) if more else None
 
 
 def granted(grants: Iterable[str]) -> list[str]:

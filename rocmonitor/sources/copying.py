@@ -22,11 +22,9 @@ from pyarrow import csv
 from sqlalchemy import Connection, Select
 
 from rocmonitor.errors import SourceError
-from rocmonitor.sources.arrow import chunk_of
-from rocmonitor.sources.chunk import Chunk
+from rocmonitor.sources.arrow import Table, whole
 from rocmonitor.sources.connect import guard_of
 from rocmonitor.sources.query import Query
-from rocmonitor.sources.values import Encoder
 
 _INTEGERS = {20, 21, 23}  # int8, int2, int4
 _NUMBERS = _INTEGERS | {700, 701}  # float4, float8
@@ -44,22 +42,34 @@ def can_copy(query: Query) -> bool:
 
 
 def copied(
-    connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
-) -> Iterator[Chunk]:
-    """Yield the statement's rows, `size` at a time."""
+    connection: Connection, query: Query, statement: Select[Any], size: int, extra: Sequence[str] = ()
+) -> Iterator[Table]:
+    """Yield the statement's rows, `size` at a time; `extra` are the columns ``extra_0`` … of it."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
     compiled = statement.compile(dialect=connection.dialect)
     parameters = compiled.construct_params(dict(query.bound))
     names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
+    of_role = {"label": query.monitor.columns.label}
+    of_role |= {f"segment_{number}": name for number, name in enumerate(query.monitor.segments)}
+    of_role |= {f"extra_{number}": name for number, name in enumerate(extra)}
+
+    def values(role: str, texts: Any) -> list[Any]:
+        """Return values of a type as psycopg reads them."""
+        oid = query.types[of_role[role]]
+        loader = raw.adapters.get_loader(oid, Format.TEXT) or raw.adapters.get_loader(0, Format.TEXT)
+        assert loader is not None
+        load = loader(oid, raw).load
+        return [load(text.as_py().encode()) for text in texts]
+
     tables: deque[Future[pa.Table]] = deque()
     with ThreadPoolExecutor(max_workers=1) as parser:  # one part is parsed while the next one comes
         copy = f"COPY ({compiled}) TO STDOUT (FORMAT CSV)"
         for lines in _lines(raw, copy, parameters, size, guard_of(connection).arm):
             tables.append(parser.submit(_table, lines, names, query))
             if len(tables) > 1:
-                yield _chunk(tables.popleft().result(), query, encoder, raw)
-        yield _chunk(tables.popleft().result(), query, encoder, raw)
+                yield whole(tables.popleft().result(), values)
+        yield whole(tables.popleft().result(), values)
 
 
 def _lines(
@@ -109,7 +119,7 @@ def _finish(raw: psycopg.Connection[Any]) -> None:
 def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:
     kinds: dict[str, pa.DataType] = {name: pa.dictionary(pa.int32(), pa.string()) for name in names}
     kinds |= {name: pa.float64() for name in ("champion", "champion_high", "challenger")}
-    kinds |= {"inside": pa.int8(), "weight": pa.int64(), "arrival": pa.int8()}
+    kinds |= {"inside": pa.int8(), "weight": pa.int64(), "arrival": pa.int8(), "checksum": pa.int64()}
     kinds |= {name: pa.timestamp("us") for name in ("time", "known")}
     for role in ("id", "cluster"):
         if (column := getattr(query.monitor.columns, role)) is not None:
@@ -133,22 +143,3 @@ def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:
             f"leave such rows out in monitors.{query.monitor.name}.query",
             transient=False,
         ) from None
-
-
-def _chunk(table: pa.Table, query: Query, encoder: Encoder, raw: psycopg.Connection[Any]) -> Chunk:
-    names = {"label": query.monitor.columns.label}
-    names |= {f"segment_{number}": name for number, name in enumerate(query.monitor.segments)}
-
-    def values(role: str, texts: Any) -> list[Any]:
-        return _loaded(texts, query.types[names[role]], raw)
-
-    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-    return chunk_of(columns, encoder, values)
-
-
-def _loaded(texts: Any, oid: int, raw: psycopg.Connection[Any]) -> list[Any]:
-    """Values of a type as psycopg reads them."""
-    loader = raw.adapters.get_loader(oid, Format.TEXT) or raw.adapters.get_loader(0, Format.TEXT)
-    assert loader is not None
-    load = loader(oid, raw).load
-    return [load(text.as_py().encode()) for text in texts]

@@ -31,8 +31,7 @@ from sqlalchemy import (
 from rocmonitor.sources.arrival import LATER
 from rocmonitor.sources.hashing import row_hashes
 
-_KEYS = ("label", "arrival")
-_SCORES = ("champion", "challenger")
+_HASHED = ("champion", "challenger", "segment_")
 _HEX_DIGITS = 15  # 60 bits: below the largest BIGINT
 
 
@@ -61,6 +60,24 @@ class LabelCounts:
     digest: str = field(default="", compare=False)
 
 
+def row_hash(
+    backend: str, scores: Sequence[ColumnElement[Any]], segments: Sequence[ColumnElement[Any]]
+) -> ColumnElement[Any] | None:
+    """Return a whole number that changes with the scores or segments of a row; None where there is none."""
+    rows = [*scores, *segments]
+    match backend:
+        case "postgresql":
+            return func.hashtextextended(collate(_text(rows, Text()), "C"), literal(0, BigInteger()))
+        case "mysql" | "mariadb":
+            digits = func.left(func.md5(_text(rows, String())), _HEX_DIGITS)
+            return cast(func.conv(digits, 16, 10), BigInteger())
+        case "duckdb":
+            return func.hash(*rows)
+        case "spark":  # its hash passes over NULL
+            return func.xxhash64(*rows, *(each.is_(None) for each in rows))
+    return None
+
+
 def checksum(
     backend: str, scores: Sequence[ColumnElement[Any]], segments: Sequence[ColumnElement[Any]]
 ) -> list[ColumnElement[Any]]:
@@ -71,25 +88,16 @@ def checksum(
     of their squares in nine digits: there, labels swapped between rows of almost equal scores are missed in
     a large window.
     """
-    rows = [*scores, *segments]
-    match backend:
-        case "postgresql":
-            return [
-                func.sum(func.hashtextextended(collate(_text(rows, Text()), "C"), literal(0, BigInteger())))
-            ]
-        case "mysql" | "mariadb":
-            digits = func.left(func.md5(_text(rows, String())), _HEX_DIGITS)
-            return [func.sum(cast(func.conv(digits, 16, 10), BigInteger()))]
-        case "duckdb":
-            return [cast(func.sum(func.hash(*rows)), String())]
-        case "spark":  # its hash passes over NULL
-            hashed = func.xxhash64(*rows, *(each.is_(None) for each in rows))
-            # Halves, whose sums are long integers: to add up decimals takes longer than all the rest.
-            high = func.sum(func.shiftright(hashed, literal_column("32")))
-            low = func.sum(hashed.op("&")(literal_column(str(2**32 - 1))))
-            return [cast(cast(high, Numeric(38, 0)) * literal_column(str(2**32)) + low, String())]
-    values: list[ColumnElement[Any]] = [cast(score, Double()) for score in scores]
-    return [each for value in values for each in (func.sum(value), func.sum(value * value))]
+    hashed = row_hash(backend, scores, segments)
+    if hashed is None:
+        values: list[ColumnElement[Any]] = [cast(score, Double()) for score in scores]
+        return [each for value in values for each in (func.sum(value), func.sum(value * value))]
+    if backend == "spark":
+        # Halves, whose sums are long integers: to add up decimals takes longer than all the rest.
+        high = func.sum(func.shiftright(hashed, literal_column("32")))
+        low = func.sum(hashed.op("&")(literal_column(str(2**32 - 1))))
+        return [cast(cast(high, Numeric(38, 0)) * literal_column(str(2**32)) + low, String())]
+    return [cast(func.sum(hashed), String()) if backend == "duckdb" else func.sum(hashed)]
 
 
 def combined(groups: Iterable[Sequence[Any]]) -> str:
@@ -101,8 +109,8 @@ def combined(groups: Iterable[Sequence[Any]]) -> str:
 class RowCounter:
     """Counts rows by their labels as `Query.labels` does, from parts of an answer as columns by role.
 
-    These are groups with their numbers of rows and checksums; or rows, which are hashed here: SQLite has no
-    hash, and an aggregate that it calls for each row takes longer.
+    These are groups with their numbers of rows and checksums; or rows with their hashes, which are made here
+    where they are missing: SQLite has none, and an aggregate that it calls for each row takes longer.
     """
 
     def __init__(self) -> None:
@@ -110,21 +118,24 @@ class RowCounter:
 
     def add(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Count some groups, or some rows, fewer than 2**21."""
-        keys, place = _told_apart([_key(role, columns[role]) for role in _KEYS if role in columns])
+        keyed = [columns["label"]]
+        if "arrival" in columns:  # a query with several instants divides what is known by the last of them
+            keyed.append([0 if value in range(LATER) else value for value in columns["arrival"]])
+        keys, place = _told_apart(keyed)
         totals = [self._totals.setdefault(key, [0, 0]) for key in keys]
-        if "checksum" in columns:
+        if "weight" in columns:
             for at, rows, total in zip(place.tolist(), columns["weight"], columns["checksum"], strict=True):
                 totals[at][0] += rows
                 totals[at][1] += int(total)
             return
-        hashed = [
-            values for role, values in columns.items() if role in _SCORES or role.startswith("segment_")
-        ]
-        hashes = row_hashes(hashed)
-        # Halves of 32 bits: float64 adds up 2**21 of them exactly.
-        halves = (
-            np.bincount(place, half) for half in (hashes >> np.uint64(32), hashes & np.uint64(2**32 - 1))
+        hashes: NDArray[Any] = (
+            np.asarray(columns["checksum"])
+            if "checksum" in columns
+            else row_hashes([columns[role] for role in columns if role.startswith(_HASHED)])
         )
+        whole = hashes.dtype.type
+        # Halves of 32 bits: float64 adds up 2**21 of them exactly.
+        halves = (np.bincount(place, half) for half in (hashes >> whole(32), hashes & whole(2**32 - 1)))
         for total, rows, high, low in zip(totals, np.bincount(place), *halves, strict=True):
             total[0] += int(rows)
             total[1] += (int(high) << 32) + int(low)
@@ -132,14 +143,6 @@ class RowCounter:
     def lines(self) -> list[tuple[Any, ...]]:
         """Return the lines of `Query.labels`."""
         return [(*key, rows, str(total)) for key, (rows, total) in self._totals.items()]
-
-
-def _key(role: str, values: Sequence[Any]) -> Sequence[Any]:
-    """Return a query with several instants divides what is known by the last of them."""
-    if role != "arrival":
-        return values
-    known = range(LATER)
-    return [0 if value in known else value for value in values]
 
 
 def _told_apart(columns: Sequence[Sequence[Any]]) -> tuple[list[tuple[Any, ...]], NDArray[np.intp]]:

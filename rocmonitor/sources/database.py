@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
@@ -28,6 +28,8 @@ from rocmonitor.sources.values import Encoder, number_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from rocmonitor.sources.arrow import Table
 
 
 _NUMBERED = re.compile(r":\d+$")
@@ -123,13 +125,38 @@ class DatabaseSession:
             given = {role: columns[role] for role in query.roles}
             yield to_chunk(given, encoder, query), columns.__getitem__
 
-    def _chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
-        if self.connection.dialect.driver == "psycopg":
-            from rocmonitor.sources.copying import can_copy, copied  # psycopg is an extra
+    def table(
+        self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
+    ) -> Table | None:
+        """Do as `Session.table` says; only PostgreSQL's answers are read by Arrow."""
+        if not self._copies(query):
+            return None
+        from rocmonitor.sources.arrow import joined
+        from rocmonitor.sources.copying import copied
 
-            if can_copy(query):
-                return copied(self.connection, query, statement, encoder, CHUNK_ROWS)
-        return fetched(self.connection, query, statement, encoder, CHUNK_ROWS)
+        parts = []
+        for part in guarded(
+            guard_of(self.connection), copied(self.connection, query, statement, CHUNK_ROWS, extra)
+        ):
+            parts.append(part)
+            on_part()
+        return joined(parts)
+
+    def _copies(self, query: Query) -> bool:
+        if self.connection.dialect.driver != "psycopg":
+            return False
+        from rocmonitor.sources.copying import can_copy  # psycopg is an extra
+
+        return can_copy(query)
+
+    def _chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
+        if not self._copies(query):
+            return fetched(self.connection, query, statement, encoder, CHUNK_ROWS)
+        from rocmonitor.sources.arrow import chunk_of
+        from rocmonitor.sources.copying import copied
+
+        parts = copied(self.connection, query, statement, CHUNK_ROWS)
+        return (chunk_of(part.columns, encoder, part.values) for part in parts)
 
     def beyond_reading(self) -> Caveat | None:
         """Do as `Session.beyond_reading` says."""

@@ -204,7 +204,6 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
 
 
 def _rule(kind: Kind, origin: Origin) -> str:
-    """Return what a query must not do."""
     match kind:
         case "writes":
             return "; a source is only ever read from"
@@ -216,7 +215,6 @@ def _rule(kind: Kind, origin: Origin) -> str:
 
 
 def _advice(line: str, cause: BaseException) -> str:
-    """Return how to mend what queries most often have wrong: names of columns, and times that are text."""
     if "Duplicate column name" in line:  # MariaDB, which takes no such query as a table
         return f"; {ONE_NAME}"
     if _TEXT_TIME.search(line):

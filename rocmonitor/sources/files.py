@@ -205,7 +205,6 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _first_line(path: Path, separator: str, encoding: str) -> list[str]:
-    """Return the names of the columns as they are written, also if one comes twice."""
     line = pd.read_csv(
         path,
         sep=separator,
@@ -220,7 +219,6 @@ def _first_line(path: Path, separator: str, encoding: str) -> list[str]:
 
 
 def _head(path: Path, separator: str) -> tuple[str, list[str]]:
-    """Return the encoding of a file, and its first line as cut by a separator."""
     try:
         return "utf-8", _first_line(path, separator, "utf-8")
     except UnicodeDecodeError as error:
@@ -260,7 +258,6 @@ def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _one(value: Any) -> Any:
-    """Return a value that can be looked up."""
     return value if isinstance(value, Hashable) and not isinstance(value, bytes) else name_of(value)
 
 
@@ -270,7 +267,10 @@ def _labels(
     """Return labels as 1 and 0, NaN for anything else; and how words were read."""
     different = {value: name_of(value) for value in column.dropna().unique()}
     if positive is None:
-        read = {value: _meaning_of(name) for value, name in different.items()}
+        read = {
+            value: WORDS.get(name.casefold(), math.nan) if (number := number_of(name)) is None else number
+            for value, name in different.items()
+        }
         words = {name.casefold() for name in different.values()} & set(WORDS) - {"true", "false"}
         yes, no = (" and ".join(sorted(word for word in words if WORDS[word] == is_yes)) for is_yes in (1, 0))
         found = [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
@@ -280,7 +280,6 @@ def _labels(
 
 
 def _pair(path: Path, names: set[str], positive: str, negative: str | None) -> dict[str, float]:
-    """Return the two labels that were named, or the named one and the only other one."""
     others = sorted(names - {positive})
     if positive not in names:
         raise InputError(f"{path}: --positive: no label is {positive!r}; they are {_listed(others)}")
@@ -295,11 +294,6 @@ def _pair(path: Path, names: set[str], positive: str, negative: str | None) -> d
 def _listed(labels: Sequence[str]) -> str:
     more = "" if len(labels) <= _MOST_SHOWN else f" and {len(labels) - _MOST_SHOWN:,} others"
     return f"{', '.join(map(repr, labels[:_MOST_SHOWN]))}{more}"
-
-
-def _meaning_of(name: str) -> float:
-    number = number_of(name)
-    return WORDS.get(name.casefold(), math.nan) if number is None else number
 
 
 def _mapped(column: pd.Series[Any], read: Mapping[Any, float]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, column
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources.batch import judged, to_batch
+from rocmonitor.sources.batch import Explaining, judged, to_batch
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.connect import PlainValues
 from rocmonitor.sources.sql import SqlSource
@@ -137,6 +137,14 @@ def read_frame(
     return Frame(rows=rows.reset_index(drop=True), positive=positive[used], digest=digest)
 
 
+def bare_frame(monitor: Monitor, columns: Sequence[str], read: Explaining, *, labelled: bool = True) -> Frame:
+    """Return the `read_frame` of a window with some extra columns, bare, from what was read of it before."""
+    used = read.labelled if labelled else read.labelled | read.waiting
+    given = {monitor.columns.champion: read.score, **dict(zip(columns, read.columns, strict=True))}
+    rows = pd.DataFrame(given).infer_objects()[used]
+    return Frame(rows=rows.reset_index(drop=True), positive=read.positive[used], digest="")
+
+
 def _own_names(
     monitor: Monitor, encoder: Encoder, values: PlainValues, chunk: Chunk
 ) -> dict[str, Sequence[Any] | NDArray[Any]]:
@@ -163,7 +171,6 @@ def _array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
 def _wanted(
     monitor: Monitor, values: PlainValues, chunk: Chunk, segment: str, paired: bool
 ) -> NDArray[np.bool_]:
-    """Return which rows of a chunk were asked for."""
     wanted = np.full(len(chunk), not segment, dtype=np.bool_)
     for number, name in enumerate(monitor.segments if segment else ()):
         names = (f"{name}={segment_value(value)}" for value in values(f"segment_{number}"))

@@ -101,7 +101,6 @@ def grouped_rows(
 
 
 def _value(text: str, of: Groups) -> Any:
-    """Return the value of a segment, or a number of its bin."""
     value = text_of_group(text)
     if value is None:
         return None

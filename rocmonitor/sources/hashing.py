@@ -26,16 +26,15 @@ def _words(values: Sequence[Any]) -> Words:
         return (np.array(values) + 0.0).view(np.uint64)
     is_number = np.fromiter((type(value) is float for value in values), np.bool_, len(values))
     others = [value for value in values if type(value) is not float]
-    known = {value: _word(repr(value)) for value in set(others)}
+    texts = {value: repr(value).encode("utf-8", "surrogatepass") for value in set(others)}
+    known = {
+        value: int.from_bytes(blake2b(text, digest_size=8).digest(), "big") for value, text in texts.items()
+    }
     found = np.empty(len(values), dtype=np.uint64)
     found[~is_number] = np.fromiter(map(known.__getitem__, others), np.uint64, len(others))
     if len(others) < len(values):
         found[is_number] = _words([value for value in values if type(value) is float])
     return found
-
-
-def _word(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def mixed(words: Words) -> Words:

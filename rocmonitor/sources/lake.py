@@ -70,7 +70,9 @@ class Lake:
         )
         seek = partial(find, spec.path, self._folder, origin.where_key)
         local = None if is_remote(spec.path) else seek(lambda _: ())
-        shown = _at_address(spec.path, monitor) if local is None else _shown(local, monitor)
+        minute = int(time.monotonic() // _FRESH_SECONDS)  # other files are looked for once in it
+        address: Shown = ((spec.path, 0, 0, 0, minute),), _asked(monitor)
+        shown = address if local is None else _shown(local, monitor)
         with Guard(partial(self._connect, shown), limits) as guard:
             opened: _Connection = guard.connection
             connection = opened.driver_connection
@@ -253,13 +255,7 @@ def _shown(found: Found, monitor: Monitor | None) -> Shown | None:
     return None if state is None else (state, _asked(monitor) if found.kind == "csv" else "")
 
 
-def _at_address(path: str, monitor: Monitor | None) -> Shown:
-    """Return the same of an address, where other files are looked for once a minute."""
-    return ((path, 0, 0, 0, int(time.monotonic() // _FRESH_SECONDS)),), _asked(monitor)
-
-
 def _asked(monitor: Monitor | None) -> str:
-    """Return what types of columns of CSV files follow from."""
     return "" if monitor is None else f"{monitor.query}\n{monitor.columns!r}\n{monitor.segments!r}"
 
 
@@ -286,7 +282,6 @@ def _listed(connection: duckdb.DuckDBPyConnection, pattern: str) -> Iterable[str
 
 
 def _usage(connection: duckdb.DuckDBPyConnection, monitor: Monitor) -> Usage:
-    """Return what the monitor's query does with the columns of the files."""
     bound = dict.fromkeys(binds(monitor.query), _SOME_TIME)
     columns = monitor.columns
     times = {name for name in (columns.time, columns.labelled_at) if name is not None}
@@ -296,7 +291,6 @@ def _usage(connection: duckdb.DuckDBPyConnection, monitor: Monitor) -> Usage:
 
 
 def _delta(folder: str, origin: Origin) -> Any:
-    """Return the present rows of a Delta table."""
     try:
         from deltalake import DeltaTable  # an extra
         from deltalake.exceptions import DeltaError

@@ -62,7 +62,10 @@ def prepared(
         A configured column is missing; times carry no zone and none is declared.
     """
     backend = session.backend
-    near = _near(backend, window)
+    # They enclose the window's wall times in any zone.
+    near: dict[str, Any] = {"start": window.start - 2 * DAY, "end": window.end + 2 * DAY}
+    if backend == "sqlite":
+        near = {name: f"{time:%Y-%m-%d}" for name, time in near.items()}
     if monitor.reads_as_of:
         near = {**near, "as_of": f"{_ALWAYS:%Y-%m-%d}" if backend == "sqlite" else _ALWAYS}
     if backend == "duckdb":  # compares no instant with times of nanoseconds
@@ -107,14 +110,6 @@ def type_name(backend: str, code: Any) -> str:
         names = {value: name.lower() for name, value in vars(FIELD_TYPE).items() if isinstance(value, int)}
         return names.get(code, str(code))
     return "" if code is None else str(code)
-
-
-def _near(backend: str, window: Window) -> Bound:
-    """Bounds to inspect with before the clock is known: they enclose the window's wall times in any zone."""
-    start, end = window.start - 2 * DAY, window.end + 2 * DAY
-    if backend == "sqlite":
-        return {"start": f"{start:%Y-%m-%d}", "end": f"{end:%Y-%m-%d}"}
-    return {"start": start, "end": end}
 
 
 def _types(session: Session, monitor: Monitor, bound: Bound, explain: Sequence[str]) -> dict[str, Any]:

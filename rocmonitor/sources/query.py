@@ -49,7 +49,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER, arrival
 from rocmonitor.sources.clock import Clock
 from rocmonitor.sources.condensing import FINITE_CELLS, cell, double, is_number, is_text
-from rocmonitor.sources.counting import checksum
+from rocmonitor.sources.counting import checksum, row_hash
 from rocmonitor.sources.drawing import place_of
 from rocmonitor.sources.values import FINITE, LONGEST_TEXT, NUMBER
 
@@ -85,6 +85,8 @@ class Query:
         The sign before the decimals of scores that are text.
     bins : dict of str to sequence of float
         Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its bin.
+    parts : tuple of Window
+        Windows side by side that make up `window`, where each row is to say in which of them it lies.
     """
 
     monitor: Monitor
@@ -97,6 +99,7 @@ class Query:
     instants: tuple[datetime, ...] = ()
     decimal: str = "."
     bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    parts: tuple[Window, ...] = ()
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -107,6 +110,14 @@ class Query:
         """At most `limit` rows."""
         chosen = [what.label(role) for role, what in self._roles_of_rows().items()]
         return select(*chosen).select_from(wrapped(self.monitor)).limit(limit)
+
+    def hashed_rows(self, limit: int, extra: Sequence[str] = ()) -> Select[Any]:
+        """Return at most `limit` rows with a hash (``checksum``) and more columns (``extra_0`` and on)."""
+        more: dict[str, ColumnElement[Any]] = {f"extra_{at}": column(name) for at, name in enumerate(extra)}
+        inner = self.named(self._roles() | more)
+        hashed = row_hash(self.backend, *self._scores_and_segments(inner))
+        assert hashed is not None  # only such engines are asked
+        return select(*inner.c, hashed.label("checksum")).limit(limit)
 
     def groups(self, limit: int) -> Select[Any]:
         """At most `limit` groups of equal rows; rows that share an id keep it and their times."""
@@ -145,7 +156,6 @@ class Query:
     def _told_apart(
         self, roles: Mapping[str, ColumnElement[Any]]
     ) -> tuple[list[ColumnElement[Any]], list[ColumnElement[Any]]]:
-        """Return what tells rows apart: to select, by role, and to group by."""
         keys = {role: self.exact(role, what) for role, what in roles.items()}
         chosen: list[ColumnElement[Any]] = [
             (what if keys[role] is what else func.min(what)).label(role) for role, what in roles.items()
@@ -223,29 +233,33 @@ class Query:
         return inner, roles, repeated
 
     def labels(self) -> Select[Any]:
-        """Rows by label and, with `instants`, by when it was known; then the checksum of their scores."""
-        inner = self.named(self._counted())
+        """Rows by label and, with `instants`, by when it was known; then the checksum of their scores.
+
+        Of windows side by side, the number of the window comes last.
+        """
+        unused = ("id", "time", "known", "cluster") + (() if self.parts else ("inside",))
+        inner = self.named({role: what for role, what in self._roles().items() if role not in unused})
         label = inner.c.label
         key = self.exact("label", label)
         known = [inner.c.arrival] if self.instants else []
+        place = [inner.c.inside] if self.parts else []
         chosen = select(
-            label if key is label else func.min(label), *known, func.count(), *self._checksum(inner)
+            label if key is label else func.min(label), *known, func.count(), *self._checksum(inner), *place
         )
-        return chosen.select_from(inner).group_by(key, *known)
+        return chosen.select_from(inner).group_by(key, *known, *place)
 
     def labelled(self) -> Select[Any]:
         """Return the rows that `labels` counts, for a database that cannot hash them."""
-        chosen = [what.label(role) for role, what in self._counted().items()]
+        unused = ("id", "time", "known", "inside", "cluster")
+        chosen = [what.label(role) for role, what in self._roles().items() if role not in unused]
         return select(*chosen).select_from(wrapped(self.monitor))
 
     def _checksum(self, inner: Subquery) -> list[ColumnElement[Any]]:
-        segments = [each for each in inner.c if each.key.startswith("segment_")]
-        scores = [inner.c[role] for role in ("champion", "challenger") if role in inner.c]
-        return checksum(self.backend, scores, segments)
+        return checksum(self.backend, *self._scores_and_segments(inner))
 
-    def _counted(self) -> dict[str, ColumnElement[Any]]:
-        unused = ("id", "time", "known", "inside", "cluster")
-        return {role: what for role, what in self._roles().items() if role not in unused}
+    def _scores_and_segments(self, inner: Subquery) -> tuple[list[Any], list[Any]]:
+        segments = [each for each in inner.c if each.key.startswith("segment_")]
+        return [inner.c[role] for role in ("champion", "challenger") if role in inner.c], segments
 
     def named(self, columns: Mapping[str, ColumnElement[Any]]) -> Subquery:
         """Return the columns as a table of their own.
@@ -352,12 +366,22 @@ class Query:
         return time
 
     def _inside(self) -> ColumnElement[int]:
+        """Return 1 for rows of the window, else 0; of windows side by side, their number from 1."""
         time: ColumnElement[Any] = column(self.monitor.columns.time)
-        ends: tuple[Any, Any] = self.clock.ends(self.window)
+        at: Any = self.clock.ends
         if self.backend == "sqlite":
-            time, ends = func.rocmonitor_time(time), self.clock.microseconds(self.window)
-        start, end = map(literal, ends)
-        return case((and_(time >= start, time < end), 1), else_=0)
+            time, at = func.rocmonitor_time(time), self.clock.microseconds
+        ends = [literal(at(part)[1]) for part in self.parts or (self.window,)]
+
+        def place(first: int, last: int) -> ColumnElement[int]:
+            if first == last:
+                return literal_column(str(first))
+            middle = (first + last) // 2
+            return case((time < ends[middle - 1], place(first, middle)), else_=place(middle + 1, last))
+
+        return case(
+            (and_(time >= literal(at(self.window)[0]), time < ends[-1]), place(1, len(ends))), else_=0
+        )
 
     def _arrival(self) -> ColumnElement[int]:
         """When the label became known, as `rocmonitor.sources.arrival` codes it."""

@@ -142,8 +142,11 @@ class ParquetFiles:
 
     def _narrowed(self, query: str, bound: Bound) -> tuple[str, ...]:
         if query not in self._sides:
+            kinds = {name.casefold(): kind for name, kind in reversed(self._types.items())}
             self._sides[query] = [
-                each for each in sides_of(self._connection, query) if self._holds_times(each)
+                side
+                for side in sides_of(self._connection, query)
+                if (kinds.get(side.column) or "").startswith(("TIMESTAMP", "DATE"))
             ]
         wanted = set(range(len(self._names)))
         for side in self._sides[query]:
@@ -159,12 +162,7 @@ class ParquetFiles:
                 wanted = {at for at in wanted if spans[at][0] <= end - side.is_strict}
         return tuple(self._names[at] for at in sorted(wanted)) or self._names[:1]
 
-    def _holds_times(self, side: TimeBound) -> bool:
-        kinds = [kind for name, kind in self._types.items() if name.casefold() == side.column]
-        return bool(kinds) and kinds[0].startswith(("TIMESTAMP", "DATE"))
-
     def _spans_of(self, column: str) -> Sequence[tuple[float, float]]:
-        """Return the first and the last time of each file, in microseconds; infinite where unknown."""
         if column not in self._spans:
             if column in self._folders:
                 self._spans[column] = [_instant(value) for value in self._folders[column]]
@@ -212,7 +210,6 @@ def sides_of(connection: duckdb.DuckDBPyConnection, query: str) -> Sequence[Time
 
 
 def _nodes(node: Any) -> Iterator[dict[str, Any]]:
-    """Yield all objects of a parsed query."""
     if isinstance(node, dict):
         yield node
     for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
@@ -243,7 +240,6 @@ def _sides(condition: Any, tables: Collection[str]) -> Iterator[TimeBound]:
 
 
 def _bound_in(time: Mapping[str, Any]) -> tuple[str | None, bool]:
-    """Return which bound time is written out here, and whether only its day counts."""
     if time.get("class") != "CAST":
         return None, False
     kind = json.dumps(time.get("type_expr", time.get("cast_type"))).upper()
@@ -261,7 +257,6 @@ def _bound_in(time: Mapping[str, Any]) -> tuple[str | None, bool]:
 
 
 def _folders(names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Return the values in the names of folders, such as ``day=2026-01-31``, if all have the same keys."""
     parts_of = (re.split(r"[/\\]", name)[:-1] for name in names)
     found = [[part.split("=", 1) for part in parts if "=" in part] for parts in parts_of]
     keys = [[key.casefold() for key, _ in parts] for parts in found]

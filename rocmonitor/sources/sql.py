@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
+from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from sqlalchemy import Select, column, literal_column, select
@@ -23,8 +24,8 @@ from rocmonitor.config import AnySource, Database, Files, Monitor, Source, Spark
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER
-from rocmonitor.sources.batch import Batch, Rows, to_batch
-from rocmonitor.sources.chunk import Chunk
+from rocmonitor.sources.batch import Batch, Explaining, Rows, categories, explaining, to_batch
+from rocmonitor.sources.chunk import Chunk, joined
 from rocmonitor.sources.condensing import too_many_cells
 from rocmonitor.sources.connect import Session, Sessions, new_engine, source_url
 from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
@@ -32,15 +33,27 @@ from rocmonitor.sources.database import DatabaseSessions
 from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.preparing import prepared, type_name
 from rocmonitor.sources.query import Query
+from rocmonitor.sources.side_by_side import is_divisible
 from rocmonitor.sources.values import DECIMAL_COMMA, NEGATIVE, POSITIVE, UNLABELLED, Encoder, encoded, name_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rocmonitor.sources.arrow import Table
+
+
+Made = TypeVar("Made")
 
 _MOST_NAMED = 20
 _COUNTED_AT_ONCE = 100
 """Windows that one statement tells apart."""
+MOST_TOGETHER = 50
+"""Windows that one query reads."""
+ROWS_TOGETHER = 200_000
+"""Rows of them that are held."""
+_IN_ARROW = ("files", "postgresql")
+_HASHING = (*_IN_ARROW, "mariadb", "mysql")
+"""Databases that know what a time is, and have a hash."""
 _WIDER = timedelta(days=2)
 """More than texts of one day may be out of order."""
 
@@ -150,6 +163,154 @@ class SqlSource:
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
             return _label_counts(query, session.labels(query))
+
+    def label_counts_together(
+        self, monitor: Monitor, windows: Sequence[Window], *, as_of: datetime | None = None
+    ) -> dict[Window, LabelCounts]:
+        """Return the `label_counts` of some windows: of those side by side by one query, if it allows that.
+
+        Where such a query fails, they are counted one by one.
+
+        Raises
+        ------
+        ConfigError, SourceError
+            As `pull`.
+        """
+        found, rest = dict[Window, LabelCounts](), list(windows)
+        while rest:
+            some = self.side_by_side(monitor, rest)
+            lines = defaultdict[int, list[Sequence[Any]]](list)
+            if len(some) > 1:
+                span = Window(some[0].start, some[-1].end)
+                with suppress(ConfigError, SourceError), self._reading(monitor) as session:
+                    query = prepared(session, monitor, self._origin.spec, span, as_of=as_of)
+                    query = replace(query, parts=tuple(some))
+                    for *line, place in session.labels(query):
+                        lines[place].append(line)
+                    if 0 not in lines:  # else the query gives rows of other windows
+                        found |= {each: _label_counts(query, lines[at]) for at, each in enumerate(some, 1)}
+            for window in some:
+                if window not in found:
+                    found[window] = self.label_counts(monitor, window, as_of=as_of)
+            rest = rest[len(some) :]
+        return found
+
+    def side_by_side(
+        self, monitor: Monitor, windows: Sequence[Window], *, most: int = MOST_TOGETHER
+    ) -> Sequence[Window]:
+        """Return the first of some windows, and at most `most` in all that follow it without a gap.
+
+        One alone where rows of a span need not be those of its windows: where times are compared as text, or
+        the query is not as `rocmonitor.sources.side_by_side` says.
+        """
+        if self.kind not in _HASHING or not is_divisible(monitor.query, monitor.columns.time):
+            return windows[:1]
+        pairs = enumerate(pairwise(windows[:most]), 1)
+        gap = next((at for at, (one, other) in pairs if one.end != other.start), most)
+        return windows[: max(gap, 1)]
+
+    def pull_together(
+        self,
+        monitor: Monitor,
+        windows: Sequence[Window],
+        *,
+        as_of: datetime | None = None,
+        explain: Sequence[str] = (),
+        on_progress: Callable[[int], None] = lambda _: None,
+    ) -> list[Batch] | None:
+        """Read windows `side_by_side` by one query: rows, labels, and the columns that may explain a change.
+
+        Parameters
+        ----------
+        monitor : Monitor
+        windows : sequence of Window
+        as_of, on_progress
+            As in `pull`.
+        explain : sequence of str
+            Columns for `Batch.explaining`.
+
+        Returns
+        -------
+        list of Batch or None
+            Each as `pull` gives it with ``count_labels=True``. None where windows must be read one by one:
+            not ``grouped: raw`` or ``auto``, another source than files or PostgreSQL, more than 200,000 (or
+            ``max_rows``) rows, rows of other windows, or what `pull` tells as an error.
+
+        Notes
+        -----
+        At most 200,000 rows are held, of at most 50 windows.
+        """
+
+        def batch_of(table: Table, query: Query, caveats: tuple[Caveat, ...]) -> Batch:
+            from rocmonitor.sources.arrow import chunk_of
+
+            counter = RowCounter()
+            encoder = Encoder(monitor, counter)
+            chunk = chunk_of(table.columns, encoder, table.values)
+            chunk.inside, encoder.counter = table.inside > 0, None
+            columns = [table.plain(f"extra_{at}") for at in range(len(explain))]
+            batch = to_batch(
+                [chunk],
+                encoder,
+                monitor,
+                grouped=False,
+                truncated=False,
+                ages=len(query.instants),
+                explain=columns,
+            )
+            self._require_decimal(batch, monitor)
+            return _with_caveats(replace(batch, labels=_label_counts(query, counter.lines())), caveats)
+
+        return self._together(monitor, windows, as_of, explain, on_progress, batch_of)
+
+    def explaining(
+        self,
+        monitor: Monitor,
+        windows: Sequence[Window],
+        columns: Sequence[str],
+        *,
+        as_of: datetime | None = None,
+        on_progress: Callable[[int], None] = lambda _: None,
+    ) -> list[Explaining] | None:
+        """Return the rows of windows with some columns, as `pull_together` reads them, and nothing else."""
+
+        def rows_of(table: Table, _: Query, __: tuple[Caveat, ...]) -> Explaining:
+            from rocmonitor.sources.arrow import chunk_of
+
+            encoder = Encoder(monitor)
+            chunk = chunk_of(table.columns, encoder, table.values)
+            chunk.inside = table.inside > 0
+            cells = joined([chunk], encoder)
+            values = [table.plain(f"extra_{at}") for at in range(len(columns))]
+            return explaining(cells, categories(cells), encoder, values)
+
+        return self._together(monitor, windows, as_of, columns, on_progress, rows_of)
+
+    def _together(
+        self,
+        monitor: Monitor,
+        windows: Sequence[Window],
+        as_of: datetime | None,
+        explain: Sequence[str],
+        on_progress: Callable[[int], None],
+        made_of: Callable[[Table, Query, tuple[Caveat, ...]], Made],
+    ) -> list[Made] | None:
+        """Return what is made of the rows of each window; None as `pull_together` says."""
+        most = min(self._origin.spec.max_rows, ROWS_TOGETHER)
+        if self.kind not in _IN_ARROW or monitor.grouped not in ("raw", "auto"):
+            return None
+        span, several = Window(windows[0].start, windows[-1].end), len(windows) > 1
+        with suppress(ConfigError, SourceError), self._reading(monitor) as session:
+            query = prepared(session, monitor, self._origin.spec, span, as_of=as_of, explains=bool(explain))
+            query = replace(query, parts=tuple(windows))
+            statement = query.hashed_rows(most + 1, explain)
+            table = session.table(statement, query, explain, lambda: on_progress(0))
+            if table is None or len(table) > most or (several and not table.inside.all()):
+                return None
+            on_progress(len(table))
+            parts = table.cut(len(windows)) if several else [table]
+            return [made_of(part, query, session.caveats) for part in parts]
+        return None
 
     def require_complete(
         self,
@@ -459,13 +620,18 @@ class SqlSource:
         )
         if kind == "cells" and query.monitor.columns.challenger is not None:
             return replace(batch, cells=None)  # they say nothing of the pairs
-        return _as_drawn(batch, cells, all_rows) if all_rows > most else batch
+        if all_rows <= most:
+            return batch
+        caveat = Caveat("rows-drawn", drawn=cells, rows=all_rows)
+        segments = {
+            name: replace(rows, caveats=(caveat, *rows.caveats)) for name, rows in batch.segments.items()
+        }
+        return replace(batch, segments=segments, cells=None)
 
 
 def _incomplete(
     monitor: Monitor, window: Window, rows: int, read: int, times: Sequence[object], *, as_text: bool
 ) -> ConfigError:
-    """Return an error that says which rows a query loses, and what to do."""
     time = monitor.columns.time
     way_out = f"compare {time} itself, as a time, with >= :start and < :end"
     if as_text:
@@ -480,22 +646,13 @@ def _incomplete(
 
 
 def _with_caveats(batch: Batch, caveats: tuple[Caveat, ...]) -> Batch:
-    """Return a batch that also says what cannot be read of its source."""
     if not caveats:
         return batch
     every = batch.segments[""]
     return replace(batch, segments=batch.segments | {"": replace(every, caveats=every.caveats + caveats)})
 
 
-def _as_drawn(batch: Batch, drawn: int, rows: int) -> Batch:
-    """Return a batch of rows that were drawn from more, which it says of every segment."""
-    caveat = Caveat("rows-drawn", drawn=drawn, rows=rows)
-    segments = {name: replace(each, caveats=(caveat, *each.caveats)) for name, each in batch.segments.items()}
-    return replace(batch, segments=segments, cells=None)
-
-
 def _compared(batch: Batch, drawn: Batch) -> Batch:
-    """Return a batch of cells with the pairs of rows that were read for them, and what is said of these."""
     said = tuple(each for each in drawn.segments[""].caveats if each.code == "rows-drawn")
     none = Rows.none(paired=True)
     segments = {
@@ -507,7 +664,6 @@ def _compared(batch: Batch, drawn: Batch) -> Batch:
 
 
 def _label_counts(query: Query, found: Sequence[Sequence[Any]]) -> LabelCounts:
-    """Return the lines of `Query.labels`, summed up."""
     at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
     known = encoded([line[0] for line in found], Encoder(query.monitor).label, np.int8) != UNLABELLED
     labelled = [
@@ -531,7 +687,6 @@ def _label_counts(query: Query, found: Sequence[Sequence[Any]]) -> LabelCounts:
 
 
 def _with_extra(spec: Files | Spark, folder: Path, origin: Origin) -> SqlSource:
-    """Return a source whose engine is an extra."""
     extra = "duckdb" if isinstance(spec, Files) else "spark"
     try:
         if isinstance(spec, Files):

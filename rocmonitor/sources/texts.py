@@ -80,7 +80,6 @@ def usage_of(connection: duckdb.DuckDBPyConnection, query: str, times: set[str],
 
 
 def _named(found: set[str], names: dict[str, set[str]]) -> set[str]:
-    """Return the names, and columns that have one of them by AS, and so on."""
     known, new = set(found), set(found)
     while new:
         new = {column for name in new for column in names.get(name, ())} - known
@@ -89,7 +88,6 @@ def _named(found: set[str], names: dict[str, set[str]]) -> set[str]:
 
 
 def _mentions(node: Any, *, handed_on: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield how each column is mentioned: named (with its new name), time, computed, star or replaced."""
     if isinstance(node, list):
         for each in node:
             yield from _mentions(each, handed_on=handed_on)
@@ -123,13 +121,9 @@ def _times(node: dict[str, Any]) -> list[dict[str, Any]]:
     if node.get("class") not in ("COMPARISON", "BETWEEN"):
         return []
     sides = [node[side] for side in ("left", "right", "input", "lower", "upper") if side in node]
-    return sides if any(_is_time(side) for side in sides) else []
-
-
-def _is_time(node: dict[str, Any]) -> bool:
-    """Return True for a time that is written out, as :start and :end are."""
-    kind = node.get("type_expr", node.get("cast_type")) if node.get("class") == "CAST" else None
-    return "TIMESTAMP" in json.dumps(kind).upper() if kind else False
+    casts = [side.get("type_expr", side.get("cast_type")) for side in sides if side.get("class") == "CAST"]
+    written_out = any(kind and "TIMESTAMP" in json.dumps(kind).upper() for kind in casts)
+    return sides if written_out else []
 
 
 Kind = Literal["instant", "wall", "whole", "number"]
@@ -239,9 +233,10 @@ def text_table(
         _require_time(column, kinds[column], surveys, origin)
     typed = {column: kind for column, kind in kinds.items() if kind is not None}
     parts = (_typed(file, typed, spec) for file in files)
-    return TextTable(
-        sql=" UNION ALL BY NAME ".join(parts), caveats=(*_misfits(typed, surveys), *_odd_lines(rejected))
-    )
+    caveats = [*_misfits(typed, surveys)]
+    if places := [f"line {line} of {name}" for name, lines in rejected.items() for line in lines]:
+        caveats.append(Caveat("lines-unreadable", count=len(places), examples=places[:_EXAMPLES]))
+    return TextTable(sql=" UNION ALL BY NAME ".join(parts), caveats=tuple(caveats))
 
 
 def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origin: Origin) -> TextFile | None:
@@ -512,9 +507,3 @@ def _misfits(kinds: Mapping[str, Kind], surveys: Sequence[_Survey]) -> Iterator[
             file=worst,
             in_file=[unread[worst], known[worst]["cells"]],
         )
-
-
-def _odd_lines(rejected: Mapping[str, Mapping[int, str]]) -> Iterator[Caveat]:
-    places = [f"line {line} of {name}" for name, lines in rejected.items() for line in lines]
-    if places:
-        yield Caveat("lines-unreadable", count=len(places), examples=places[:_EXAMPLES])

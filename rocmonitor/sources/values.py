@@ -273,7 +273,6 @@ def segment_value(value: object) -> str:
 
 
 def _whole(value: object) -> int | None:
-    """Return the number, where it is whole and fits a word."""
     if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
         value = int(value)
     return value if isinstance(value, int) and value in _INT64 else None

@@ -1,9 +1,13 @@
-"""Parquet files as a source: python tests/benchmarks files. `ROWS`: 10^8 unless it is set, 1 GB."""
+"""Parquet files as a source: python tests/benchmarks files. `ROWS`: 10^8 unless it is set, 1 GB.
+
+`FILES`: over how many files the week is spread, 1 unless it is set.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +15,7 @@ import duckdb
 from large import OWN, REFERENCE, REFERENCE_ROWS, ROWS, WEEK, answer, compare, stored, timed
 
 FOLDER = "ROCMONITOR_BENCHMARK_FILES"
+FILES = int(os.environ.get("FILES", "1"))
 # 2 % positive, 1.5 standard deviations above the negatives on the scale of log-odds.
 SCORED = """
 COPY (
@@ -33,16 +38,14 @@ def main() -> None:
             answer(stored(Path(folder), f"kind: files, path: {os.environ[FOLDER]}"))
     else:
         with TemporaryDirectory() as folder:
-            for name, start, days, rows in (
-                ("reference", REFERENCE, 35, REFERENCE_ROWS),
-                ("week", WEEK, 7, ROWS),
-            ):
-                file = Path(folder) / f"{name}.parquet"
-                duckdb.connect().execute(
-                    SCORED.format(start=start, seconds=days * 86_400, rows=rows, file=file)
-                )
+            part = timedelta(days=7) / FILES
+            spans = [("reference", REFERENCE, timedelta(days=35), REFERENCE_ROWS)]
+            spans += [(f"week_{at:04}", WEEK + at * part, part, ROWS // FILES) for at in range(FILES)]
+            for name, start, span, rows in spans:
+                file, seconds = Path(folder) / f"{name}.parquet", int(span.total_seconds())
+                duckdb.connect().execute(SCORED.format(start=start, seconds=seconds, rows=rows, file=file))
             os.environ[FOLDER] = folder
-            compare(__file__, "Parquet files, DuckDB", in_process=True)
+            compare(__file__, f"{FILES} Parquet files, DuckDB", in_process=True)
 
 
 if __name__ == "__main__":

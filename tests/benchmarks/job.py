@@ -131,12 +131,12 @@ def prepare(folder: Path, kind: str) -> None:
     (folder / "rocmonitor.yaml").write_text(CONFIGURATION.format(source=SOURCES[kind], **dates))
 
 
-def used(folder: Path, *arguments: str) -> float:
+def used(folder: Path, *arguments: str, python: str = sys.executable) -> float:
     """Run Python in the folder; return the processor seconds of it and its children."""
     before = os.times()
     environment = os.environ | {"NML_DISABLE_USAGE_LOGGING": "1"}
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [python, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode not in (0, 3, 4):  # 3: degraded, 4: a doubt of `check`
         raise SystemExit(done.stderr)

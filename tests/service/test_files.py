@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,6 +16,9 @@ from scenario import CONFIGURATION, DEFAULTS, World, runtime_of, scored, week
 from sqlalchemy import select, update
 
 from rocmonitor import config, store
+from rocmonitor.config import Monitor
+from rocmonitor.policy.windows import Window
+from rocmonitor.service.progress import Step
 from rocmonitor.service.tick import Tick, run_monitor
 from rocmonitor.sources import SqlSource
 
@@ -167,3 +173,76 @@ def test_check_warns_of_a_file_whose_dates_are_written_otherwise(two_weeks: Worl
     )
     assert "cannot be read" not in rocmonitor("check").stdout
     assert "1 cell of the column scored_at cannot be read as times" in rocmonitor("check", "--explain").stdout
+
+
+Asked = list[tuple[int, bool]]
+"""How many windows were read by each query, and whether that worked."""
+
+
+@pytest.fixture
+def catching_up(here: World) -> World:
+    """Ten weeks that are due, the last of them worse."""
+    for number in range(20, 30):
+        here.score(number, shift=1.2 if number > 27 else 0.0)
+    for number in range(30):
+        exported(here, number)
+    return here
+
+
+def spied(monkeypatch: pytest.MonkeyPatch, *, works: bool = True) -> tuple[Asked, list[Window]]:
+    """What is read by one query, and what alone, from now on."""
+    together, alone = list[tuple[int, bool]](), list[Window]()
+    both, one = SqlSource.pull_together, SqlSource.pull
+
+    def pull_together(self: SqlSource, monitor: Monitor, windows: Sequence[Window], **how: Any) -> Any:
+        found = both(self, monitor, windows, **how) if works else None
+        together.append((len(windows), found is not None))
+        return found
+
+    def pull(self: SqlSource, monitor: Monitor, window: Window, **how: Any) -> Any:
+        alone.append(window)
+        return one(self, monitor, window, **how)
+
+    monkeypatch.setattr(SqlSource, "pull_together", pull_together)
+    monkeypatch.setattr(SqlSource, "pull", pull)
+    return together, alone
+
+
+def test_a_catch_up_is_one_query_and_the_same_to_the_last_bit(
+    catching_up: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = "{id: id, time: scored_at, champion: p, challenger: q, label: label, explain: [region]}"
+    changes = {"segments": "[region]", "columns": columns}
+    together, alone = spied(monkeypatch)
+    one_query = tick(catching_up, FILES, 30, "together", **changes)
+    assert together == [(19, True), (10, True)]  # the first of the reference shows how many rows there are
+    assert alone == [Window(week(0), week(1))]
+    together, alone = spied(monkeypatch, works=False)
+    one_by_one = tick(catching_up, FILES, 30, "alone", **changes)
+    assert len(alone) == 20 + 10
+    assert together == [(19, False), (10, False)]  # once it fails, it is not tried again
+    assert len(one_query.evaluations) == 20
+    for one, other in zip(one_query.evaluations, one_by_one.evaluations, strict=True):
+        assert replace(one, evaluated_at=other.evaluated_at) == other
+
+
+def test_a_stop_within_a_catch_up_loses_no_window(
+    catching_up: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, now = config.load(configured(catching_up, FILES)), week(30) + 2 * DAY
+    kept_url = f"sqlite:///{catching_up.folder}/stopped.db"
+    together, _ = spied(monkeypatch)
+    with store.open_store(kept_url) as kept:
+        runtime = runtime_of(known, kept, lambda: now)
+
+        def stop_at_the_fifth(text: str) -> None:
+            if isinstance(text, Step) and (text.done, text.total) == (5, 10):
+                runtime.stop.set()
+
+        run_monitor(runtime, known.monitors["credit"], now=now, progress=stop_at_the_fifth)
+        assert len(store.evaluations(kept, "credit")) == 5
+    with store.open_store(kept_url) as kept:
+        runtime = runtime_of(known, kept, lambda: now)
+        assert run_monitor(runtime, known.monitors["credit"], now=now).error is None
+        assert len(store.evaluations(kept, "credit")) == 10
+    assert together == [(19, True), (10, True), (5, True)]

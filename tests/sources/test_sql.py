@@ -30,6 +30,7 @@ from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import LabelCounts
+from rocmonitor.sources.arrow import chunk_of
 from rocmonitor.sources.batch import to_batch
 from rocmonitor.sources.copying import can_copy, copied
 from rocmonitor.sources.database import fetched
@@ -338,9 +339,14 @@ def test_copy_and_fetch_read_the_same(postgres_url: str) -> None:
             assert can_copy(query)
             for statement in (query.rows(100), query.groups(100)):
                 batches = []
-                for read in (copied, fetched):
+                for copies in (True, False):
                     encoder = Encoder(watched)
-                    chunks = list(read(session.connection, query, statement, encoder, 3))
+                    parts = copied(session.connection, query, statement, 3)
+                    chunks = (
+                        [chunk_of(part.columns, encoder, part.values) for part in parts]
+                        if copies
+                        else list(fetched(session.connection, query, statement, encoder, 3))
+                    )
                     batches.append(to_batch(chunks, encoder, watched, grouped=False, truncated=False))
                 same(*batches)
     both(postgres_url, query=LOOSE, segments=["defaulted", "region"])

@@ -75,6 +75,7 @@ from rocmonitor.service.checking.timing import (
     unreadable,
 )
 from rocmonitor.service.checking.words import MORE_ROWS, Doubt
+from rocmonitor.service.counted import Reader
 from rocmonitor.service.judging import find
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
 from rocmonitor.service.progress import Progress, Step
@@ -293,7 +294,6 @@ def _channel(config: Config, name: str) -> list[str]:
 
 
 def _schedules(monitor: Monitor, now: datetime) -> list[str]:
-    """Return the next three times at which `serve` looks for windows, and reviews."""
     review = monitor.review.schedule if monitor.review else None
     return [
         f"{topic} at {line}, {monitor.timezone}: next {_next_times(monitor, line, now)}"
@@ -356,19 +356,20 @@ def _reference(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> 
     source, known = seen.sources.opened(monitor.source), seen.joined
     windows, joined = (known.windows, known.pieces) if known else reference_windows(monitor, source, now)
     in_window = source.rows_by_window(monitor, windows)
-    few = sum(rows for rows, *_ in in_window.values()) <= MOST_REFERENCE_ROWS
-    counts, rows = _read_windows(monitor, windows, now, seen, read=few or monitor.grouped == "condensed")
+    sizes = [rows for rows, *_ in in_window.values()]
+    read = sum(sizes) <= MOST_REFERENCE_ROWS or monitor.grouped == "condensed"
+    counts, rows = _read_windows(monitor, windows, now, seen, read=read, most=max(sizes, default=0))
     outside = [
         f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
         for gap, why in left_out(monitor, windows if joined else monitor.whole_reference, now)
         if (found := source.label_counts(monitor, gap).rows)
     ]
-    read = {window: counted.rows for window, counted in zip(windows, counts, strict=True)}
-    read |= {} if rows is None else _inside(zip(windows, rows, strict=True))
+    inside = {window: counted.rows for window, counted in zip(windows, counts, strict=True)}
+    inside |= {} if rows is None else _inside(zip(windows, rows, strict=True))
     if seen.last is not None:
-        read |= _inside([seen.last])
+        inside |= _inside([seen.last])
         in_window |= source.rows_by_window(monitor, [seen.last[0]])
-    source.require_complete(monitor, read, in_window)
+    source.require_complete(monitor, inside, in_window)
     labelled = [counted.labelled for counted in counts]
     period, total = monitor.reference_period.in_zone(zone), sum(counted.rows for counted in counts)
     many = f"{len(windows)} window{'' if len(windows) == 1 else 's'}"
@@ -401,34 +402,27 @@ def _reference(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> 
 
 
 def _read_windows(
-    monitor: Monitor, windows: Sequence[Window], now: datetime, seen: _Seen, *, read: bool
+    monitor: Monitor, windows: Sequence[Window], now: datetime, seen: _Seen, *, read: bool, most: int
 ) -> tuple[list[LabelCounts], list[Rows] | None]:
     """Return how reference windows are labelled, and their rows if they are to be read."""
     source, (as_of, ages) = seen.sources.opened(monitor.source), references.read_at(monitor, now)
+    if not read:
+        return list(source.label_counts_together(monitor, windows, as_of=now).values()), None
+    reader = Reader({}, monitor, source, rows=most)
     counts, rows = list[LabelCounts](), list[Rows]()
-    what = f"{monitor.name} reference, {'rows' if read else 'labels'} of"
-    for window in _in_turn(windows, what, monitor, seen.progress):
-        labels = None
-        if read:
-            batch = source.pull(
-                monitor, window, as_of=as_of, ages=ages, compared=False, count_labels=as_of == now
-            )
-            rows.append(batch.segments[""])
-            labels = batch.labels
-        counts.append(labels or source.label_counts(monitor, window, as_of=now))
-    return counts, rows if read else None
+    for number, window in enumerate(windows, 1):
+        what = f"{monitor.name} reference, rows of {window.in_zone(monitor.timezone)}"
+        seen.progress(Step(what, number, len(windows)))
+        batch, labels = reader.read_and_count(
+            window, as_of=as_of, ages=ages, compared=False, following=windows[number:]
+        )
+        rows.append(batch.segments[""])
+        counts.append(labels if as_of == now else source.label_counts(monitor, window, as_of=now))
+    return counts, rows
 
 
 def _inside(windows: Iterable[tuple[Window, Rows]]) -> dict[Window, int]:
-    """Return how many rows of each window have their time in it; not where the row cap was reached."""
     return {window: rows.counts.inside for window, rows in windows if not rows.counts.truncated}
-
-
-def _in_turn(windows: Sequence[Window], what: str, monitor: Monitor, progress: Progress) -> Iterator[Window]:
-    """Yield the windows, each with its step."""
-    for number, window in enumerate(windows, 1):
-        progress(Step(f"{what} {window.in_zone(monitor.timezone)}", number, len(windows)))
-        yield window
 
 
 def _labels(monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
@@ -498,7 +492,6 @@ def _last(
     rules: Mapping[str, Rule],
     now: datetime,
 ) -> Iterator[Line]:
-    """Yield why the last window would be insufficient, judged as `run` would judge it."""
     if last is None:
         return
     window, rows = last
@@ -557,7 +550,6 @@ def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
 
 
 def _counted(counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) -> Reference:
-    """Return what counts show of the reference."""
     n_pos = sum(counted.n_pos for _, counted in counts)
     n_neg = sum(counted.n_neg for _, counted in counts)
     se = math.sqrt(spread.variance(n_pos, n_neg)) if min(n_pos, n_neg) >= 2 else None

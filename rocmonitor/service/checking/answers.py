@@ -80,7 +80,6 @@ def normal(
 
 
 def _stays(drawn: Simulation, monitor: Monitor) -> str:
-    """Return how long a drop that stays goes unseen; empty where one window mostly shows it."""
     found = drawn.detections(STAYS, monitor.alarm.policy())
     if not found:
         return ""
@@ -157,7 +156,6 @@ def _too_short(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> Doubt:
 
 
 def _what_helps(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> str:
-    """Return how many windows to pool so that nearly all are large enough."""
     if monitor.joining is not None:
         return ""
     for pieces in range(2, _MOST_POOLED + 1):
@@ -210,7 +208,6 @@ def alarms(
 
 
 def _many(each_year: float, what: str, *, each: str = "") -> str:
-    """Return a number of events a year in words."""
     if each_year < _HARDLY:
         return f"hardly any {what}s (under {_HARDLY:g} a year)"
     about = _about(each_year)

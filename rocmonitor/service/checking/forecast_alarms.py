@@ -113,7 +113,6 @@ def counts_alarms(drawn: Simulation) -> bool:
 
 
 def _windows(scenario: Scenario, drawn: Simulation) -> str:
-    """Return what a coming window is like."""
     scale = math.sqrt(scenario.auc.auc * (1 - scenario.auc.auc))
     text = (
         f"expected windows: {scenario.n_pos:,.0f} positives and {scenario.n_neg:,.0f} negatives, with an "
@@ -160,7 +159,6 @@ def _false_alarms(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> li
 
 
 def _lasting(scenario: Scenario) -> list[str]:
-    """Return what the level of each rule `lasting` means, and what its reference does not show."""
     lines = []
     for name, rule in scenario.rules.items():
         if rule.needs.chart:
@@ -290,7 +288,6 @@ def on_reference(
 
 
 def _judged(judged: JudgedReference, drawn: Simulation) -> str:
-    """Return the count beside the one that is expected of later windows."""
     bad, by_rule = len(judged.degraded), judged.by_rule
     each = ", ".join(f"{name} {number or 'none'}" for name, number in by_rule.items())
     text = (
@@ -305,7 +302,6 @@ def _judged(judged: JudgedReference, drawn: Simulation) -> str:
 
 
 def _short(of: Rate) -> str:
-    """Return a rate and its range."""
     return rate(of.expected) if rate(of.low) == rate(of.high) else f"{rate(of.expected)} ({possible(of)})"
 
 

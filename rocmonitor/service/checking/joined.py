@@ -256,7 +256,6 @@ def _by_age(
 
 
 def _curve(monitor: Monitor, source: SqlSource, windows: Sequence[Window]) -> str:
-    """Return the share of labelled rows at some ages, in the last windows of the reference."""
     said = []
     for age in monitor.labels.shown_ages:
         found = [source.label_counts(monitor, window, as_of=window.end + age) for window in windows]

@@ -16,16 +16,12 @@ from rocmonitor.tracking.access import without_secrets
 
 def outside(config: Config) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     """Yield the topics and the calls that make their lines; a call raises a ConfigError."""
-    yield "mlflow", lambda: [_mlflow(config)]
+    yield "mlflow", lambda: [f"{without_secrets(config.tracking_uri)}; the first delivery connects to it"]
     if (webhook := config.webhook) is not None:
         yield "webhook", lambda: _read(webhook.read(config.folder), f"`serve` takes it at {webhook.listen}")
     if (heartbeat := config.heartbeat) is not None:
         every = written(heartbeat.every)
         yield "heartbeat", lambda: _read(heartbeat.read(config.folder), f"`serve` calls it every {every}")
-
-
-def _mlflow(config: Config) -> str:
-    return f"{without_secrets(config.tracking_uri)}; the first delivery connects to it"
 
 
 def _read(_secret: str, line: str) -> list[str]:

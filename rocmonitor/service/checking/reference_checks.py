@@ -54,7 +54,8 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
 
     Unless the reference was `read`, its AUROC is that of the last window, and only one below 0.5 counts.
     """
-    if reference.auc is None or _is_unusable(reference):
+    one_score = reference.cells is not None and len(reference.cells.score) == 1
+    if reference.auc is None or one_score:  # `useless` says that better
         return
     area, low_is_positive = reference.auc, monitor.positive.low_is_positive
     low, high = area.ci()
@@ -80,11 +81,6 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
         f"monitors.{monitor.name}.positive.scores: the AUROC of the {of} is {area.auc:.4f} "
         f"({low:.4f} to {high:.4f}), {where}: {way_out}"
     )
-
-
-def _is_unusable(reference: Reference) -> bool:
-    """Return True if all scores are one: `useless` says that better."""
-    return reference.cells is not None and len(reference.cells.score) == 1
 
 
 def improbable(monitor: Monitor, samples: Sequence[Sample]) -> Iterator[ConfigError]:
@@ -129,7 +125,6 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
 
 
 def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
-    """Yield each rule that learns from windows and cannot, and why."""
     usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.learned)
     for name, rule in rules.items():
         if reference.auc is not None and rule.needs.history and usable < ENOUGH_WINDOWS:
@@ -340,7 +335,6 @@ def _far(
 
 
 def _chance(chance: float) -> str:
-    """Return how often good windows lie so far out, all alike."""
     return f" (by chance in {percent(max(chance, 1e-6), 1)} of references or fewer)"
 
 

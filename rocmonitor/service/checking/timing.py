@@ -24,12 +24,9 @@ def first_due(monitor: Monitor, ended: Sequence[Window]) -> str:
     first = ended[0] if ended else monitor.calendar.following(monitor.start)
     return (
         f"none can be judged yet: the first window ends {instant(first.end, zone)}"
-        f"{_at_the_earliest(monitor)} and can be judged from {instant(monitor.labels.due_at(first), zone)}"
+        f"{'' if monitor.joining is None else ' at the earliest'} and can be judged from "
+        f"{instant(monitor.labels.due_at(first), zone)}"
     )
-
-
-def _at_the_earliest(monitor: Monitor) -> str:
-    return "" if monitor.joining is None else " at the earliest"
 
 
 def newest_with_rows(

@@ -119,7 +119,6 @@ def review_monitor(
 
 @contextmanager
 def _opened(runtime: Runtime, monitor: Monitor) -> Iterator[SqlSource | SourceError]:
-    """Open the source of a monitor, or say why it cannot be reached."""
     spec = runtime.config.sources[monitor.source]
     with ExitStack() as stack:
         try:
@@ -162,7 +161,9 @@ class _ReviewRun:
         past = monitor.reference_windows
         if monitor.joining is not None:
             past = frozen_windows(monitor, source.source, self.runtime.store, now)
-        outside = [each for each in past if not _overlaps(each, ours)]
+        outside = [
+            each for each in past if not any(each.start < own.end and own.start < each.end for own in ours)
+        ]
         reference = self._part(self._read(source, outside, "reference "))
         enough = rows.enough(monitor, reference)
         before = [] if enough else self._part(self._read(source, period.before, "earlier "))
@@ -184,7 +185,6 @@ class _ReviewRun:
         return store.save_review(self.runtime.store, review, self._outbox(review, earlier), lease=self.lease)
 
     def _read(self, source: Reader, windows: Sequence[Window], kind: str = "") -> rows.Read:
-        """Return the rows of some windows."""
         read: list[tuple[Window, Batch]] = []
         for number, window in enumerate(windows, 1):
             shown = window.in_zone(self.monitor.timezone)
@@ -194,7 +194,6 @@ class _ReviewRun:
         return read
 
     def _part(self, read: rows.Read) -> rows.Read:
-        """Return the rows of the segment that is reviewed."""
         return rows.of_segment(read, self.segment) if self.segment else read
 
     def _compare(self, data: rows.Data, seed: int) -> Compared:
@@ -255,7 +254,6 @@ class _ReviewRun:
         )
 
     def _draft(self, versions: Versions, period: Period, data: rows.Data) -> Review:
-        """Return the review before anything is compared."""
         monitor, rule = self.monitor, self.monitor.review_settings.rule
         covered = Window(data.compared[0][0].start, data.compared[-1][0].end)
         content = [monitor.name, *versions.both, str(covered), data.digest, rule.digest]
@@ -281,7 +279,6 @@ class _ReviewRun:
         )
 
     def _moved_aliases(self, versions: Versions) -> Iterator[Caveat]:
-        """Caveats for aliases that no longer name the version they named when the review began."""
         for role, before in zip(ROLES, versions.both, strict=True):
             alias, _ = alias_or_version(self.monitor, role)
             if alias is None:
@@ -354,7 +351,3 @@ def _changed_since(earlier: Sequence[Review], draft: Review) -> Iterator[Caveat]
 
 def _day(instant: datetime) -> str:
     return f"{instant:%Y-%m-%d}"
-
-
-def _overlaps(window: Window, others: Sequence[Window]) -> bool:
-    return any(window.start < other.end and other.start < window.end for other in others)

@@ -166,12 +166,10 @@ def from_first_to_last_row(period: Period, count_rows: Callable[[Window], int]) 
 
 
 def _of_others(versions: Versions, judged: Judged) -> set[Window]:
-    """Return the windows that were judged with other versions."""
     return {window for window, found in judged.items() if versions.differs(found)}
 
 
 def _begin(monitor: Monitor, versions: Versions, judged: Judged) -> datetime:
-    """Return where the period begins when nobody chooses it by hand."""
     if monitor.review_start is not None:
         return monitor.review_start
     same = [

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from rocmonitor import store
@@ -20,8 +21,8 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import explaining, references
 from rocmonitor.service.arrivals import Arrivals
-from rocmonitor.service.counted import stored
-from rocmonitor.service.judging import WindowRequest
+from rocmonitor.service.counted import Ahead, stored
+from rocmonitor.service.judging import SpanRequest, WindowRequest
 from rocmonitor.service.leases import hold_lease
 from rocmonitor.service.outages import note_tick
 from rocmonitor.service.progress import Progress, Step
@@ -34,12 +35,13 @@ from rocmonitor.service.tick.state import TickState
 from rocmonitor.service.timekeeping import believed
 from rocmonitor.service.workers import Answer, Caller, InProcess, Request, StoppedError, Task
 from rocmonitor.service.workers.threads import HUNG_AFTER
-from rocmonitor.sources import LabelCounts, SqlSource, open_source
+from rocmonitor.sources import Batch, LabelCounts, SqlSource, open_source
 
 if TYPE_CHECKING:
     from rocmonitor.policy.explanation import Explanation
     from rocmonitor.policy.lasting import Course
     from rocmonitor.service.judging import Judged
+    from rocmonitor.sources.batch import Explaining
     from rocmonitor.stats.forecast.learning import JudgedOutlook
     from rocmonitor.stats.group_reference import GroupReference
 
@@ -119,7 +121,6 @@ def run_monitor(
 
 
 def _work(state: TickState, tick: Tick, windows: Sequence[Window] | None, progress: Progress) -> None:
-    """Judge what is due, and record how the monitor stands."""
     config, monitor = state.runtime.config, state.monitor
     try:
         with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
@@ -164,6 +165,8 @@ class _Work:
         self._groups: GroupReference | None = None  # counted once in a tick, kept or not
         self._windows: list[Window] = []
         self._rows: dict[Window, int] = {}  # of windows whose times are compared as text
+        self._ahead: Ahead | None = None
+        self._explaining: Explaining | None = None  # the rows of the window at hand
 
     def on(self, ended: Sequence[Window]) -> None:
         """Work on windows that have ended."""
@@ -176,7 +179,10 @@ class _Work:
         windows = self._plan.windows(ended)
         self._tick.rest = self._plan.rest
         if self._plan.counts_pieces and not (state.dry_run or state.backfill):
-            self._freeze_reference()
+            # The reference before a window has enough rows shows whether rows have stopped.
+            is_frozen = partial(store.has_reference, state.runtime.store, name)
+            if state.now >= complete_at(state.monitor) and not is_frozen(digest(state.monitor)):
+                self._load_references()
         new = [window for window in windows if ("", window) not in state.judged]
         self._each(windows)
         if state.backfill and not state.dry_run and state.monitor.replays_labels:
@@ -189,7 +195,6 @@ class _Work:
             self._conclude()
 
     def _conclude(self) -> None:
-        """Tell what has stopped: rows, labels, or that windows are judged at all."""
         state, name = self._state, self._state.monitor.name
         new = (each.window for each in self._tick.evaluations)
         last = max([*new, *filter(None, [state.last_judged])], default=None)
@@ -206,21 +211,23 @@ class _Work:
         for number, window in enumerate(windows, 1):
             if self._state.runtime.stop.is_set():
                 break
-            job = self._plan.job(window)
+            job = self._plan.job(window, windows[number:])
             if job is None:
                 continue
             if not job.judges and job.labels is not None:
                 self._leave(job)
             if job.judges or job.foresees:
                 step = Step(f"{monitor.name} {window.in_zone(monitor.timezone)}", number, len(windows))
-                self._do(job, step)
+                self._do(job, step, windows[number:])
 
-    def _do(self, job: Job, step: Step) -> None:
+    def _do(self, job: Job, step: Step, following: Sequence[Window]) -> None:
         """Have a window read, and commit what was found."""
         self._progress(step)
         self._load_references()
         began = time.monotonic()
-        judged = self._run(_request(self._state, job))
+        request = self._read_ahead(_request(self._state, job), job, following)
+        self._explaining = None if request.read is None else request.read.explaining
+        judged = self._run(request)
         said, counts = {"monitor": self._state.monitor.name, "window": str(job.window)}, judged.counts
         classes = f"{counts.n_pos:,} positive, {counts.n_neg:,} negative"
         words = f"{counts.rows:,} rows in {judged.seconds:.2f} s, {classes}"
@@ -233,6 +240,29 @@ class _Work:
         else:
             self._foresee(job, judged)
         self._tick.took(job.window, time.monotonic() - began)
+
+    def _read_ahead(self, request: WindowRequest, job: Job, following: Sequence[Window]) -> WindowRequest:
+        """Return a request with the rows of its window, if they are read with those of windows after it."""
+        state, monitor = self._state, self._state.monitor
+        if not job.judges or job.before is not None or job.labels is not None or request.stored:
+            return request
+        if self._ahead is None:
+            ranges = (state.ranges or {}).get("")
+            sizes = [] if ranges is None else ranges.reference.windows
+            self._ahead = Ahead(max((each["n_pos"] + each["n_neg"] for each in sizes), default=0))
+
+        def new() -> Iterator[Window]:
+            alike = takewhile(partial(self._plan.is_read_like, job), following)
+            return takewhile(lambda each: not stored(state.runtime.store, monitor, each), alike)
+
+        def read(windows: Sequence[Window]) -> list[Batch] | None:
+            return self._run(SpanRequest(monitor=monitor, windows=windows, as_of=job.as_of))
+
+        batch = self._ahead.take(job.window, new, self._source, monitor, read)
+        if batch is None:
+            return request
+        self._ahead.saw(batch)
+        return replace(request, read=batch)
 
     def _require_complete(self, window: Window, read: int) -> None:
         """Require that all rows of a window were read, from a source that compares times as they are written.
@@ -285,7 +315,6 @@ class _Work:
     def _explanation(
         self, job: Job, judged: Judged, window: Window, *, expected: bool = False
     ) -> Explanation:
-        """Return which groups made the change of the rows of a window, or of several together."""
         state, monitor = self._state, self._state.monitor
         ask = explaining.request(
             monitor,
@@ -297,6 +326,7 @@ class _Work:
             grouped=judged.grouped,
             expected=expected,
             reference=self._groups,
+            read=self._explaining if window == job.window else None,
         )
         found = self._run(ask)
         self._groups = found.reference
@@ -305,7 +335,6 @@ class _Work:
         return found.explanation
 
     def _foresee(self, job: Job, judged: Judged) -> None:
-        """Make the outlook of every segment of a window that waits for its labels."""
         state, records = self._state, commit.outlooks(self._state, job, self._explained(job, judged))
         if not state.dry_run:
             store.save_outlooks(state.runtime.store, records, lease=state.lease)
@@ -320,7 +349,6 @@ class _Work:
         self._tick.add([each.evaluation for each in records])
 
     def _leave(self, job: Job) -> None:
-        """Note how a window is labelled that waits, or has not changed."""
         assert job.labels is not None
         self._note_labels(job, job)
         if job.before is None:
@@ -357,13 +385,6 @@ class _Work:
                 labels_digest=labels.digest,
                 lease=state.lease,
             )
-
-    def _freeze_reference(self) -> None:
-        """Have the reference before a window has enough rows: it shows whether rows have stopped."""
-        state, monitor = self._state, self._state.monitor
-        known = partial(store.has_reference, state.runtime.store, monitor.name)
-        if state.now >= complete_at(monitor) and not known(digest(monitor)):
-            self._load_references()
 
     def _load_references(self) -> None:
         state = self._state
@@ -439,6 +460,5 @@ def _courses(state: TickState, job: Job) -> dict[str, Course]:
 
 
 def _since(state: TickState, window: Window) -> dict[str, list[JudgedOutlook]]:
-    """Return what came of earlier outlooks, by segment."""
     champion = state.version("champion")[0] or "unknown"
     return {each: state.courses.outlooks_before(each, window, champion) for each in state.ranges or {}}

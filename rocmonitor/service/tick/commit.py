@@ -25,7 +25,6 @@ from rocmonitor.sources import LabelCounts
 from rocmonitor.stats.forecast.learning import Answer
 
 if TYPE_CHECKING:
-    from rocmonitor.policy.judge import Finding
     from rocmonitor.service.judging import Judged, MeasuredSegment
 
 PUBLISH = store.Outgoing(destination="mlflow", payload={})
@@ -93,7 +92,6 @@ def change_messages(
 
 
 def _told(episodes: Sequence[Decline]) -> dict[str, Any]:
-    """Return the newest episode, as a message tells it."""
     return {"episode": episodes[-1].to_dict()} if episodes else {}
 
 
@@ -134,7 +132,6 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
 
 
 def _answer(evaluation: Evaluation) -> Answer:
-    """Return the answer of a window's labels to its warning."""
     found = judged_outlook(evaluation)
     return Answer.UNDECIDED if found is None else found.answer()
 
@@ -193,7 +190,8 @@ def _change(
     assert seen.finding is not None  # it has its labels
     reasons = reasons_for(seen.finding, status, seen.caveats, before=of.status, warning=warning)
     if last is not None and last.still is not None and not is_alarm(status):
-        reasons = (_still(last), *reasons)
+        ends = {"change": last.still, "low": last.still_low, "high": last.still_high}
+        reasons = (Caveat("no-longer-certain" if last.is_open else "recovered", **ends), *reasons)
     holds = last is not None and last.is_open
     again = of.status is not Status.DEGRADED
     change, notify = of.change(
@@ -218,7 +216,6 @@ def _since(episode: Decline | None, status: Status) -> datetime | None:
 
 
 def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Decline]:
-    """Return the episodes that a window begins, changes or ends."""
     segment = evaluation.segment
     found = episodes_after(
         state.episode(segment),
@@ -228,12 +225,6 @@ def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[
         state.monitor.timezone,
     )
     return [each.explained(None if segment else judged.explained) for each in found]
-
-
-def _still(episode: Decline) -> Caveat:
-    """Return how much lower the AUROC still is since the presumed end, or that the end is shown."""
-    ends = {"change": episode.still, "low": episode.still_low, "high": episode.still_high}
-    return Caveat("no-longer-certain" if episode.is_open else "recovered", **ends)
 
 
 def _revised(
@@ -269,7 +260,12 @@ def _outlook(state: TickState, window: Window, segment: str, judged: Judged) -> 
     """
     monitor, at, seen = state.monitor, state.monitor.outlook_at(window), judged.segments[segment]
     found = seen.foreseen
-    if at is None or (segment, window) in state.foreseen or found is None or _awaits_rows(found):
+    if (
+        at is None
+        or (segment, window) in state.foreseen
+        or found is None
+        or any(lack.code in ("no-rows", "too-few-scores") for each in found.verdicts for lack in each.lacks)
+    ):
         return None
     champion, doubts = state.version("champion")
     outlook = Outlook(
@@ -297,10 +293,6 @@ def _outlook(state: TickState, window: Window, segment: str, judged: Judged) -> 
     return outlook
 
 
-def _awaits_rows(found: Finding) -> bool:
-    return any(lack.code in ("no-rows", "too-few-scores") for each in found.verdicts for lack in each.lacks)
-
-
 def _warning(state: TickState, outlook: Outlook) -> store.OutlookRecord:
     of, window = state.of(outlook.segment), outlook.window
     joins = outlook.outcome is Status.AT_RISK and of.warn(window, outlook.warning_rules)
@@ -317,7 +309,6 @@ def _warning(state: TickState, outlook: Outlook) -> store.OutlookRecord:
 
 
 def _stored(state: TickState, segment: str, window: Window) -> Evaluation | None:
-    """Return the newest evaluation of a window."""
     kept, name = state.runtime.store, state.monitor.name
     found = store.evaluations(kept, name, segment=segment, start=window.start, end=window.end)
     return found[-1] if found else None

@@ -106,7 +106,6 @@ class Courses:
         return [each for each in before if after is None or each.window.start >= after]
 
     def _before(self, segment: str, most: int, place_in: Callable[[list[Window]], int]) -> list[Point]:
-        """Return at most `most` windows before a place in their order, oldest first."""
         points = self._of(segment)
         place = place_in(self._windows[segment])
         if place < most and segment in self._cut:
@@ -133,11 +132,14 @@ class Courses:
         return self._points[segment]
 
     def _put(self, segment: str, point: Point) -> None:
-        """Keep what charts need of a window."""
         points = self._of(segment)
         if point.window not in points:
             insort(self._windows[segment], point.window)
-        needed = {name: value for name, value in point.metrics.items() if self._is_needed(name)}
+        needed = {
+            name: value
+            for name, value in point.metrics.items()
+            if name in _NEEDED or name.startswith("outlook/")
+        }
         points[point.window] = replace(point, metrics=needed)
         self._forget_oldest(segment)
 
@@ -150,9 +152,6 @@ class Courses:
             del points[old]
         del windows[: -2 * LONGEST]
         self._cut.add(segment)
-
-    def _is_needed(self, name: str) -> bool:
-        return name in _NEEDED or name.startswith("outlook/")
 
 
 def _point(evaluation: Evaluation) -> Point:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from rocmonitor import store
 from rocmonitor.policy.evaluation import Status
@@ -24,6 +24,7 @@ from rocmonitor.service.pieces import (
 from rocmonitor.service.progress import Step
 from rocmonitor.service.tick.state import TickState
 from rocmonitor.sources import LabelCounts, SqlSource
+from rocmonitor.sources.sql import MOST_TOGETHER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,7 @@ class Plan:
         self._state, self._source, self._arrivals, self._progress = state, source, arrivals, progress
         self._monitor = state.monitor
         self._counted: dict[Window, LabelCounts] = {}  # pieces of windows that are joined
+        self._labelled: dict[Window, LabelCounts] = {}  # counted before their turn
         self.rest: Counted | None = None
 
     @property
@@ -95,14 +97,16 @@ class Plan:
         passed = set[Window]()
         if not state.backfill:
             passed = self._without_rows(sorted([*inside, *unjudged]), set(unjudged))
-        counted: list[tuple[Window, LabelCounts]] = []
-        for number, piece in enumerate(unjudged, 1):
+        wanted = [piece for piece in unjudged if piece not in passed]
+        new = [piece for piece in wanted if piece not in self._counted]
+        for number, (piece, labels) in enumerate(count(self._source, self._monitor, new, state.now), 1):
             if state.runtime.stop.is_set():
                 return []
-            if piece not in passed:
-                words = f"{self._monitor.name} {piece.in_zone(self._monitor.timezone)} (count)"
-                self._progress(Step(words, number, len(unjudged)))
-                counted.append((piece, self._count(piece)))
+            self._counted[piece] = labels
+            words = f"{self._monitor.name} {piece.in_zone(self._monitor.timezone)} (count)"
+            self._progress(Step(words, number, len(new)))
+            state.beat()
+        counted = [(piece, self._counted[piece]) for piece in wanted]
         usable = before_empty(counted, inside, passed)
         windows = sorted(
             [*inside, *closed(self._monitor, joining, usable, state.now, self._positive_share())]
@@ -114,30 +118,56 @@ class Plan:
         return windows
 
     def _positive_share(self) -> float | None:
-        """Return the share of positives in the reference; None where it is not loaded, or has no labels."""
         ranges = (self._state.ranges or {}).get("")
         windows = [] if ranges is None else ranges.reference.windows
         n_pos, n_neg = (sum(each[name] for each in windows) for name in ("n_pos", "n_neg"))
         return float(n_pos / (n_pos + n_neg)) if n_pos + n_neg else None
 
-    def job(self, window: Window) -> Job | None:
-        """Return what to do with a window now; None where it is not even counted."""
+    def job(self, window: Window, following: Sequence[Window]) -> Job | None:
+        """Return what to do with a window now; None where it is not even counted.
+
+        If its labels are counted, those of the windows that follow are, too.
+        """
         state, before = self._state, self._state.newest(window)
         age, as_of = self._monitor.labels.age(window, state.now), self._as_of(window, before)
         labels, judges = None, False
         if age != "open" and (before is None or state.backfill or self._is_revisable(window, before)):
             if before is None and age != "waiting":
                 return Job(window=window, before=None, as_of=as_of, judges=True)
-            labels = self._source.label_counts(self._monitor, window, as_of=as_of)
-            state.beat()
+            labels = self._labels(window, following, as_of)
             if before is None:
                 judges = self._monitor.labels.enough(labels.rows, labels.labelled)
             else:
-                judges = state.again or _have_changed(before, labels)
+                known = before.label_counts, before.labels_digest
+                judges = state.again or (labels.by_label, labels.digest) != known
         foresees = not judges and before is None and self._outlook_is_due(window)
         if labels is None and not foresees:
             return None
         return Job(window=window, before=before, as_of=as_of, labels=labels, judges=judges, foresees=foresees)
+
+    def is_read_like(self, job: Job, window: Window) -> bool:
+        """Return True if a window is new and read as that of a job is, without a look at its labels."""
+        return (
+            ("", window) not in self._state.judged
+            and self._monitor.labels.age(window, self._state.now) in ("due", "closed")
+            and (self._as_of(window, None) == job.as_of or not self._monitor.replays_labels)
+        )
+
+    def _labels(self, window: Window, following: Sequence[Window], as_of: datetime) -> LabelCounts:
+        """Return how a window is labelled; count those that follow with it if they are looked at, too."""
+        if window not in self._labelled:
+
+            def is_asked(other: Window) -> bool:
+                before = self._state.newest(other)
+                age = self._monitor.labels.age(other, self._state.now)
+                waits = age != "open" if before is None else self._is_revisable(other, before)
+                return (waits or self._state.backfill) and self._as_of(other, before) == as_of
+
+            some = [window, *islice(takewhile(is_asked, following), MOST_TOGETHER - 1)]
+            some = list(self._source.side_by_side(self._monitor, some))
+            self._labelled = self._source.label_counts_together(self._monitor, some, as_of=as_of)
+            self._state.beat()
+        return self._labelled.pop(window)
 
     def _outlook_is_due(self, window: Window) -> bool:
         """Return True if the window ended long enough ago and has no outlook yet."""
@@ -154,13 +184,6 @@ class Plan:
             return min(now, self._monitor.labels.due_at(window))
         return now
 
-    def _count(self, piece: Window) -> LabelCounts:
-        """Return what a piece holds; it is asked for once."""
-        if piece not in self._counted:
-            self._counted[piece] = count(self._source, self._monitor, piece, self._state.now)
-            self._state.beat()
-        return self._counted[piece]
-
     def _without_rows(self, windows: Sequence[Window], pieces: Collection[Window] = ()) -> set[Window]:
         """Return the windows before the first row and after the last; that these are empty is noted for
         alarms.
@@ -170,7 +193,10 @@ class Plan:
 
         def count_rows(window: Window) -> int:
             if window in pieces:
-                return self._count(window).rows
+                if window not in self._counted:
+                    self._counted |= count(self._source, self._monitor, [window], state.now)
+                    state.beat()
+                return self._counted[window].rows
             state.beat()
             return self._source.label_counts(self._monitor, window).rows
 
@@ -183,8 +209,3 @@ class Plan:
         for window in sorted(found):
             self._arrivals.add(window, LabelCounts(rows=0, labelled=0, by_label={}))
         return found
-
-
-def _have_changed(before: store.Evaluated, labels: LabelCounts) -> bool:
-    """Return True if labels came, or labels or scores were corrected."""
-    return labels.by_label != before.label_counts or labels.digest != before.labels_digest

@@ -99,26 +99,21 @@ class ProcessPool:
             try:
                 while not stop.is_set():
                     waited = time.monotonic() - began
-                    if self._is_alone() or waited > PATIENCE_SECONDS:
+                    idle = time.monotonic() - self._answered_at >= self._idle_seconds
+                    busy = self._here or len(self._free) < len(self._pools)
+                    if (idle and not busy) or waited > PATIENCE_SECONDS:
                         self._here += 1
                         return None
                     if self._free:
                         return self._free.pop()
-                    if len(self._pools) < self.width and self._has_waited(waited):
+                    if len(self._pools) < self.width and (
+                        self._pools or self._waited + waited >= self._start_after
+                    ):
                         return self._new()
                     self._changed.wait(0.1)
             finally:
                 self._waited += time.monotonic() - began
         raise StoppedError
-
-    def _is_alone(self) -> bool:
-        """Return True if no other task is being done, or was lately by a process that may still live."""
-        busy = self._here or len(self._free) < len(self._pools)
-        return not busy and time.monotonic() - self._answered_at >= self._idle_seconds
-
-    def _has_waited(self, seconds: float) -> bool:
-        """Return True if tasks wait enough for another process."""
-        return bool(self._pools) or self._waited + seconds >= self._start_after
 
     def _new(self) -> ProcessPoolExecutor:
         with self._changed:

@@ -129,7 +129,12 @@ def perform(version: str, packed: bytes) -> bytes:
     from rocmonitor.sources import open_source
 
     if version != rocmonitor.__version__:
-        return pickle.dumps(_Failed(_other_version(version)))
+        error = ExecutorError(
+            f"executor: a new process has rocmonitor {rocmonitor.__version__}, and this one {version}: "
+            "another version was installed meanwhile; start rocmonitor again",
+            transient=False,
+        )
+        return pickle.dumps(_Failed(error))
     try:
         task: Task[Any] = pickle.loads(packed)
         with open_source(task.spec, task.folder, name=task.name) as source:
@@ -155,11 +160,3 @@ def unpacked(answer: bytes) -> Any:
     if found.trace:
         found.error.add_note(found.trace)
     raise found.error
-
-
-def _other_version(asked: str) -> ExecutorError:
-    return ExecutorError(
-        f"executor: a new process has rocmonitor {rocmonitor.__version__}, and this one {asked}: another "
-        "version was installed meanwhile; start rocmonitor again",
-        transient=False,
-    )
