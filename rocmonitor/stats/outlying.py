@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln, stdtr
 
 from rocmonitor.stats.area.auc import AucResult
-from rocmonitor.stats.area.variances import exact_bootstrap_variance
+from rocmonitor.stats.area.delong import exact_bootstrap_variance
 from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.rows import Floats
 

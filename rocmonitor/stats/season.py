@@ -1,4 +1,4 @@
-"""The time of year: a yearly wave in the windows of a reference, and windows of the same season.
+"""The time of year: a yearly wave in the windows of a reference.
 
 A wave is one cosine and one sine of the time of year, learned from the windows. It is used only where the
 windows are spread over the year, where the wave cannot be chance or a trend, and where each window is more
@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
-from rocmonitor.errors import InputError
-from rocmonitor.stats.proportion import is_number
-from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.rows import Floats
 
 YEAR_DAYS = 365.25
 WHOLE_YEAR = 364.0
@@ -144,40 +142,3 @@ def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
         return None
     coefficients = fit(everyone)
     return FittedTerms(coefficients, float(np.mean(values - terms @ coefficients)), left, gaps)
-
-
-def seasonal_weights(days: ArrayLike, day: float, *, width: float = 45.0) -> Floats:
-    """Weights of past windows for a coming one: those of the same season count most.
-
-    For ``forecast_interval(…, weights=…)``, with two years of windows and more: with one year few windows
-    count, and the interval says that its level is lower. With few years it costs power: docs/coverage.md.
-
-    Parameters
-    ----------
-    days : array_like, shape (n,)
-        Days since a fixed date of the past windows.
-    day : float
-        That of the coming window.
-    width : float
-        Days from the same time of year after which a window counts exp(-1/2), above 0.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Within (0, 1], by a normal law of the days between the times of year.
-
-    Raises
-    ------
-    InputError
-        Days that are not finite, a width of 0 or less.
-
-    Examples
-    --------
-    >>> seasonal_weights([0, 91, 182, 274, 365], 365).round(2).tolist()
-    [1.0, 0.13, 0.0, 0.13, 1.0]
-    """
-    past = window_numbers(days, "days")
-    if not (is_number(day) and math.isfinite(day)) or not (is_number(width) and 0 < width < math.inf):
-        raise InputError(f"day must be finite and width above 0 days; they are {day!r} and {width!r}")
-    apart = np.abs((past - day + YEAR_DAYS / 2) % YEAR_DAYS - YEAR_DAYS / 2)
-    return np.asarray(np.exp(-0.5 * (apart / width) ** 2))

@@ -18,17 +18,10 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.clustered import METHOD, area_error, require_independent
+from rocmonitor.stats.area.delong import Moments, moments
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, reach_of
-from rocmonitor.stats.area.variances import (
-    CLOSED_FORMS,
-    Moments,
-    Variance,
-    cortes_mohri,
-    drawn_areas,
-    moments,
-    score_ends,
-)
+from rocmonitor.stats.area.variances import CLOSED_FORMS, Variance, cortes_mohri, drawn_areas, score_ends
 from rocmonitor.stats.clusters import Clusters
 from rocmonitor.stats.condensed import error_of_auc, require_guarantee
 from rocmonitor.stats.nouns import classes

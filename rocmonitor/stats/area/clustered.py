@@ -16,8 +16,8 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats.area.delong import Moments, delong_variance, moments
 from rocmonitor.stats.area.skewness import deviations
-from rocmonitor.stats.area.variances import Moments, delong_variance, moments
 from rocmonitor.stats.clusters import FEW, LARGE, Clusters, clustered_variance, effective
 from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Floats, PairedSample, Sample

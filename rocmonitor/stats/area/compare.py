@@ -20,6 +20,13 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.clustered import METHOD, difference_error, require_independent
+from rocmonitor.stats.area.delong import (
+    delong_variance,
+    difference_placements,
+    exact_bootstrap_variance,
+    mean_over_pairs,
+    placements,
+)
 from rocmonitor.stats.area.unseen import (
     FEW,
     NOTHING,
@@ -29,12 +36,6 @@ from rocmonitor.stats.area.unseen import (
     balance_of,
     reach_of,
     unseen_at_most,
-)
-from rocmonitor.stats.area.variances import (
-    delong_variance,
-    exact_bootstrap_variance,
-    mean_over_pairs,
-    placements,
 )
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Interval, Result
@@ -416,16 +417,6 @@ def compare_auc_paired(
 def fading(value: float, whole: float, none: float) -> float:
     """Return 1 up to `whole`, 0 from `none` on, and a line between them."""
     return min(max((none - value) / (none - whole), 0.0), 1.0)
-
-
-def difference_placements(
-    pair: PairedSample, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
-) -> tuple[Floats, Floats]:
-    """Differences of the two models' placement values (see `placements`) in each cell, shape (c,)."""
-    below, above = (values[pair.index_1] for values in first)
-    below -= second[0][pair.index_2]
-    above -= second[1][pair.index_2]
-    return below, above
 
 
 def _difference_of(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.variances import ROUNDING
+from rocmonitor.stats.area.delong import ROUNDING
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result

@@ -16,8 +16,8 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult
+from rocmonitor.stats.area.delong import ROUNDING, mean_and_variance
 from rocmonitor.stats.area.unseen import NOTHING, Balance, Part, reach_of
-from rocmonitor.stats.area.variances import ROUNDING, mean_and_variance
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import is_number, quantile_beyond, require_level
 from rocmonitor.stats.result import Interval, Result

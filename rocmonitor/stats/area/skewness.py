@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from rocmonitor.stats.area.variances import Moments, placements, sums_over_parts
+from rocmonitor.stats.area.delong import Moments, placements, sums_over_parts
 from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample
 

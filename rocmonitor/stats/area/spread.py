@@ -13,8 +13,8 @@ from typing import Literal, Self
 import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.compare import difference_placements
-from rocmonitor.stats.area.variances import mean_over_pairs, normal_zeta, placements
+from rocmonitor.stats.area.delong import difference_placements, mean_over_pairs, placements
+from rocmonitor.stats.area.variances import normal_zeta
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from rocmonitor.stats.area.variances import exact_bootstrap_variance
+from rocmonitor.stats.area.delong import exact_bootstrap_variance
 from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.sample import Floats

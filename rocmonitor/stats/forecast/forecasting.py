@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.conventions import Correlation
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.condensed import aligned, condensed_error
 from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance

@@ -22,7 +22,6 @@ from rocmonitor.stats.forecast.projection import (
     Scores,
     area_in_cells,
     counted_in,
-    projected,
     valid_unlabelled,
 )
 from rocmonitor.stats.forecast.score_cells import FLOOR, ScoreCells, cells_between, score_cells
@@ -283,62 +282,6 @@ def score_shift(reference: Sample, scores: Scores, *, ends: Floats | tuple[float
     )
 
 
-def foreseen_change(
-    reference: Sample,
-    window: Sample,
-    *,
-    scores: Scores | None = None,
-    ends: Floats | tuple[float, ...] = (),
-) -> ForeseenChange:
-    """Split the change of a window's AUC into what its scores foretold and the rest.
-
-    Parameters
-    ----------
-    reference : Sample
-        With both classes; one that `condensed` left will do.
-    window : Sample
-        The labelled rows, with both classes.
-    scores
-        All scores of the window, where some rows have no label: what is expected follows from them, as in
-        `expected_auc`. Default: those of the labelled rows.
-    ends : array_like
-        As in `score_shift`.
-
-    Raises
-    ------
-    InputError
-        Something that is no `Sample`; unusable scores.
-    DegenerateDataError
-        A sample of one class.
-
-    Notes
-    -----
-    `label_distance` is the distance of the joint laws of the labelled rows less that of their scores, with
-    a class of the reference that a cell lacks counted as half a row there. Sampling alone gives it about
-    h/2 (1/n + 1/N) nats, for h cells, n rows and N rows of the reference.
-
-    P(y | score) is known from the reference as far as that has rows where the window has its own. What that
-    leaves open is drawn: the reference's labels anew, 50 times, by a smoothed P(y | score), on at most about
-    1,000 cells; `foreseen_se` and `overfit` are the scatter and the mean of the errors.
-
-    Examples
-    --------
-    >>> reference = Sample([0, 0, 1, 0, 1, 1, 0, 1], [1, 1, 1, 1, 2, 2, 2, 2])
-    >>> split = foreseen_change(reference, Sample([0, 0, 1, 1, 1, 1], [1, 1, 1, 2, 2, 2]))
-    >>> split.foreseen, round(split.unforeseen, 4), split.score_distance, round(split.label_distance, 4)
-    (0.0, 0.125, 0.0, 0.1525)
-    """
-    for name, sample in (("reference", reference), ("window", window)):
-        require_sample(sample, name)
-        sample.require_both_classes()
-    own = (window.score, window.pos + window.neg)
-    score, count = own if scores is None else valid_unlabelled(scores, "scores")
-    cells = score_cells(reference)
-    if len(ends):
-        cells = cells_between(reference, np.asarray(valid_scores(ends, "ends")))
-    return split(projected(reference, score, count, cells), cells, reference, window, (score, count))
-
-
 def split(
     expected: ExpectedAuc,
     cells: ScoreCells,
@@ -346,7 +289,17 @@ def split(
     window: Sample,
     scores: tuple[Floats, Counts | None],
 ) -> ForeseenChange:
-    """Return the split of the change of a window's AUC of which so much is expected of its valid scores."""
+    """Split the change of a window's AUC into what its scores foretold, `expected`, and the rest.
+
+    `reference` and `window` have both classes; `scores` are all valid scores of the window.
+
+    Notes
+    -----
+    `label_distance` is the distance of the joint laws of the labelled rows less that of their scores, with
+    a class of the reference that a cell lacks counted as half a row there. Sampling alone gives it about
+    h/2 (1/n + 1/N) nats, for h cells, n rows and N rows of the reference. `foreseen_se` and `overfit` are of
+    `error_of`.
+    """
     realised = area(window)
     error = error_of(reference, *scores)
     label_distance = _label_distance(cells, reference, window)

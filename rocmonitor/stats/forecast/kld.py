@@ -15,7 +15,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.variances import sums_over_parts
+from rocmonitor.stats.area.delong import sums_over_parts
 from rocmonitor.stats.condensed import extremes
 from rocmonitor.stats.forecast.climbing import Extreme, closest, highest, optimum
 from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares, cells, columns

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.area.variances import ROUNDING
+from rocmonitor.stats.area.delong import ROUNDING
 from rocmonitor.stats.forecast.climbing import Extreme, at_limit, closest, highest
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.tilting import Ranks, TwoOrders

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import mean_over_pairs, placements
+from rocmonitor.stats.area.delong import mean_over_pairs, placements
 from rocmonitor.stats.forecast.changed_law import ChangedLaw, PastLaw, slope
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.projection import rising

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score_variance, view
 from rocmonitor.stats.forecast.calibration import Alternative, conformal_root, resized
 from rocmonitor.stats.forecast.distance import require_sample
@@ -218,7 +218,7 @@ class ScoreHistory(Result):
         return score_shift(self._cells(reference), scores, ends=self.ends)
 
     def split(self, reference: Sample, window: Sample, *, scores: Scores | None = None) -> ForeseenChange:
-        """`foreseen_change`, over the cells of this history."""
+        """Split the change of a window's AUC into what its scores foretold and the rest."""
         cells = self._cells(reference)
         require_sample(window, "window")
         window.require_both_classes()

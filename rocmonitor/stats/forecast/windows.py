@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import placements
+from rocmonitor.stats.area.delong import placements
 from rocmonitor.stats.forecast.distance import cell_starts, joined, require_sample, window_distances
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.rows import Floats, add_up, places_among

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.lasting.limit import (
     ChartShape,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.compare import Alternative, require_alternative
-from rocmonitor.stats.area.variances import ROUNDING
+from rocmonitor.stats.area.delong import ROUNDING
 from rocmonitor.stats.forecast.climbing import Extreme, along, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area, nearest
 from rocmonitor.stats.forecast.tilting import OneOrder, TwoOrders, cell_shares

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.stats.area.compare import Alternative
-from rocmonitor.stats.area.variances import delong_variance
+from rocmonitor.stats.area.delong import delong_variance
 from rocmonitor.stats.band.drawing import cumulated, in_parts
 from rocmonitor.stats.sample import Counts, Floats
 
@@ -79,9 +79,9 @@ def statistics(population: Population, neg: Counts, pos: Counts, *, studentized:
 
     `neg` and `pos`, (r, m) and (r, n), are the rows in each cell, one resample a line.
     """
-    below, above = _placements(population.orders[0], neg, pos)
+    below, above = placements(population.orders[0], neg, pos)
     if len(population.orders) == 2:
-        other = _placements(population.orders[1], neg, pos)
+        other = placements(population.orders[1], neg, pos)
         below -= other[0]
         above -= other[1]
     n_neg, n_pos = int(neg[0].sum()), int(pos[0].sum())
@@ -95,31 +95,6 @@ def statistics(population: Population, neg: Counts, pos: Counts, *, studentized:
     zeta01 = (neg * above**2).sum(axis=1) / n_neg / float(n_pos) ** 2
     se = np.sqrt(delong_variance(zeta10, zeta01, n_pos, n_neg))
     return _ratio(difference, se)
-
-
-def several(population: Population, neg: Counts, pos: Counts, basis: Floats, *, studentized: bool) -> Floats:
-    """Distance of several areas from being equal, shape (r,), for resamples as in `statistics`.
-
-    `basis`, (d, k), has contrasts of the k areas as lines. Studentized: DeLong's chi-square of them; else the
-    sum of their squares.
-    """
-    n_neg, n_pos = int(neg[0].sum()), int(pos[0].sum())
-    placed = [_placements(order, neg, pos) for order in population.orders]
-    v10, v01 = (np.stack(each) for each in zip(*placed, strict=True))  # (k, r, n) and (k, r, m)
-    v10, v01 = v10 / n_neg, v01 / n_pos
-    areas = (pos * v10).sum(axis=2) / n_pos  # (k, r)
-    contrasts = (basis @ areas).T
-    if not studentized:
-        return np.asarray((contrasts**2).sum(axis=1))
-    v10, v01 = (np.tensordot(basis, each - areas[..., np.newaxis], 1) for each in (v10, v01))
-    cov = np.einsum("drn,ern,rn->rde", v10, v10, pos / (n_pos * (n_pos - 1.0)))
-    cov += np.einsum("drm,erm,rm->rde", v01, v01, neg / (n_neg * (n_neg - 1.0)))
-    values, vectors = np.linalg.eigh(cov)
-    along = np.einsum("rde,rd->re", vectors, contrasts)
-    some = values > _ROUNDING**2 + 1e-12 * values[:, -1:]
-    lost = np.any(~some & (np.abs(along) > _ROUNDING), axis=1)
-    chi = np.where(some, along**2 / np.where(some, values, 1.0), 0.0).sum(axis=1)
-    return np.asarray(np.where(lost, np.inf, chi))
 
 
 def resampled(
@@ -158,7 +133,7 @@ def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[n
     return np.searchsorted(ordered, rank, side="left"), np.searchsorted(ordered, rank, side="right")
 
 
-def _placements(of: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
+def placements(of: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
     """(r, n) negatives below each cell of the positives, (r, m) positives above each of the negatives."""
     negatives, positives = cumulated(neg[:, of.negatives]), cumulated(pos[:, of.positives])
     below = (negatives[:, of.below[0]] + negatives[:, of.below[1]]) / 2

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.stats.area.delong import Moments, exact_bootstrap_variance, moments, placements
 from rocmonitor.stats.area.skewness import chain_mean, cube_mean, deviations, weighted_mean
-from rocmonitor.stats.area.variances import Moments, exact_bootstrap_variance, moments, placements
 from rocmonitor.stats.proportion import resample_size
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
