@@ -101,6 +101,7 @@ from rocmonitor.stats.curve.vertical_difference import (
 )
 from rocmonitor.stats.decomposition import GroupChanges, group_changes
 from rocmonitor.stats.ends import Grid
+from rocmonitor.stats.explained import explain
 from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_difference
 from rocmonitor.stats.forecast.distance import binned_distance, condensed
 from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
@@ -237,3 +238,5 @@ __all__ = [
     "vertical_law",
     "windows_to_decide",
 ]
+
+explain(globals()[name] for name in __all__)

@@ -29,12 +29,7 @@ MOST_CELLS = 50_000_000
 
 
 def require_room(cells: float) -> None:
-    """Refuse a law that would hold more than `MOST_CELLS` probabilities at once.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a law that would hold more than `MOST_CELLS` probabilities at once."""
     if cells > MOST_CELLS:
         raise InputError(
             f"the exact law of so many rows would hold {cells:,.0f} probabilities at once, and at most "

@@ -51,25 +51,16 @@ class PossibleProcesses(NamedTuple):
 
 
 class Coming(NamedTuple):
-    """Series of windows to come.
+    """Series of windows to come."""
 
-    Attributes
-    ----------
-    seen : ndarray, shape (k, g r)
-        k windows of r series of each of g processes: series of one process lie side by side.
-    mean, deviation : ndarray, shape (g,)
-        Of the windows of each process in the long run, sampling noise included.
-    luck : ndarray, shape (g,)
-        Numbers that are spread evenly over (0, 1), in no order: how well a limit came out that is not known.
-    serial : ndarray, shape (g,)
-        Serial correlation of the windows of each process.
-    """
-
+    # (k, g r): k windows of r series of each of g processes: series of one process lie side by side.
     seen: Floats
-    mean: Floats
+    mean: Floats  # (g,): Of the windows of each process in the long run, sampling noise included
     deviation: Floats
+    # (g,): Numbers that are spread evenly over (0, 1), in no order: how well a limit came out that is not
+    # known.
     luck: Floats
-    serial: Floats
+    serial: Floats  # (g,): Serial correlation of the windows of each process
 
     def by_process(self, counts: Floats) -> Floats:
         """(g,): the mean over the series of each process, of one number for each series."""
@@ -90,13 +81,9 @@ def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> Pos
 
     Parameters
     ----------
-    values, noise : array_like, shape (n,)
-        Of each window, and its sampling variance, above 0.
-    places : tuple of int
-        Where in the series each window is; the first at 0.
+    values, noise, shape (n,): Of each window, and its sampling variance, above 0.
+    places: Where in the series each window is; the first at 0.
 
-    Notes
-    -----
     Prior weights: flat in the mean and in the log of the scatter, 1 - `CORRELATED` of a serial correlation
     of 0, and the rest over 0.1 to 0.95 in proportion to it. Cost: O(n g), g some 200.
     """
@@ -182,19 +169,12 @@ def _numbers(windows: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Events a year.
+    """Events a year."""
 
-    Attributes
-    ----------
-    expected : float
-        On average of all that the reference leaves possible. Of a ``floor`` alone it is set so that its
-        average over references is right: see `expected_below_fixed`.
-    low, high : float
-        Between these it is for at least 80 % of references, or nearly so: see `rate_range`.
-    """
-
+    # On average of all that the reference leaves possible. Of a ``floor`` alone it is set so that its average
+    # over references is right: see `expected_below_fixed`.
     expected: float
-    low: float
+    low: float  # between these it is for at least 80 % of references, or nearly so: see `rate_range`
     high: float
 
 

@@ -29,17 +29,12 @@ class CondensedError(Result):
 
     Attributes
     ----------
-    auc : float
-        Of the AUC. Some order of the rows within the cells reaches it.
-    se : float
-        Of its standard error, by "delong" and by "exact-bootstrap".
-    tpr, fpr : float
-        Of the true and of the false positive rate at any threshold; `tpr` also of the true positive rate at
-        any false positive rate.
-    cells : int
-        Cells of the sample.
-    spread_cells : int
-        Cells with more than one score. The others are ties, in which nothing is lost.
+    auc: Of the AUC. Some order of the rows within the cells reaches it.
+    se: Of its standard error, by "delong" and by "exact-bootstrap".
+    tpr, fpr: Of the true and of the false positive rate at any threshold; `tpr` also of the true positive
+        rate at any false positive rate.
+    cells: Cells of the sample.
+    spread_cells: Cells with more than one score. The others are ties, in which nothing is lost.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -66,19 +61,12 @@ def condensed_error(sample: Sample) -> CondensedError:
 
     Parameters
     ----------
-    sample : Sample
-        From `Sample.from_cells`, `condensed`, or a source with ``grouped: condensed``; with both classes.
-
-    Returns
-    -------
-    CondensedError
+    sample: From `Sample.from_cells`, `condensed`, or a source with ``grouped: condensed``; with both classes.
 
     Raises
     ------
-    InputError
-        Something that is no `Sample`.
-    DegenerateDataError
-        A class without rows.
+    InputError: Something that is no `Sample`.
+    DegenerateDataError: A class without rows.
 
     Notes
     -----
@@ -172,13 +160,7 @@ def extremes(sample: Sample) -> tuple[Sample, Sample]:
 
 
 def aligned(whole: Sample, parts: Sequence[Sample]) -> list[Sample]:
-    """Return the parts on the cells of the whole that was merged from them: each of their cells lies in one.
-
-    Raises
-    ------
-    InputError
-        Cells of different grids.
-    """
+    """Return the parts on the cells of the whole merged from them: each of their cells lies in one."""
     one_grid([whole.ends, *(part.ends for part in parts)])
     if whole.ends is None:
         return list(parts)

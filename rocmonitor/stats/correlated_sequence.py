@@ -46,28 +46,17 @@ class CorrelatedSequence(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Factor:
-    """The Bayes factor against each mean, after each window.
+    """The Bayes factor against each mean, after each window."""
 
-    Attributes
-    ----------
-    likelihood : SeriesLikelihood
-        Of the differences in units of the first window's standard error as known after each window.
-    unit : ndarray, shape (k, 1)
-        That standard error, or an eighth of the scatter between windows if that is more.
-    null, other : ndarray, shape (g,)
-        Weights of the grid under the null hypothesis and under its alternative.
-    mean_variance, first_variance : ndarray, shape (g,)
-        Of the mean under the alternative, and of the first window, in squares of the unit.
-    after_first : ndarray, shape (k,)
-        Log-density of the later windows given the first, whatever the mean, with the weight `FIRST`.
-    """
-
+    # Of the differences in units of the first window's standard error as known after each window.
     likelihood: SeriesLikelihood
-    unit: Floats
-    null: Floats
+    unit: Floats  # (k, 1): That standard error, or an eighth of the scatter between windows if that is more
+    null: Floats  # (g,): Weights of the grid under the null hypothesis and under its alternative
     other: Floats
+    # (g,): Of the mean under the alternative, and of the first window, in squares of the unit.
     mean_variance: Floats
     first_variance: Floats
+    # (k,): Log-density of the later windows given the first, whatever the mean, with the weight `FIRST`.
     after_first: Floats
 
     def log(self, mean: Floats) -> Floats:
@@ -89,18 +78,11 @@ def correlated_sequence(
 
     Parameters
     ----------
-    d, weight : ndarray, shape (k,)
-        Differences, and the weights to which their sampling variances are inverse.
-    se : ndarray, shape (k,)
-        Standard errors: they are pooled over the windows so far. All 0: nothing is known yet.
-    between : ndarray, shape (k,)
-        Moment estimate of the standard deviation of the true differences.
-    level : float
-    growth : float
-        Variance of the mean under the alternative, in variances of the first window.
+    d, weight, shape (k,): Differences, and the weights to which their sampling variances are inverse.
+    se, shape (k,): Standard errors: they are pooled over the windows so far. All 0: nothing is known yet.
+    between, shape (k,): Moment estimate of the standard deviation of the true differences.
+    growth: Variance of the mean under the alternative, in variances of the first window.
 
-    Notes
-    -----
     The factor against a mean theta is
 
         (0.6 sum_g a_g N(d; theta, V_g + r_g 11') + 0.4 f_1 sum_g a_g q_g) / sum_g b_g N(d; theta, V_g),

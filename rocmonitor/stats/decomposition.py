@@ -58,27 +58,18 @@ class GroupChanges(Table):
 
     Attributes
     ----------
-    groups : tuple of str, int, float, bool or None
-        Values of the column, in order, or names of bins; None are the rows without a value.
-    mix_parts, ranking_parts : ndarray
-        How much a group added to the change by its share of either class, and by its ranking, within it and
-        against the others. All together they add up to `change`.
-    excess : ndarray
-        What `ranking_parts` is beyond the group's share of `ranking`, by its share of the rows. It is 0 where
-        a group ranks as much better or worse as all others do: of every group of an irrelevant column.
-    mix_se, ranking_se, excess_se, se : ndarray
-        Standard errors: of `mix_parts`, of `ranking_parts`, of `excess`, and of both parts of a group
-        together.
-    pvalue : ndarray
-        That both parts of a group together are 0, by the normal law, two-sided; 1 where `se` is 0.
-    pos_reference, neg_reference, pos_window, neg_window : ndarray
-        Rows of the group by class.
-    change, change_se : float
-        ``auc - reference_auc``, and its standard error.
-    mix, ranking : float
-        The two parts of `change`.
-    reference_auc, auc : float
-        Of the reference and of the window.
+    groups: Values of the column, in order, or names of bins; None are the rows without a value.
+    mix_parts, ranking_parts: How much a group added to the change by its share of either class, and by its
+        ranking, within it and against the others. All together they add up to `change`.
+    excess: What `ranking_parts` is beyond the group's share of `ranking`, by its share of the rows. It is 0
+        where a group ranks as much better or worse as all others do: of every group of an irrelevant column.
+    mix_se, ranking_se, excess_se, se: Standard errors: of `mix_parts`, of `ranking_parts`, of `excess`, and
+        of both parts of a group together.
+    pvalue: That both parts of a group together are 0, by the normal law, two-sided; 1 where `se` is 0.
+    pos_reference, neg_reference, pos_window, neg_window: Rows of the group by class.
+    change, change_se: ``auc - reference_auc``, and its standard error.
+    mix, ranking: The two parts of `change`.
+    reference_auc, auc: Of the reference and of the window.
     """
 
     groups: tuple[Label, ...]
@@ -152,25 +143,21 @@ def group_changes(reference: Rows, window: Rows, *, bins: int = BINS) -> GroupCh
 
     Parameters
     ----------
-    reference, window : tuple of three array_like, shape (n,) each
-        ``(y_true, y_score, group)`` of the same rows: labels 0 and 1, finite scores, and numbers, texts or
-        truth values. None, NaN and the NA of pandas are a group of their own. The two share no row.
-    bins : int
-        Numbers with more than `bins` values are cut at quantiles of the reference; from 2 to 500.
+    reference, window : tuple of three array_like, shape (n,) each: ``(y_true, y_score, group)`` of the same
+        rows: labels 0 and 1, finite scores, and numbers, texts or truth values. None, NaN and the NA of
+        pandas are a group of their own. The two share no row.
+    bins: Numbers with more than `bins` values are cut at quantiles of the reference; from 2 to 500.
 
     Returns
     -------
-    GroupChanges
-        Parts in units of the AUROC.
+    Parts in units of the AUROC.
 
     Raises
     ------
-    DegenerateDataError
-        A sample with one class only.
-    InputError
-        Not three arrays of equal length; unusable labels or scores; a column that is the label or the score,
-        an id, dates, numbers in one sample and texts in the other, missing in all rows, or with more than 500
-        values.
+    DegenerateDataError: A sample with one class only.
+    InputError: Not three arrays of equal length; unusable labels or scores; a column that is the label or the
+        score, an id, dates, numbers in one sample and texts in the other, missing in all rows, or with more
+        than 500 values.
 
     Notes
     -----
@@ -191,11 +178,6 @@ def group_changes(reference: Rows, window: Rows, *, bins: int = BINS) -> GroupCh
     rows. From 4,096 runs of scores on, rows are placed by cells of neighbouring runs, which changes a
     standard error by less than 0.1 %; areas and parts stay exact.
     Cost: one sort of each sample and O(n k) for k groups, and 4,096 k² for the standard errors.
-
-    References
-    ----------
-    .. [S53] L. S. Shapley (1953). A value for n-person games. Contributions to the Theory of Games II.
-    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
 
     Examples
     --------
@@ -338,11 +320,6 @@ def changes_of_cells(reference: CellCounts, window: CellCounts, labels: tuple[La
     """Split a change by groups that are counted in the same cells of neighbouring scores.
 
     Rows of one cell count as level. Counts need not be whole numbers.
-
-    Raises
-    ------
-    DegenerateDataError
-        A sample with one class only.
     """
     return _between_sides(_side_of_cells(reference, "reference"), _side_of_cells(window, "window"), labels)
 

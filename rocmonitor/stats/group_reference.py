@@ -88,26 +88,14 @@ class GroupCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupReference:
-    """Counts of the reference by group of each column, class and cell of scores; no row is kept.
+    """Counts of the reference by group of each column, class and cell of scores; no row is kept."""
 
-    Attributes
-    ----------
-    edges : ndarray
-        Scores, increasing. Each is a cell of its own, and so is what lies between two.
-    whole : CellCounts
-        Of all rows, as one group.
-    columns : dict of str to GroupCounts
-    refused : dict of str to str
-        Why a column cannot be used, by name.
-    pairs : dict of (str, str) to CellCounts
-        Of the rows by the groups of two columns, those of the second within those of the first, in coarse
-        cells; of the first columns only.
-    """
-
-    edges: Floats
-    whole: CellCounts
+    edges: Floats  # scores, increasing. Each is a cell of its own, and so is what lies between two.
+    whole: CellCounts  # of all rows, as one group
     columns: dict[str, GroupCounts]
-    refused: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)  # why a column cannot be used, by name
+    # Of the rows by the groups of two columns, those of the second within those of the first, in coarse
+    # cells; of the first columns only.
     pairs: dict[tuple[str, str], CellCounts] = field(default_factory=dict)
 
     def split(self, window: Mapping[str, ColumnRows], *, fewest: int = MIN_GROUP) -> Split:
@@ -115,22 +103,9 @@ class GroupReference:
 
         Parameters
         ----------
-        window : dict of str to ColumnRows
-            Labelled rows of the window, for each column.
-        fewest : int
-            Groups with fewer rows, but some, in either sample are pooled.
+        window: Labelled rows of the window, for each column.
+        fewest: Groups with fewer rows, but some, in either sample are pooled.
 
-        Returns
-        -------
-        Split
-
-        Raises
-        ------
-        DegenerateDataError
-            A sample with one class only.
-
-        Notes
-        -----
         As `group_changes` on scores in cells. A window of at most 2,000 distinct scores has cells of its
         own, so its AUROC is exact; that of more rows, and of the reference, changes by less than 1e-4, and
         not at all where the reference has at most 400 distinct scores.
@@ -186,12 +161,9 @@ class GroupReference:
 
         Returns
         -------
-        PairChange or None
-            None where the reference has no counts of the two columns together, or either sample has fewer
-            than `fewest` rows of both groups, of one alone, or of neither.
+        PairChange or None: None where the reference has no counts of the two columns together, or either
+            sample has fewer than `fewest` rows of both groups, of one alone, or of neither.
 
-        Notes
-        -----
         With t_ab and r_ab the part and the rows of both groups, and a that of the first, tested is
         t_ab - r_ab / r_a t_a, and likewise for the second; the p-value is the larger of the two. The standard
         errors are from 100 Poisson draws of the rows in each cell.
@@ -265,26 +237,15 @@ class GroupReference:
 
         Parameters
         ----------
-        window : dict of str to ColumnRows
-            Rows of the window for each column, labelled or not; labels are not read.
-        rng : int, SeedSequence or Generator
-            For the standard errors.
-        fewest : int
-            As for `split`.
+        window: Rows of the window for each column, labelled or not; labels are not read.
+        rng: For the standard errors.
+        fewest: As for `split`.
 
         Returns
         -------
-        Split
-            Of reference and window, in which each row is a positive as likely as the rows of its cell were
-            in the reference. So `whole.reference_auc` is the AUROC of the reference.
+        Of reference and window, in which each row is a positive as likely as the rows of its cell were in the
+            reference. So `whole.reference_auc` is the AUROC of the reference.
 
-        Raises
-        ------
-        DegenerateDataError
-            A reference with one class only; no row.
-
-        Notes
-        -----
         Standard errors are of the numbers of rows by group and cell (100 Poisson draws): the labels that
         these will get, and what the reference lets one expect, are taken as given.
         """
@@ -374,19 +335,10 @@ def group_reference(
 
     Parameters
     ----------
-    rows : dict of str to ColumnRows
-        Labelled rows of the reference, for each column; at least one.
-    fewest : int
-        Rows from which a value is a group of its own; all others are pooled.
-    bins : int
-        As for `group_changes`.
-    groups : dict of str to Groups, optional
-        Of columns whose groups are known already.
-
-    Raises
-    ------
-    InputError
-        No column.
+    rows: Labelled rows of the reference, for each column; at least one.
+    fewest: Rows from which a value is a group of its own; all others are pooled.
+    bins: As for `group_changes`.
+    groups: Of columns whose groups are known already.
     """
     if not rows:
         raise InputError("rows has no column: name at least one")

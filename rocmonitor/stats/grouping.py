@@ -67,27 +67,12 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
 
     Parameters
     ----------
-    reference, window : array_like, shape (n0,) and (n1,)
-        Numbers, texts or truth values. None, NaN and the NA of pandas are a group of their own.
-    bins : int
-        At least 2. Numbers with more than `bins` values are cut at quantiles of the reference.
-    name : str
-        What messages call the column.
+    reference, window, shape (n0,) and (n1,): Numbers, texts or truth values. None, NaN and the NA of pandas
+        are a group of their own.
+    bins: At least 2. Numbers with more than `bins` values are cut at quantiles of the reference.
+    name: What messages call the column.
 
-    Raises
-    ------
-    InputError
-        Dates, numbers in one sample and texts in the other, a sample in which all values are missing, an id
-        (no value comes twice), more than 500 values.
-
-    Notes
-    -----
     Cost: O(n), and O(n log n) for numbers with few values.
-
-    Examples
-    --------
-    >>> grouping([1, 2, 3, 4, 5, 6], [2.5, None, 9], bins=3).labels
-    ('up to 2', 'above 2 to 4', 'above 4', None)
     """
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_GROUPS:
         raise InputError(f"bins must be a whole number from 2 to {MOST_GROUPS}; it is {bins!r}")
@@ -123,20 +108,10 @@ def learned_groups(values: ArrayLike, weight: Codes | None, *, bins: int, fewest
 
     Parameters
     ----------
-    values : array_like, shape (n,)
-        As for `grouping`.
-    weight : ndarray or None
-        Rows of each entry, where equal rows were counted; by default each is one.
-    bins : int
-        As for `grouping`.
-    fewest : int
-        Rows from which a value is a group of its own.
-    name : str
-
-    Raises
-    ------
-    InputError
-        As `grouping`; or no value has `fewest` rows.
+    values, shape (n,): As for `grouping`.
+    weight: Rows of each entry, where equal rows were counted; by default each is one.
+    bins: As for `grouping`.
+    fewest: Rows from which a value is a group of its own.
     """
     column = _column(values, f"{name} of the reference")
     of_row = np.ones(len(column.values), dtype=np.int64) if weight is None else weight
@@ -176,13 +151,7 @@ def named_groups(groups: Groups) -> tuple[Label, ...]:
 def codes_of(
     groups: Groups, values: ArrayLike, weight: Codes | None = None, *, fewest: int, name: str
 ) -> tuple[tuple[Label, ...], Codes]:
-    """Return the groups of rows: those of the reference, new values, `OTHERS`, None; and each row's number.
-
-    Raises
-    ------
-    InputError
-        Numbers where the reference has texts, or texts where it has numbers; all values missing.
-    """
+    """Return the groups of rows (the reference's, new values, `OTHERS`, None), and each row's number."""
     column = _column(values, f"{name} of the window")
     of_row = np.ones(len(column.values), dtype=np.int64) if weight is None else weight
     if column.missing.all() and len(of_row):

@@ -25,27 +25,13 @@ SURE = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NextWindows:
-    """Series of coming windows, each as probable as the others.
+    """Series of coming windows, each as probable as the others."""
 
-    Attributes
-    ----------
-    seen : ndarray, shape (LONGEST, r)
-        Differences of the windows of each series, sampling error included.
-    se : float
-        Standard error of each.
-    """
-
-    seen: Floats
-    se: float
+    seen: Floats  # (LONGEST, r): Differences of the windows of each series, sampling error included
+    se: float  # standard error of each
 
     def mean_of(self, windows: int, confidence_level: float) -> tuple[float, float]:
-        """Return the ends of a prediction interval for the mean of the next windows, within [-1, 1].
-
-        Raises
-        ------
-        InputError
-            A number of windows outside 1 to `LONGEST`, a level outside (0, 1).
-        """
+        """Return the ends of a prediction interval for the mean of the next windows, within [-1, 1]."""
         if not 1 <= windows <= LONGEST:
             raise InputError(f"windows must be a number of windows, 1 to {LONGEST}, not {windows!r}")
         tail = (1 - require_level(confidence_level)) / 2
@@ -57,10 +43,9 @@ class NextWindows:
 
         Parameters
         ----------
-        sequence : ConfidenceSequence
-            Of the windows so far, with estimand "period". The coming ones weigh as much as these on average.
-        margin : float
-            Decided is a sequence with ``low > margin``, ``high < -margin`` or, with a margin above 0,
+        sequence: Of the windows so far, with estimand "period". The coming ones weigh as much as these on
+            average.
+        margin: Decided is a sequence with ``low > margin``, ``high < -margin`` or, with a margin above 0,
             ``low > -margin``.
         """
         if sequence.estimand != "period":
@@ -84,36 +69,18 @@ def next_windows(differences: ArrayLike, ses: ArrayLike, places: tuple[int, ...]
 
     Parameters
     ----------
-    differences : array_like, shape (k,)
-        Differences of AUCs or rates, one for each window.
-    ses : array_like, shape (k,)
-        Standard errors of them. 0 counts as the pooled one.
-    places : tuple of int
-        The position of each window in the series, increasing. A place without a window is a gap.
+    differences, shape (k,): Differences of AUCs or rates, one for each window.
+    ses, shape (k,): Standard errors of them. 0 counts as the pooled one.
+    places: The position of each window in the series, increasing. A place without a window is a gap.
 
     Returns
     -------
-    NextWindows or None
-        None also while no window has any standard error.
+    NextWindows or None: None also while no window has any standard error.
 
-    Raises
-    ------
-    InputError
-        Values that are not finite numbers, unequal lengths, places that do not increase.
-
-    Notes
-    -----
     Random effects: true differences follow a stationary AR(1) process about a mean; mean, scatter and
     correlation are integrated over what the windows leave possible (`rocmonitor.stats.coming`). A coming
     window has the mean sampling variance of those so far. Coverage by simulation: docs/coverage.md. Cost:
     O(k g) and 0.1 s.
-
-    Examples
-    --------
-    >>> weeks = next_windows([0.03, 0.01, 0.02, 0.02], [0.005, 0.005, 0.006, 0.005], (0, 1, 2, 3))
-    >>> low, high = weeks.mean_of(4, 0.95)
-    >>> low < 0.02 < high
-    True
     """
     d, s = window_numbers(differences, "differences"), window_numbers(ses, "ses")
     if not len(d) == len(s) == len(places):

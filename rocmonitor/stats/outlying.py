@@ -30,34 +30,18 @@ _HALVINGS = 60
 
 
 class Side(NamedTuple):
-    """The windows far from the others on one side.
+    """The windows far from the others on one side."""
 
-    Attributes
-    ----------
-    places : tuple of int
-        Their indices, the farthest first; empty without any.
-    chance : float
-        Of windows so far out in a reference without bad ones; 1 without any.
-    """
-
-    places: tuple[int, ...] = ()
-    chance: float = 1.0
+    places: tuple[int, ...] = ()  # their indices, the farthest first; empty without any
+    chance: float = 1.0  # of windows so far out in a reference without bad ones; 1 without any
 
 
 class Outlying(NamedTuple):
-    """The windows far from the others.
+    """The windows far from the others."""
 
-    Attributes
-    ----------
-    low, high : Side
-        Below and above the others.
-    others : float
-        Mean AUC of the others.
-    """
-
-    low: Side
+    low: Side  # below and above the others
     high: Side
-    others: float
+    others: float  # mean AUC of the others
 
 
 def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
@@ -68,8 +52,7 @@ def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
 
     Parameters
     ----------
-    areas : sequence of AucResult
-        Of windows with `zeta`. Where rows come in clusters, all windows have the mean design effect.
+    areas: Of windows with `zeta`. Where rows come in clusters, all windows have the mean design effect.
     """
     known = [(area, area.zeta) for area in areas if area.zeta is not None]
     if not known:
@@ -90,12 +73,8 @@ def sampling_skewness(areas: Sequence[AucResult], errors: Sequence[float]) -> li
 
     Parameters
     ----------
-    areas : sequence of AucResult
-    errors : sequence of float
-        Of `sampling_errors`.
+    errors: Of `sampling_errors`.
 
-    Notes
-    -----
     Skewness falls with the root of the number of rows, as the error does; their ratio is the mean over the
     windows. It follows from mean and skewness of the studentised AUC (`rocmonitor.stats.area.skewness`):
     ``skewness - 6 mean``. Without them (clusters, joined scores) it is that of two normal laws of scores,
@@ -125,20 +104,14 @@ def outlying_windows(
 
     Parameters
     ----------
-    aucs, ses : sequence of float
-        Of each window, with the sampling error of its own size (`sampling_errors`); both of length n.
-    skewness : sequence of float, optional
-        Of the sampling errors (`sampling_skewness`); default 0.
-    chance : float
-        Share of references without a bad window in which one is named; nine tenths of it for low windows.
+    aucs, ses: Of each window, with the sampling error of its own size (`sampling_errors`); both of length n.
+    skewness: Of the sampling errors (`sampling_skewness`); default 0.
+    chance: Share of references without a bad window in which one is named; nine tenths of it for low windows.
 
     Returns
     -------
-    Outlying
-        Without any where there are fewer than 9 windows; never more than a fifth of them on one side.
+    Without any where there are fewer than 9 windows; never more than a fifth of them on one side.
 
-    Notes
-    -----
     Windows are put in order by ``(auc - m) / sqrt(se^2 + tau^2)``, with their median m and a scatter tau that
     makes the median square that of the normal law. From the k = n/5 farthest on one side inwards out, each is
     compared with those that are in: their mean and their scatter by [PM82]. The distance has nearly
@@ -151,19 +124,6 @@ def outlying_windows(
     mean, times the ``n! / (k! (n - k)!)`` choices of them, below its part of `chance`; besides the nearest
     must be far by itself. So the chance is kept where scatter is normal; with heavy tails more is named
     (docs/numbers.md). Cost: O(n^2).
-
-    References
-    ----------
-    .. [PM82] Paule and Mandel (1982). Journal of Research of the National Bureau of Standards 87, 377-385.
-    .. [R83] Rosner (1983). Technometrics 25, 165-172.
-    .. [H92] Hall (1992). The Bootstrap and Edgeworth Expansion. Springer.
-
-    Examples
-    --------
-    >>> aucs = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.81, 0.60, 0.80, 0.79]
-    >>> found = outlying_windows(aucs, [0.01] * 10)
-    >>> found.low.places, found.high.places, round(found.others, 2)
-    ((7,), (), 0.8)
     """
     values, errors = np.asarray(aucs, dtype=float), np.asarray(ses, dtype=float)
     skews = np.zeros(len(values)) if skewness is None else np.asarray(skewness, dtype=float)

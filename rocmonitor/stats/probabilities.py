@@ -32,15 +32,13 @@ class CalibrationResult(Result):
 
     Attributes
     ----------
-    log_loss, brier : float
-        Means over the rows of -log(probability of what came) and of (p - y)²; smaller is better.
-    slope : float or None
-        1 where calibrated; below 1 the probabilities are too extreme. None where it has no finite value:
+    log_loss, brier: Means over the rows of -log(probability of what came) and of (p - y)²; smaller is better.
+    slope: 1 where calibrated; below 1 the probabilities are too extreme. None where it has no finite value:
         all p are equal, or they separate the classes.
-    intercept : float
-        0 where calibrated; above 0 there are more positives than the probabilities promise, in log odds.
-    log_loss_se, brier_se, slope_se, intercept_se : float
-        The last two by the sandwich formula, which holds whatever the shape of the miscalibration.
+    intercept: 0 where calibrated; above 0 there are more positives than the probabilities promise, in log
+        odds.
+    log_loss_se, brier_se, slope_se, intercept_se: The last two by the sandwich formula, which holds whatever
+        the shape of the miscalibration.
     """
 
     _estimate: ClassVar[str | None] = "log_loss"
@@ -70,8 +68,7 @@ class CalibrationResult(Result):
 
         Raises
         ------
-        DegenerateDataError
-            There is no slope.
+        DegenerateDataError: There is no slope.
         """
         if self.slope is None or self.slope_se is None:
             raise DegenerateDataError(
@@ -98,29 +95,18 @@ def calibration(sample: Sample) -> CalibrationResult:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-        The scores are the probabilities of y = 1, within [0, 1].
-
-    Returns
-    -------
-    Calibration
+    y_true, y_score, shape (n,): Or one `Sample` in their place. The scores are the probabilities of y = 1,
+        within [0, 1].
 
     Raises
     ------
-    InputError
-        Scores outside of [0, 1], such as percentages.
-    DegenerateDataError
-        Fewer than two rows of a class.
+    InputError: Scores outside of [0, 1], such as percentages.
+    DegenerateDataError: Fewer than two rows of a class.
 
     Notes
     -----
     Coverage of the intervals: docs/coverage.md. A p of exactly 0 or 1 is moved by 2.2e-16, with a caveat.
     Cost: O(k) for k distinct p after sorting, times the steps of Newton's method (about 6).
-
-    References
-    ----------
-    .. [C58] D. R. Cox (1958). Two further applications of a model for binary regression. Biometrika 45.
-    .. [W82] H. White (1982). Maximum likelihood estimation of misspecified models. Econometrica 50.
 
     Examples
     --------
@@ -156,12 +142,7 @@ def calibration(sample: Sample) -> CalibrationResult:
 
 
 def require_probabilities(sample: Sample) -> None:
-    """Refuse scores that are no probabilities.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse scores that are no probabilities."""
     if not len(sample.score) or (sample.score[0] >= 0 and sample.score[-1] <= 1):
         return
     bad = (sample.score < 0) | (sample.score > 1)

@@ -84,11 +84,8 @@ def distance_law(history: ScoreHistory, cells: Sample, rows: int) -> Callable[[f
 
     Parameters
     ----------
-    history : ScoreHistory
-    cells : Sample
-        Of the reference.
-    rows : int
-        Scores of the window.
+    cells: Of the reference.
+    rows: Scores of the window.
     """
     drift = _drift_distance(history)
 

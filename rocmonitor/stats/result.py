@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
@@ -17,6 +16,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.explained import explained
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ class Interval(NamedTuple):
         return ax
 
 
-_COMMON = {
+_FIELDS = {
     "n_pos": "Positives of the sample.",
     "n_neg": "Negatives of the sample.",
     "method": "How the uncertainty was computed.",
@@ -54,29 +54,18 @@ _COMMON = {
 }
 """Fields that many results have."""
 
-_ARGUMENT = "As the text says, or the argument of this name."
-_HEAD = "    Attributes\n    ----------\n"
 
-
-def _described(doc: str, cls: type) -> str:
-    """Return a docstring whose attributes are all fields of the class, for `help`."""
-    before, head, after = doc.rstrip().partition(_HEAD)
-    section, *rest = re.split(r"(?=\n\n    \w[\w ]*\n    ---)", after, maxsplit=1)
-    told = re.findall(r"^    (\w[\w, ]*) : ", section, flags=re.MULTILINE)
-    known, lines = set(", ".join(told).split(", ")), list[str]()
+def _fields(cls: type) -> dict[str, str]:
+    """Return what `help` says of each field that no docstring describes."""
+    told = dict[str, str]()
     for base in reversed(cls.__mro__):
+        why = (
+            "As the text says, or the argument of this name." if base is cls else f"As of `{base.__name__}`."
+        )
         for name, kind in vars(base).get("__annotations__", {}).items():
-            if name.startswith("_") or name in known:
-                continue
-            known.add(name)
-            why = _ARGUMENT if base is cls else f"As of `{base.__name__}`."
-            lines.append(f"\n    {name} : {kind}\n        {_COMMON.get(name, why)}")
-    if not lines:
-        return doc
-    return (
-        "".join([before if head else f"{before}\n\n", _HEAD, section or lines.pop(0)[1:], *lines, *rest])
-        + "\n"
-    )
+            if not name.startswith("_"):
+                told[name] = f"{kind}. {_FIELDS.get(name, why)}"
+    return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +88,9 @@ class Result:
     def __init_subclass__(cls) -> None:
         # A dataclass writes a __repr__ with every number of every array, unless its class body has one.
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
-        cls.__doc__ = cls.__doc__ and _described(cls.__doc__, cls)
+        if cls.__doc__:
+            also = " ".join(str(method.__doc__) for method in vars(cls).values())
+            cls.__doc__ = explained(cls.__doc__, {"Attributes": _fields(cls)}, also)
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -117,11 +108,6 @@ class Result:
 
         Fields are read by their annotations: arrays, tuples, results and caveats come back as such. An entry
         that is absent takes its default.
-
-        Raises
-        ------
-        InputError
-            An entry without a default is absent, or does not fit its field.
         """
         given = {}
         for name, reader in _readers(cls).items():  # type: ignore[arg-type]
@@ -144,19 +130,12 @@ class Result:
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; default new axes of pyplot. A second result on the same axes has another colour.
-        label : str, optional
-            What the result is of, such as a model's name, written beside it.
+        ax: Where to draw; default new axes of pyplot. A second result on the same axes has another colour.
+        label: What the result is of, such as a model's name, written beside it.
 
         Returns
         -------
         matplotlib.axes.Axes
-
-        Raises
-        ------
-        TypeError
-            The result has no picture.
         """
         self._require_picture()
         ax = plotting.new_axes(flat=self._flat) if ax is None else ax

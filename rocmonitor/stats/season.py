@@ -30,23 +30,12 @@ _WORTH_IT = 0.95  # of the squared differences: what must be left, at most, for 
 
 
 class FittedTerms(NamedTuple):
-    """The part of some values that terms explain.
+    """The part of some values that terms explain."""
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (t,)
-    level : float
-        Mean of the values without the terms.
-    left : ndarray, shape (n,)
-        What is left of each value when the others give the coefficients.
-    gaps : ndarray, shape (n,)
-        How far that is from the mean of what is left of the others.
-    """
-
-    coefficients: Floats
-    level: float
-    left: Floats
-    gaps: Floats
+    coefficients: Floats  # (t,)
+    level: float  # mean of the values without the terms
+    left: Floats  # (n,): What is left of each value when the others give the coefficients
+    gaps: Floats  # (n,): How far that is from the mean of what is left of the others
 
 
 def season(day: float) -> tuple[float, float]:

@@ -42,30 +42,23 @@ class ConfidenceSequence(Table):
 
     Attributes
     ----------
-    estimate : ndarray
-        Weighted mean of the windows so far.
-    low, high : ndarray
-        Ends, within [-1, 1], for the average of the true differences over the windows so far (`estimand`
-        "period"), or for their mean in the long run ("future"). -1 and 1 while nothing is known: before a
-        window has shown scatter, and for "future" until differences between windows can be estimated. Those
-        of "future" may widen again.
-    between : ndarray
-        Estimated standard deviation of the true differences among the windows so far; 0 if sampling error
-        accounts for what they show.
-    information : ndarray
-        Precision of `estimate`, one over its variance, for "future" with `between`; 0 while no window has
-        shown any scatter.
-    elapsed : ndarray
-        Sampling noise gathered so far, in windows like the first.
-    pvalue : ndarray
-        Of the hypothesis that the average (or mean) is 0, after this window, valid whenever one stops: it may
-        rise again. At most 1 - `confidence_level` where 0 is outside of the interval; with `correlation`
+    estimate: Weighted mean of the windows so far.
+    low, high: Ends, within [-1, 1], for the average of the true differences over the windows so far
+        (`estimand` "period"), or for their mean in the long run ("future"). -1 and 1 while nothing is known:
+        before a window has shown scatter, and for "future" until differences between windows can be
+        estimated. Those of "future" may widen again.
+    between: Estimated standard deviation of the true differences among the windows so far; 0 if sampling
+        error accounts for what they show.
+    information: Precision of `estimate`, one over its variance, for "future" with `between`; 0 while no
+        window has shown any scatter.
+    elapsed: Sampling noise gathered so far, in windows like the first.
+    pvalue: Of the hypothesis that the average (or mean) is 0, after this window, valid whenever one stops: it
+        may rise again. At most 1 - `confidence_level` where 0 is outside of the interval; with `correlation`
         "none" exactly there.
-    serial : ndarray
-        Coefficient from one window's true difference to the next that is allowed for; 0 with `correlation`
-        "none".
-    unseen_low, unseen_high : ndarray
-        How much further `low` and `high` lie for rows that the windows may lack: of `auc_sequence`, else 0.
+    serial: Coefficient from one window's true difference to the next that is allowed for; 0 with
+        `correlation` "none".
+    unseen_low, unseen_high: How much further `low` and `high` lie for rows that the windows may lack: of
+        `auc_sequence`, else 0.
     """
 
     estimate: Floats
@@ -120,40 +113,29 @@ def confidence_sequence(
 
     Parameters
     ----------
-    estimates : array_like, shape (k,)
-        Differences within [-1, 1] of AUCs or rates, one for each window, in the order of the windows.
-        Windows share no row.
-    standard_errors : array_like, shape (k,)
-        Standard errors of `estimates`. A window in which the models never differ may have 0. For "period",
-        nothing else enters, so that few rows need an allowance: for differences of AUCs take `auc_sequence`.
-    confidence_level : float
-        Of all checks together, within (0, 1).
-    tuned_for : float, optional
-        The number of windows like the first after which the interval is narrowest for its information, at
-        least 1; by default 8 for "period", 12 for "future". To be fixed before the first check.
-    weights : array_like, shape (k,), optional
-        What each window counts, above 0, known without its scores: all alike by default. For windows of
-        several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse. Not 1 / s²: a
-        window's difference and its standard error are dependent unless the models can be exchanged.
-    correlation : {"none", "estimated"}
-        Whether the windows' true differences are taken as independent of each other, or may resemble their
-        neighbours. "estimated" needs windows in the order of time; for independent windows of one mean it
-        decides about a third later. Of "future" only.
-    estimand : {"future", "period"}
-        What the interval is for. "period": the average of the true differences of the windows so far,
-        weighted like them. The windows may drift, turn round and depend on each other in any way. "future":
-        the mean of a process from which they, and all windows to come, are drawn.
-
-    Returns
-    -------
-    ConfidenceSequence
+    estimates, shape (k,): Differences within [-1, 1] of AUCs or rates, one for each window, in the order of
+        the windows. Windows share no row.
+    standard_errors, shape (k,): Standard errors of `estimates`. A window in which the models never differ may
+        have 0. For "period", nothing else enters, so that few rows need an allowance: for differences of AUCs
+        take `auc_sequence`.
+    confidence_level: Of all checks together, within (0, 1).
+    tuned_for: The number of windows like the first after which the interval is narrowest for its information,
+        at least 1; by default 8 for "period", 12 for "future". To be fixed before the first check.
+    weights, shape (k,): What each window counts, above 0, known without its scores: all alike by default. For
+        windows of several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse. Not 1
+        / s²: a window's difference and its standard error are dependent unless the models can be exchanged.
+    correlation, {"none", "estimated"}: Whether the windows' true differences are taken as independent of each
+        other, or may resemble their neighbours. "estimated" needs windows in the order of time; for
+        independent windows of one mean it decides about a third later. Of "future" only.
+    estimand, {"future", "period"}: What the interval is for. "period": the average of the true differences of
+        the windows so far, weighted like them. The windows may drift, turn round and depend on each other in
+        any way. "future": the mean of a process from which they, and all windows to come, are drawn.
 
     Raises
     ------
-    InputError
-        No windows, unequal lengths, values that are not finite, estimates outside [-1, 1], standard errors
-        outside [0, 2], weights of 0 or less, a level outside (0, 1), `tuned_for` outside 1 to 1,000,000,
-        an unknown `correlation` or `estimand`, `correlation` "estimated" for the period.
+    InputError: No windows, unequal lengths, values that are not finite, estimates outside [-1, 1], standard
+        errors outside [0, 2], weights of 0 or less, a level outside (0, 1), `tuned_for` outside 1 to
+        1,000,000, an unknown `correlation` or `estimand`, `correlation` "estimated" for the period.
 
     Notes
     -----
@@ -195,17 +177,6 @@ def confidence_sequence(
     With "none" weeks are taken as independent. Where neighbouring ones are alike, the level is not kept with
     "none" and not fully with "estimated", and a caveat says so. Levels and speed by simulation:
     docs/coverage.md. Cost: O(k²), of windows, not rows; O(k g) in addition with "estimated", g about 150.
-
-    References
-    ----------
-    .. [R70] Robbins (1970). Annals of Mathematical Statistics 41, 1397-1409.
-    .. [L76] Lai (1976). Annals of Statistics 4, 265-280.
-    .. [W23] Wang and Ramdas (2023). arXiv:2310.03722.
-    .. [D07] DerSimonian and Kacker (2007). Contemporary Clinical Trials 28, 105-114.
-    .. [H21] Howard, Ramdas, McAuliffe and Sekhon (2021). Annals of Statistics 49, 1055-1080.
-    .. [WS24] Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024). Annals of Statistics 52, 2613-2640.
-    .. [V39] Ville (1939). Étude critique de la notion de collectif. Gauthier-Villars, Paris.
-    .. [DK12] Durbin and Koopman (2012). Time Series Analysis by State Space Methods. Oxford University Press.
 
     Examples
     --------
@@ -275,25 +246,20 @@ def windows_to_decide(
 
     Parameters
     ----------
-    sequence : ConfidenceSequence
-    margin : float
-        Decided is a sequence with ``low > margin`` or ``high < -margin``; at least 0.
-    difference : float, optional
-        The true difference that is supposed, within [-1, 1]; by default the present estimate.
-    largest : int
-        Windows beyond which no answer is given, at least 1.
+    sequence
+    margin: Decided is a sequence with ``low > margin`` or ``high < -margin``; at least 0.
+    difference: The true difference that is supposed, within [-1, 1]; by default the present estimate.
+    largest: Windows beyond which no answer is given, at least 1.
 
     Returns
     -------
-    int or None
-        0 when it is decided. None when `largest` windows would not do, and when no window has shown any
-        scatter yet.
+    int or None: 0 when it is decided. None when `largest` windows would not do, and when no window has shown
+        any scatter yet.
 
     Raises
     ------
-    InputError
-        Not a ConfidenceSequence, a margin outside [0, 1], a difference outside [-1, 1], `largest` not a
-        whole number of 1 to 1,000,000.
+    InputError: Not a ConfidenceSequence, a margin outside [0, 1], a difference outside [-1, 1], `largest` not
+        a whole number of 1 to 1,000,000.
 
     Notes
     -----

@@ -161,13 +161,7 @@ def taking(
 
 
 def positives(labels: Any, pos_label: object) -> Any:
-    """Return 1 where a label is `pos_label`, else 0; missing ones as they are, and in the same order.
-
-    Raises
-    ------
-    InputError
-        Labels that are not of two values, one of them `pos_label`.
-    """
+    """Return 1 where a label is `pos_label`, else 0; missing ones as they are, and in the same order."""
     values = np.asarray(labels, dtype=object)
     known = {each for each in values.ravel().tolist() if _is_known(each)}
     if pos_label not in known or len(known) > 2:

@@ -80,34 +80,21 @@ class AucResult(Result):
 
     Attributes
     ----------
-    auc : float
-        Share of (positive, negative) pairs in the right order; ties count one half.
-    se : float
-        Standard error by `method`. It is 0 only when every pair compares alike (see `ci`).
-    studentised : tuple of two floats, or None
-        Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
-        unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, when `se` is 0, and for
-        clustered rows and condensed samples.
-    clusters : tuple of two ints, or None
-        Clusters with a positive, and with a negative; None for independent rows.
-    design_effect : float or None
-        The variance over that of as many independent rows ("delong"); None without clusters, and when that
-        is 0.
-    df : float or None
-        Of clustered rows: degrees of freedom of Student's t, by the number of clusters of equal size that
+    auc: Share of (positive, negative) pairs in the right order; ties count one half.
+    se: Standard error by `method`. It is 0 only when every pair compares alike (see `ci`).
+    studentised: Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals.
+        None unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, when `se` is 0, and
+        for clustered rows and condensed samples.
+    clusters: Clusters with a positive, and with a negative; None for independent rows.
+    design_effect: The variance over that of as many independent rows ("delong"); None without clusters, and
+        when that is 0.
+    df: Of clustered rows: degrees of freedom of Student's t, by the number of clusters of equal size that
         would show the standard error as well ([S46], [BM02]). None for the normal law.
-    inflation : float
-        Factor on `se` in intervals, 1 or more: unequal clusters make it too small on average ([BM02]).
-    zeta : tuple of two floats, or None
-        Variances of the placement values of the positives and of the negatives (n denominators). None for a
+    inflation: Factor on `se` in intervals, 1 or more: unequal clusters make it too small on average ([BM02]).
+    zeta: Variances of the placement values of the positives and of the negatives (n denominators). None for a
         result that was made without them; its intervals then allow for no rows that the sample lacks.
-    error : tuple of two floats, or None
-        Guaranteed errors of `auc` and `se`, of a condensed sample; intervals hold whatever they leave open.
-
-    References
-    ----------
-    .. [S46] Satterthwaite (1946). Biometrics Bulletin 2, 110-114.
-    .. [BM02] Bell and McCaffrey (2002). Survey Methodology 28, 169-181.
+    error: Guaranteed errors of `auc` and `se`, of a condensed sample; intervals hold whatever they leave
+        open.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -161,19 +148,16 @@ class AucResult(Result):
 
         Parameters
         ----------
-        confidence_level : float
-            Between 0 and 1, exclusive.
-        transform : {"score", "none", "logit", "second-order"}
-            What is taken as normal. By default the AUC, with the standard error that it has at the end of the
-            interval instead of the one that was seen ([W27], see `score_ends`), and the logit: at each end
-            the wider of the two, and at least as far as rows allow that the sample may lack (`reach_of`).
-            "none": the AUC, clipped. "logit": its logit, which stays inside (0, 1). "second-order": the
-            studentised AUC, its skewness removed ([H92b]).
+        confidence_level: Between 0 and 1, exclusive.
+        transform, {"score", "none", "logit", "second-order"}: What is taken as normal. By default the AUC,
+            with the standard error that it has at the end of the interval instead of the one that was seen
+            ([W27], see `score_ends`), and the logit: at each end the wider of the two, and at least as far as
+            rows allow that the sample may lack (`reach_of`). "none": the AUC, clipped. "logit": its logit,
+            which stays inside (0, 1). "second-order": the studentised AUC, its skewness removed ([H92b]).
 
         Raises
         ------
-        InputError
-            A level outside (0, 1), an unknown transform, "second-order" without `studentised`.
+        InputError: A level outside (0, 1), an unknown transform, "second-order" without `studentised`.
 
         Notes
         -----
@@ -187,12 +171,6 @@ class AucResult(Result):
         happens with probability P(psi)**m. So P(psi) >= q = ((1 - confidence_level) / 2)**(1 / m) ([CP34], m
         successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the distributions. Of
         clustered rows m is the smaller number of clusters.
-
-        References
-        ----------
-        .. [W27] Wilson (1927). Journal of the American Statistical Association 22, 209-212.
-        .. [H92b] Hall (1992). Journal of the Royal Statistical Society B 54, 221-228.
-        .. [CP34] Clopper and Pearson (1934). Biometrika 26, 404-413.
         """
         tail = (1 - require_level(confidence_level)) / 2
         if transform not in get_args(Transform):
@@ -266,9 +244,8 @@ class BootstrapAucResult(AucResult):
 
     Attributes
     ----------
-    replicates : ndarray, shape (n_resamples,)
-        Area of each resample, in the order drawn. Not part of `to_dict`: an `AucResult` read back from
-        plain data has only the normal intervals.
+    replicates, shape (n_resamples,): Area of each resample, in the order drawn. Not part of `to_dict`: an
+        `AucResult` read back from plain data has only the normal intervals.
     """
 
     _unstored: ClassVar[str] = (
@@ -327,11 +304,8 @@ def auc(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
-    pos_label : object, optional
-        The label of the positives, where labels are two other values, such as texts.
-    method : str
+    pos_label: The label of the positives, where labels are two other values, such as texts.
+    method:
         How the variance is estimated; the area itself is the empirical one for all of them.
 
         - "delong": unbiased (n - 1 denominators), [DDC88] eq. 4-6.
@@ -350,51 +324,32 @@ def auc(
           with this area have ([BK57]; [M18] eq. 20).
         - "cortes-mohri": variance over all rankings and thresholds with `n_errors` errors, all taken to be
           equally likely ([CM04]).
-    m_pos, m_neg : int, optional
-        Resample sizes of "exact-bootstrap", "bootstrap" and "wmk16"; the class sizes by default. With other
-        sizes, the result describes the scatter of the AUC of a batch of m_pos positives and m_neg negatives.
-    n_errors : int, optional
-        Errors that "cortes-mohri" assumes, within [0, n]. By default the fewest that a threshold makes on
-        the sample; rows of one score fall on the same side of it.
-    n_resamples : int
-        Resamples of "bootstrap", at least 2.
-    rng : Generator, SeedSequence or int
-        Randomness of "bootstrap".
-    cluster : array_like, shape (n,), optional
-        Which rows belong together, such as those of one customer; a cluster may have rows of both classes.
-        The standard error is then that of [O97], with "delong" only; the result's method is "obuchowski". A
-        `Sample` has its own.
+    m_pos, m_neg: Resample sizes of "exact-bootstrap", "bootstrap" and "wmk16"; the class sizes by default.
+        With other sizes, the result describes the scatter of the AUC of a batch of m_pos positives and m_neg
+        negatives.
+    n_errors: Errors that "cortes-mohri" assumes, within [0, n]. By default the fewest that a threshold makes
+        on the sample; rows of one score fall on the same side of it.
+    n_resamples: Resamples of "bootstrap", at least 2.
+    rng: Randomness of "bootstrap".
+    cluster, shape (n,): Which rows belong together, such as those of one customer; a cluster may have rows of
+        both classes. The standard error is then that of [O97], with "delong" only; the result's method is
+        "obuchowski". A `Sample` has its own.
 
     Returns
     -------
-    AucResult
-        Its `caveats` give the area of the model that "binormal" and "cortes-mohri" take the error from.
+    Its `caveats` give the area of the model that "binormal" and "cortes-mohri" take the error from.
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`), an unknown method, sizes that are not positive, an option of another
-        method, "bootstrap" without `rng`.
-    DegenerateDataError
-        A class without rows; with "delong" and "binormal" fewer than two of a class (a variance is
-        undefined); a "bootstrap" whose resamples all agree by chance; a class from one cluster only.
+    InputError: Unusable data (see `Sample`), an unknown method, sizes that are not positive, an option of
+        another method, "bootstrap" without `rng`.
+    DegenerateDataError: A class without rows; with "delong" and "binormal" fewer than two of a class (a
+        variance is undefined); a "bootstrap" whose resamples all agree by chance; a class from one cluster
+        only.
 
     Notes
     -----
     Cost: the sort of the sample, then O(k) for k distinct scores; "bootstrap" see `drawn_areas`.
-
-    References
-    ----------
-    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
-    .. [N67] Noether (1967). Elements of Nonparametric Statistics. Wiley.
-    .. [B75] Bamber (1975). Journal of Mathematical Psychology 12, 387-415.
-    .. [WMK16] Wu, Martin and Kacker (2016). Communications in Statistics 45, 1689-1703.
-    .. [HM82] Hanley and McNeil (1982). Radiology 143, 29-36.
-    .. [D12] Demidenko (2012). Journal of Applied Statistics 39, 67-79.
-    .. [BK57] Birnbaum and Klose (1957). Annals of Mathematical Statistics 28, 933-945.
-    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
-    .. [O97] Obuchowski (1997). Biometrics 53, 567-578.
-    .. [CM04] Cortes and Mohri (2004). Advances in Neural Information Processing Systems 17, 305-312.
 
     Examples
     --------

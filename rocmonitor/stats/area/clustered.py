@@ -2,10 +2,6 @@
 
 A row is replaced by its cluster: the placement values of a cluster's rows are added up ([O97]), and the
 design effect says how much less the rows show than as many independent ones.
-
-References
-----------
-.. [O97] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53, 567-578.
 """
 
 from __future__ import annotations
@@ -58,10 +54,6 @@ def effective_sizes(sample: Sample) -> tuple[int, int] | None:
 
     By the design effect of the ranks in each class, which stands for that of the points of the curve, and by
     Student's t with the degrees of freedom of that class, at 95 % ([KG98]).
-
-    References
-    ----------
-    .. [KG98] Korn and Graubard (1998). Survey Methodology 24, 193-201.
     """
     if sample.clusters is None:
         return None

@@ -53,31 +53,20 @@ class AucDifference(Result):
 
     Attributes
     ----------
-    difference, se : float
-        ``auc_1 - auc_2`` and its standard error.
-    statistic : float
-        ``difference / se``; 0 for models that rank alike.
-    pvalue : float
-        Of the null hypothesis of equal areas against `alternative`: the smallest level at which the interval
-        leaves out 0. It is that of `statistic`, or larger where few rows carry the difference.
-    n_pos_1, n_neg_1, n_pos_2, n_neg_2 : int
-        Class sizes, the same twice when `paired`.
-    df : float or None
-        Degrees of freedom of Student's t; None for the normal law. Of clustered rows as in `AucResult`.
-    paired : bool
-        Whether both models scored the same rows.
-    clusters : tuple of two ints, or None
-        Of paired rows that are clustered: clusters with a positive, and with a negative.
-    design_effect : float or None
-        Likewise: the variance over that of as many independent rows.
-    inflation : float
-        As in `AucResult`: factor on `se` in intervals and p-value, for clusters of unequal size.
-    balances : tuple of tuples, or None
-        Of the positives and of the negatives, unpaired of the first sample and then of the second: mean and
-        mean square of what speaks for a lower difference, then for a higher one, and their number (of
+    difference, se: ``auc_1 - auc_2`` and its standard error.
+    statistic: ``difference / se``; 0 for models that rank alike.
+    pvalue: Of the null hypothesis of equal areas against `alternative`: the smallest level at which the
+        interval leaves out 0. It is that of `statistic`, or larger where few rows carry the difference.
+    n_pos_1, n_neg_1, n_pos_2, n_neg_2: Class sizes, the same twice when `paired`.
+    df: Degrees of freedom of Student's t; None for the normal law. Of clustered rows as in `AucResult`.
+    paired: Whether both models scored the same rows.
+    clusters: Of paired rows that are clustered: clusters with a positive, and with a negative.
+    design_effect: Likewise: the variance over that of as many independent rows.
+    inflation: As in `AucResult`: factor on `se` in intervals and p-value, for clusters of unequal size.
+    balances: Of the positives and of the negatives, unpaired of the first sample and then of the second: mean
+        and mean square of what speaks for a lower difference, then for a higher one, and their number (of
         clustered rows, of as many independent ones). None for a result that was made without them.
-    error : tuple of two floats, or None
-        As of `AucResult`: guaranteed errors of `difference` and `se`, of condensed samples.
+    error: As of `AucResult`: guaranteed errors of `difference` and `se`, of condensed samples.
     """
 
     _estimate: ClassVar[str | None] = "difference"
@@ -253,31 +242,19 @@ def compare_auc(
 
     Parameters
     ----------
-    result_1, result_2 : AucResult
-        From `auc`, on samples that share no row.
-    alternative : {"two-sided", "greater", "less"}
-        "greater": the first area is the larger one.
-
-    Returns
-    -------
-    AucDifference
+    result_1, result_2: From `auc`, on samples that share no row.
+    alternative, {"two-sided", "greater", "less"}: "greater": the first area is the larger one.
 
     Raises
     ------
-    InputError
-        Arguments that are not AucResult, or an unknown alternative.
-    DegenerateDataError
-        Both standard errors are 0 and the areas differ: the statistic has no value.
+    InputError: Arguments that are not AucResult, or an unknown alternative.
+    DegenerateDataError: Both standard errors are 0 and the areas differ: the statistic has no value.
 
     Notes
     -----
     Student's t with Satterthwaite's degrees of freedom, each variance taken to have as many as its sample has
     rows less one (where rows are clustered, its own `df`): the unpaired test of pROC ([R11]). Where few rows
     carry what speaks against the difference, interval and p-value are wider, as in `AucResult.ci`.
-
-    References
-    ----------
-    .. [R11] Robin et al. (2011). BMC Bioinformatics 12, 77.
 
     Examples
     --------
@@ -336,38 +313,21 @@ def compare_auc_paired(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels 0 and 1, and finite scores of the two models, on any scales. Or one `PairedSample`.
-    method : {"delong", "exact-bootstrap"}
-        Variance of the difference: unbiased ([DDC88]), or over all stratified resamples of rows, exactly.
-    alternative : {"two-sided", "greater", "less"}
-        "greater": the first area is the larger one.
-    cluster : array_like, shape (n,), optional
-        As for `auc`: the standard error is then that of clustered rows ([O97]).
-    pos_label : object, optional
-        As for `auc`.
-
-    Returns
-    -------
-    AucDifference
+    method, {"delong", "exact-bootstrap"}: Variance of the difference: unbiased ([DDC88]), or over all
+        stratified resamples of rows, exactly.
+    alternative, {"two-sided", "greater", "less"}: "greater": the first area is the larger one.
+    cluster, shape (n,): As for `auc`: the standard error is then that of clustered rows ([O97]).
 
     Raises
     ------
-    InputError
-        Unusable data (see `PairedSample`), an unknown method or alternative.
-    DegenerateDataError
-        A class without rows (with "delong", fewer than two); or the areas differ by the same amount in
-        every row, so that the standard error is 0 and the statistic has no value.
+    InputError: Unusable data (see `PairedSample`), an unknown method or alternative.
+    DegenerateDataError: A class without rows (with "delong", fewer than two); or the areas differ by the same
+        amount in every row, so that the standard error is 0 and the statistic has no value.
 
     Notes
     -----
     Cost: the two sorts of the sample, then O(c) for c cells with "delong"; "exact-bootstrap" counts
     the pairs that both models order alike, O(c log k) for k distinct scores.
-
-    References
-    ----------
-    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
-    .. [O97] Obuchowski (1997). Biometrics 53, 567-578.
 
     Examples
     --------

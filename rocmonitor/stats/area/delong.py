@@ -2,11 +2,6 @@
 
 A positive's placement value V10 is its mean psi over the negatives, a negative's V01 its mean psi over the
 positives. Both take one value at each distinct score, so everything here is O(k) once the sample is sorted.
-
-References
-----------
-.. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
-.. [H48] Hoeffding (1948). Annals of Mathematical Statistics 19, 293-325.
 """
 
 from __future__ import annotations

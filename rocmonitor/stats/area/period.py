@@ -50,20 +50,16 @@ def auc_sequence(
 
     Parameters
     ----------
-    differences : sequence of AucDifference
-        One for each window, in their order, from `compare_auc_paired`. Windows share no row.
-    confidence_level, tuned_for, weights
-        As of `confidence_sequence`.
+    differences: One for each window, in their order, from `compare_auc_paired`. Windows share no row.
+    confidence_level, tuned_for, weights: As of `confidence_sequence`.
 
     Returns
     -------
-    ConfidenceSequence
-        Of estimand "period", with `unseen_low` and `unseen_high`.
+    Of estimand "period", with `unseen_low` and `unseen_high`.
 
     Raises
     ------
-    InputError
-        Not paired differences; or as `confidence_sequence`.
+    InputError: Not paired differences; or as `confidence_sequence`.
 
     Notes
     -----
@@ -84,10 +80,6 @@ def auc_sequence(
 
     Before any window has shown scatter the ends are the exact bounds for rows that never showed a difference.
     Level and speed by simulation: docs/coverage.md. Cost: O(1) for a look at which few rows carry the loss.
-
-    References
-    ----------
-    .. [O01] Owen (2001). Empirical Likelihood. Chapman and Hall/CRC.
 
     Examples
     --------
@@ -130,19 +122,11 @@ def auc_sequence(
 
 
 class _Side(NamedTuple):
-    """Evidence against one end, in the rows of both classes.
-
-    Attributes
-    ----------
-    rows : list of Balance
-    sizes : list of float
-    most : float
-        What a row may lose.
-    """
+    """Evidence against one end, in the rows of both classes."""
 
     rows: list[Balance]
     sizes: list[float]
-    most: float
+    most: float  # what a row may lose
 
     @property
     def carriers(self) -> list[float]:

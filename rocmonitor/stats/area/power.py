@@ -61,37 +61,28 @@ def auc_power(
 
     Parameters
     ----------
-    pilot : Sample, AucSpread, PairedSample or PairedSpread
-        How the AUC scatters: as in a sample, or by a model (`AucSpread.normal`). Of a pair, that of the
+    pilot: How the AUC scatters: as in a sample, or by a model (`AucSpread.normal`). Of a pair, that of the
         difference of two models on the same rows.
-    drop : float
-        How far the true AUC lies below that of the pilot; below 0 for a rise, the test being of a rise then.
-        Of a pair, how far the second model lies below the first.
-    n_pos, n_neg : float
-        Rows to be judged; expected counts need not be whole.
-    reference : AucResult, (n_pos, n_neg) or None
-        What the AUC is compared with: None, a known value; a result, whose squared standard error is
+    drop: How far the true AUC lies below that of the pilot; below 0 for a rise, the test being of a rise
+        then. Of a pair, how far the second model lies below the first.
+    n_pos, n_neg: Rows to be judged; expected counts need not be whole.
+    reference: What the AUC is compared with: None, a known value; a result, whose squared standard error is
         added, as by `compare_auc`; or two sizes, at which the pilot's own variance is added.
-    against : float, optional
-        The value itself, by default the AUC of the pilot. With an `AucResult` reference, it is the AUC of the
-        reference less the drop that would be tolerated.
-    confidence_level : float
-        Of the interval the test is read from, 0.95 by default.
-    alternative : {"two-sided", "one-sided"}
-        Whether the interval has two ends, or only the one that faces the drop. Only that one counts.
-    test : {"wald", "score"}
-        Standard error of the test: "wald", as estimated from the rows that are judged, as in all tests here;
-        "score", that of an AUC equal to `against` ([OM97]; power.roc.test of pROC).
-    transform : {"none", "logit"}
-        Scale of the interval, as in ``auc(…).ci(transform=…)``; "logit" for a known value only.
+    against: The value itself, by default the AUC of the pilot. With an `AucResult` reference, it is the AUC
+        of the reference less the drop that would be tolerated.
+    confidence_level: Of the interval the test is read from, 0.95 by default.
+    alternative, {"two-sided", "one-sided"}: Whether the interval has two ends, or only the one that faces the
+        drop. Only that one counts.
+    test, {"wald", "score"}: Standard error of the test: "wald", as estimated from the rows that are judged,
+        as in all tests here; "score", that of an AUC equal to `against` ([OM97]; power.roc.test of pROC).
+    transform, {"none", "logit"}: Scale of the interval, as in ``auc(…).ci(transform=…)``; "logit" for a known
+        value only.
 
     Raises
     ------
-    InputError
-        A drop that takes the AUC out of (0, 1), sizes below 2, an unknown option, one that the pilot has no
-        use for.
-    DegenerateDataError
-        A pilot without scatter, or with fewer than two rows of a class.
+    InputError: A drop that takes the AUC out of (0, 1), sizes below 2, an unknown option, one that the pilot
+        has no use for.
+    DegenerateDataError: A pilot without scatter, or with fewer than two rows of a class.
 
     Notes
     -----
@@ -101,10 +92,6 @@ def auc_power(
     largest estimate c that still rejects is a root, and the power is Phi((c - auc) / se_1).
     How well promised powers were kept in simulations: docs/coverage.md.
     Cost: O(1), after one pass over a pilot sample.
-
-    References
-    ----------
-    .. [OM97] Obuchowski and McClish (1997). Statistics in Medicine 16, 1529-1542.
 
     Examples
     --------
@@ -132,24 +119,18 @@ def auc_sample_size(
 
     Parameters
     ----------
-    pilot, drop, **options
-        As for `auc_power`; the drop above 0.
-    power : float
-        Within [0.5, 1).
-    ratio : float, optional
-        Negatives for each positive; by default that of the pilot sample.
+    pilot, drop, **options: As for `auc_power`; the drop above 0.
+    power: Within [0.5, 1).
+    ratio: Negatives for each positive; by default that of the pilot sample.
 
     Returns
     -------
-    AucSampleSize
-        The smallest n_pos, with n_neg = ratio n_pos rounded up.
+    The smallest n_pos, with n_neg = ratio n_pos rounded up.
 
     Raises
     ------
-    InputError
-        As for `auc_power`; a ratio that is missing or not above 0; a power outside [0.5, 1).
-    DegenerateDataError
-        No number of rows is enough: the error of the reference alone hides the drop.
+    InputError: As for `auc_power`; a ratio that is missing or not above 0; a power outside [0.5, 1).
+    DegenerateDataError: No number of rows is enough: the error of the reference alone hides the drop.
 
     Examples
     --------
@@ -189,17 +170,13 @@ def detectable_drop(
 
     Parameters
     ----------
-    pilot, n_pos, n_neg, **options
-        As for `auc_power`.
-    power : float
-        Within [0.5, 1).
+    pilot, n_pos, n_neg, **options: As for `auc_power`.
+    power: Within [0.5, 1).
 
     Raises
     ------
-    InputError
-        As for `auc_power`; a power outside [0.5, 1).
-    DegenerateDataError
-        No drop is seen with these sizes.
+    InputError: As for `auc_power`; a power outside [0.5, 1).
+    DegenerateDataError: No drop is seen with these sizes.
 
     Notes
     -----

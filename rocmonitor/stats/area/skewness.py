@@ -2,11 +2,6 @@
 
 In formulas, h = psi - auc for a pair of a positive and a negative, g is its mean over the negatives for one
 positive (V10 - auc), and f its mean over the positives for one negative (V01 - auc).
-
-References
-----------
-.. [H92] Hall (1992). The Bootstrap and Edgeworth Expansion. Springer.
-.. [H92b] Hall (1992). Journal of the Royal Statistical Society B 54, 221-228.
 """
 
 from __future__ import annotations

@@ -32,16 +32,9 @@ class AucSpread(Result):
 
     Attributes
     ----------
-    auc : float
-        The area it holds at, within (0, 1).
-    zeta10, zeta01 : float
-        Variances of the placement values of the positives and of the negatives.
-    model : {"placements", "normal", "obuchowski"}
-        Where they come from.
-
-    References
-    ----------
-    .. [H48] Hoeffding (1948). Annals of Mathematical Statistics 19, 293-325.
+    auc: The area it holds at, within (0, 1).
+    zeta10, zeta01: Variances of the placement values of the positives and of the negatives.
+    model, {"placements", "normal", "obuchowski"}: Where they come from.
 
     Examples
     --------
@@ -124,13 +117,10 @@ class PairedSpread(Result):
 
     Attributes
     ----------
-    zeta10, zeta01 : float
-        Variances of the differences of the placement values.
-    own10, own01, other10, other01 : float
-        Variances of the placement values of the first model and of the second.
-    areas : tuple of two floats, or None
-        AUCs of the two; None when the spread is of parts of two curves, and cannot be moved.
-    model : {"placements", "obuchowski"}
+    zeta10, zeta01: Variances of the differences of the placement values.
+    own10, own01, other10, other01: Variances of the placement values of the first model and of the second.
+    areas: AUCs of the two; None when the spread is of parts of two curves, and cannot be moved.
+    model, {"placements", "obuchowski"}
 
     Examples
     --------
@@ -196,12 +186,9 @@ class PairedSpread(Result):
 
         Parameters
         ----------
-        a, b : tuple of two floats
-            Of the first and of the second curve; b > 0.
-        corr_pos, corr_neg : float
-            Correlations of the two scores within the positives and within the negatives.
-        fpr : tuple of two floats
-            Range of the areas, the whole curve by default.
+        a, b: Of the first and of the second curve; b > 0.
+        corr_pos, corr_neg: Correlations of the two scores within the positives and within the negatives.
+        fpr: Range of the areas, the whole curve by default.
         """
         if min(b) <= 0 or max(abs(corr_pos), abs(corr_neg)) > 1 or not 0 <= fpr[0] < fpr[1] <= 1:
             raise InputError(

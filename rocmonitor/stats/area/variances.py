@@ -110,18 +110,13 @@ def normal_zeta(auc: float) -> float:
 
 
 def score_ends(auc: float, se: float, sizes: tuple[float, float], z: float) -> tuple[float, float]:
-    """Return the areas t with (auc - t)² = z² c normal_zeta(t), for an `auc` within (0, 1): Wilson's interval.
+    """Return the areas t with (auc - t)² = z² c normal_zeta(t), for an `auc` within (0, 1), as Wilson's.
 
     An AUC near 1 that is too high by chance has too small a standard error too, so an end that uses this
     standard error lies too near. Here an end is the area whose own standard error the estimate just keeps to
     ([W27], [N06]). The variance goes with the area as that of two normal score laws of equal variance, scaled
     to the one that was seen, and is never less than with normal scores: c = max(se² / normal_zeta(auc),
     1 / n_pos + 1 / n_neg). With few rows of a class near 1 the model counts; with many, what was seen.
-
-    References
-    ----------
-    .. [W27] Wilson (1927). Journal of the American Statistical Association 22, 209-212.
-    .. [N06] Newcombe (2006). Statistics in Medicine 25, 559-573.
     """
     n_pos, n_neg = sizes
     own = normal_zeta(auc)

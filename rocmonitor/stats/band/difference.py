@@ -43,21 +43,13 @@ _FEW = 20  # rows of a class: the coverage was not measured with fewer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region(Result):
-    """False positive rates, from `low_fpr` to `high_fpr`, at all of which one model is better.
+    """False positive rates, from `low_fpr` to `high_fpr`, at all of which one model is better."""
 
-    Attributes
-    ----------
-    low_fpr, high_fpr : float
-        The first and the last rate of the table at which the band leaves 0 out; they may be the same one.
-    better : str
-        ``first`` or ``second``.
-    largest_difference, at_fpr : float
-        The difference of largest size seen in the region, first minus second, and where.
-    """
-
+    # The first and the last rate of the table at which the band leaves 0 out; they may be the same one.
     low_fpr: float
     high_fpr: float
-    better: Better
+    better: Better  # ``first`` or ``second``
+    # The difference of largest size seen in the region, first minus second, and where.
     largest_difference: float
     at_fpr: float
 
@@ -74,19 +66,15 @@ class RocDifferenceBand(IntervalTable):
 
     Attributes
     ----------
-    fpr : ndarray, shape (h,)
-        False positive rates r / n_neg, increasing, within (0, 1).
-    difference : ndarray, shape (h,)
-        TPR of the first model minus TPR of the second there; straight lines across ties.
-    low, high : ndarray, shape (h,)
-        Ends of the band, within [-1, 1]. Between two rates: on the straight lines (see the coverages).
-    radius : float
-        Half of the band's height before it is clipped: in TPR with "naive-sup"; with "studentized-sup" in
+    fpr, shape (h,): False positive rates r / n_neg, increasing, within (0, 1).
+    difference, shape (h,): TPR of the first model minus TPR of the second there; straight lines across ties.
+    low, high, shape (h,): Ends of the band, within [-1, 1]. Between two rates: on the straight lines (see the
+        coverages).
+    radius: Half of the band's height before it is clipped: in TPR with "naive-sup"; with "studentized-sup" in
         standard deviations, which vary along the curve.
-    n_resamples : int
-        Resamples drawn.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`; the level is that of the band, and so of all its regions together.
+    n_resamples: Resamples drawn.
+    method, confidence_level, n_pos, n_neg, caveats: As in `IntervalTable`; the level is that of the band, and
+        so of all its regions together.
     """
 
     fpr: Floats
@@ -149,25 +137,16 @@ def roc_difference_band(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    confidence_level, n_resamples, rng, progress
-        As for `roc_band`; `rng` is needed.
-    fpr : array_like, shape (h,), optional
-        Rates within (0, 1), in any order; the nearest r / n_neg are used, each once. By default 0.01, 0.02,
-        …, 0.99 and 0.001, 0.002, 0.005 from either end, but not nearer to an end than 5 negatives (a quarter
-        of them where they are fewer than 20): there the curve hangs on single rows.
-    method : str
-        ``studentized-sup``: the largest fluctuation in standard deviations, narrow where the difference is
-        known well; ``naive-sup``: in TPR, the same height at all rates, wider.
-
-    Returns
-    -------
-    RocDifferenceBand
+    confidence_level, n_resamples, rng, progress: As for `roc_band`; `rng` is needed.
+    fpr, shape (h,): Rates within (0, 1), in any order; the nearest r / n_neg are used, each once. By default
+        0.01, 0.02, …, 0.99 and 0.001, 0.002, 0.005 from either end, but not nearer to an end than 5 negatives
+        (a quarter of them where they are fewer than 20): there the curve hangs on single rows.
+    method: ``studentized-sup``: the largest fluctuation in standard deviations, narrow where the difference
+        is known well; ``naive-sup``: in TPR, the same height at all rates, wider.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        As for `roc_band`; no rates, or rates outside (0, 1).
+    DegenerateDataError, InputError: As for `roc_band`; no rates, or rates outside (0, 1).
 
     Notes
     -----
@@ -180,11 +159,6 @@ def roc_difference_band(
     Rows and grouped counts, rows in any order, and scores under increasing maps give the same band for the
     same `rng`; with the two models swapped its mirror image. Cost: O(n log n), then O(n + h log n) a
     resample; with 8 rows a cell of equal rows, or more, O(cells + h log n). Memory O(n + B h).
-
-    References
-    ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
-    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
 
     Examples
     --------

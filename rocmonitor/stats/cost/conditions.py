@@ -33,15 +33,14 @@ class OperatingCondition(Result):
 
     Attributes
     ----------
-    false_positive, false_negative : float
-        Cost of flagging a negative and of missing a positive, in one unit; at least 0, not both 0.
-    prevalence : float
-        Share of positives among the decisions, within [0, 1].
+    false_positive, false_negative: Cost of flagging a negative and of missing a positive, in one unit; at
+        least 0, not both 0.
+    prevalence: Share of positives among the decisions, within [0, 1].
 
     Raises
     ------
-    InputError
-        A cost below 0 or not finite, a prevalence outside [0, 1], or no error that costs anything can occur.
+    InputError: A cost below 0 or not finite, a prevalence outside [0, 1], or no error that costs anything can
+        occur.
 
     Examples
     --------
@@ -109,12 +108,10 @@ class CostThresholds(Table):
 
     Attributes
     ----------
-    w, threshold : ndarray, shape (h,)
-        Operating conditions; rows with score >= threshold are flagged, and ``inf`` flags nothing.
-    cost : ndarray, shape (h,)
-        Normalised cost there on this sample: the lower envelope. Too low for other rows.
-    tpr, fpr : ndarray, shape (h,)
-        The point of the ROC curve's hull.
+    w, threshold, shape (h,): Operating conditions; rows with score >= threshold are flagged, and ``inf``
+        flags nothing.
+    cost, shape (h,): Normalised cost there on this sample: the lower envelope. Too low for other rows.
+    tpr, fpr, shape (h,): The point of the ROC curve's hull.
     """
 
     w: Floats
@@ -139,30 +136,23 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores of the rows to choose on (a reference, not the batch to be judged), or one `Sample`.
-    w : array_like, shape (h,)
-        Operating conditions within [0, 1].
+    y_true, y_score, shape (n,): Labels and scores of the rows to choose on (a reference, not the batch to be
+        judged), or one `Sample`.
+    w, shape (h,): Operating conditions within [0, 1].
 
     Returns
     -------
-    CostThresholds
-        Among thresholds of equal cost, the one that flags fewest rows.
+    Among thresholds of equal cost, the one that flags fewest rows.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without rows; w outside [0, 1].
+    DegenerateDataError, InputError: A class without rows; w outside [0, 1].
 
     Notes
     -----
     The hull's corners are the blocks of an isotonic fit of the label on the score: within a block the ratio
     of the two classes does not rise, and a block is flagged where w (positives / n_pos) exceeds
     (1 - w) (negatives / n_neg). Cost: O(k + h log k) for k distinct scores after sorting.
-
-    References
-    ----------
-    .. [DH06] C. Drummond and R. C. Holte (2006). Machine Learning 65, 95-130.
 
     Examples
     --------

@@ -34,15 +34,10 @@ def cross_fitted(whole: Sample, windows: Sequence[Sample], w: Sequence[float]) -
 
     Parameters
     ----------
-    whole : Sample
-        All rows of the reference, with both classes.
-    windows : sequence of Sample
-        The same rows by window. Neighbouring windows are one part where there are more than 10.
-    w : sequence of float
-        Operating conditions.
+    whole: All rows of the reference, with both classes.
+    windows: The same rows by window. Neighbouring windows are one part where there are more than 10.
+    w: Operating conditions.
 
-    Notes
-    -----
     The rows of a single window are dealt to 10 parts by chance, with a fixed seed; so are those of windows of
     which one holds all rows of a class. Where that leaves a part's others without a class, the threshold is
     that of all rows.

@@ -59,12 +59,10 @@ class ThresholdIntervals(IntervalTable):
 
     Attributes
     ----------
-    threshold : ndarray, shape (h,)
-        As given.
-    tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
-        Observed rates (also the mean of their exact bootstrap law) and the ends of their intervals.
-    joint : bool
-        Whether the level is that of the rectangle (both at once) or of each interval.
+    threshold, shape (h,): As given.
+    tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high, shape (h,): Observed rates (also the mean of their exact
+        bootstrap law) and the ends of their intervals.
+    joint: Whether the level is that of the rectangle (both at once) or of each interval.
     """
 
     threshold: Floats
@@ -99,12 +97,10 @@ class ThresholdLaw(Result):
 
     Attributes
     ----------
-    tp, fp : ndarray, shape (m_pos + 1,) and (m_neg + 1,), or (m_pos + m_neg + 1,) under full sampling
-        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged.
-    m_pos, m_neg : int
-        Sizes of a resample; under full sampling their sum is.
-    true_positives, false_positives, n_pos, n_neg : int
-        The observed counts, and class sizes.
+    tp, fp, shape (m_pos + 1,) and (m_neg + 1,), or (m_pos + m_neg + 1,) under full sampling: Probability that
+        0, 1, … of a resample's positives, and of its negatives, are flagged.
+    m_pos, m_neg: Sizes of a resample; under full sampling their sum is.
+    true_positives, false_positives, n_pos, n_neg: The observed counts, and class sizes.
     """
 
     threshold: float
@@ -166,45 +162,34 @@ def threshold_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    thresholds : array_like, shape (h,)
-        At least one; any order. ``inf`` flags nothing, ``-inf`` everything.
-    method : str
-        ``agresti-coull``, ``wald``, ``wilson``, ``clopper-pearson``, ``jeffreys`` or ``exact``: see
+    thresholds, shape (h,): At least one; any order. ``inf`` flags nothing, ``-inf`` everything.
+    method: ``agresti-coull``, ``wald``, ``wilson``, ``clopper-pearson``, ``jeffreys`` or ``exact``: see
         `rocmonitor.stats.proportion.proportion_ends`; ``empirical``: percentiles over drawn resamples.
-    confidence_level : float within (0, 1)
-    joint : bool
-        True: the rectangle of the two intervals has the level, each side 1 - alpha' with
-        alpha' = 1 - sqrt(1 - alpha). False: each interval has it.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default; ``agresti-coull``, ``wald`` and ``exact`` only.
-    sampling : str
-        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together, for ``agresti-coull``, ``wald``, ``exact`` and ``empirical``. The two rates are then
-        uncorrelated, not independent, and `joint` is nearly right only.
-    n_resamples, rng : int, and int, SeedSequence or Generator
-        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
+    joint: True: the rectangle of the two intervals has the level, each side 1 - alpha' with alpha' = 1 -
+        sqrt(1 - alpha). False: each interval has it.
+    m_pos, m_neg: Sizes of a resample, the class sizes by default; ``agresti-coull``, ``wald`` and ``exact``
+        only.
+    sampling: ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from
+        both classes together, for ``agresti-coull``, ``wald``, ``exact`` and ``empirical``. The two rates are
+        then uncorrelated, not independent, and `joint` is nearly right only.
+    n_resamples, rng: Of ``empirical``: how many resamples are drawn, and their randomness, which must be
+        given.
 
     Returns
     -------
-    ThresholdIntervals
-        Those of ``clopper-pearson`` never cover less than their level; the caveat `conservative` names the
+    Those of ``clopper-pearson`` never cover less than their level; the caveat `conservative` names the
         thresholds at which they cover clearly more.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without rows, or one score for all; NaN among the thresholds, an unknown method or level.
+    DegenerateDataError, InputError: A class without rows, or one score for all; NaN among the thresholds, an
+        unknown method or level.
 
     Notes
     -----
     Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(h log m) more, under full
     sampling O(h m log m). The thresholds count as chosen beforehand: picked on these very rows, the intervals
     are too narrow.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -307,17 +292,15 @@ def threshold_law(
 
     Parameters
     ----------
-    y_true, y_score, sampling, m_pos, m_neg
-        As for `threshold_intervals`, with its errors; resamples without a class do not count.
-    threshold : float
-        Not NaN; may be infinite.
+    y_true, y_score, sampling, m_pos, m_neg: As for `threshold_intervals`, with its errors; resamples without
+        a class do not count.
+    threshold: Not NaN; may be infinite.
 
     Returns
     -------
-    ThresholdLaw
-        Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent. Full: each count is binomial with its
-        share of all rows, but for what a missing class takes away, and the two depend on each other.
-        Cost: O(k + m) for k distinct scores.
+    Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent. Full: each count is binomial with its share
+        of all rows, but for what a missing class takes away, and the two depend on each other. Cost: O(k + m)
+        for k distinct scores.
 
     Examples
     --------

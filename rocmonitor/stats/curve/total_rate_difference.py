@@ -37,12 +37,10 @@ class TotalRateDifference(IntervalTable):
 
     Attributes
     ----------
-    rate : ndarray, shape (h,)
-        The total positive rates r / n that were used: the nearest to those asked for.
-    dtpr, dtpr_low, dtpr_high, dfpr, dfpr_low, dfpr_high : ndarray, shape (h,)
-        Means of the bootstrap laws, and ends of the intervals, each with the confidence level by itself.
-    method : str
-        As asked for; ``agresti-approximated`` and so on where the joint law was approximated.
+    rate, shape (h,): The total positive rates r / n that were used: the nearest to those asked for.
+    dtpr, dtpr_low, dtpr_high, dfpr, dfpr_low, dfpr_high, shape (h,): Means of the bootstrap laws, and ends of
+        the intervals, each with the confidence level by itself.
+    method: As asked for; ``agresti-approximated`` and so on where the joint law was approximated.
     """
 
     rate: Floats
@@ -70,14 +68,11 @@ class TotalRateDifferenceLaw(Result):
 
     Attributes
     ----------
-    rate : float
-        The rate r / n that was used.
-    dtp : ndarray, shape (2 n_pos + 1,)
-        Probabilities of -n_pos, …, n_pos: true positives of model 1 minus those of model 2.
-    dfp : ndarray, shape (2 n_neg + 1,)
-        Likewise of the false positives.
-    method : str
-        ``exact`` or ``approximated``.
+    rate: The rate r / n that was used.
+    dtp, shape (2 n_pos + 1,): Probabilities of -n_pos, …, n_pos: true positives of model 1 minus those of
+        model 2.
+    dfp, shape (2 n_neg + 1,): Likewise of the false positives.
+    method: ``exact`` or ``approximated``.
     """
 
     rate: float
@@ -109,23 +104,18 @@ def total_rate_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    rates, confidence_level, n_resamples, rng
-        As for `total_rate_intervals`.
-    method : str
-        ``agresti``: normal, with the moments of the law after adding 1/2 row of the class that only model 1
-        flags, 1/2 that only model 2 flags and 1 on which they agree; ``wald``: the same, nothing added;
+    rates, confidence_level, n_resamples, rng: As for `total_rate_intervals`.
+    method: ``agresti``: normal, with the moments of the law after adding 1/2 row of the class that only model
+        1 flags, 1/2 that only model 2 flags and 1 on which they agree; ``wald``: the same, nothing added;
         ``exact``: quantiles of the law; ``empirical``: percentiles over drawn resamples.
 
     Returns
     -------
-    TotalRateDifference
-        ``agresti`` never gives an interval of zero length; the others do where the models never disagree.
+    ``agresti`` never gives an interval of zero length; the others do where the models never disagree.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        As for `total_rate_intervals`; a model with one score for all rows.
+    DegenerateDataError, InputError: As for `total_rate_intervals`; a model with one score for all rows.
 
     Notes
     -----
@@ -133,11 +123,6 @@ def total_rate_difference(
     `total_rate_difference_law`. Resamples are stratified.
     Cost of a rate: O(n + w sqrt(n)) with w thresholds that may be the one, and about 5 ms more; up to 16 rows
     at most 1 s.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
 
     Examples
     --------
@@ -164,14 +149,8 @@ def total_rate_difference_law(pair: PairedSample, rate: float) -> TotalRateDiffe
 
     Parameters
     ----------
-    y_true, score_1, score_2
-        As for `total_rate_difference`, with its errors.
-    rate : float
-        Within (0, 1); the nearest r / n is used and reported.
-
-    Returns
-    -------
-    TotalRateDifferenceLaw
+    y_true, score_1, score_2: As for `total_rate_difference`, with its errors.
+    rate: Within (0, 1); the nearest r / n is used and reported.
 
     Notes
     -----

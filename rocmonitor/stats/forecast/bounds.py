@@ -58,21 +58,12 @@ class FollowedBounds:
 
     Parameters
     ----------
-    reference : Sample
-        With both classes.
+    reference: With both classes.
 
-    Notes
-    -----
     A piece is read off when the last two coefficients of its polynomials are below 1e-13 and the eight bounds
     that were solved before agree to 1e-13 (the tests find 3e-15). Otherwise each distance is solved by
     itself, as `auc_bounds` does it. Cost: `auc_bounds` for each of the first eight distances of a piece and
     about four times for the ninth, then 30 µs. Keeps at most eight distances and 20 numbers a piece.
-
-    Examples
-    --------
-    >>> bounds = FollowedBounds(Sample([0, 0, 1, 1], [1, 2, 1, 2]))
-    >>> round(bounds(1.5 * math.log(3) - 2 * math.log(2)).high, 12)
-    0.75
     """
 
     def __init__(self, reference: Sample) -> None:

@@ -36,19 +36,11 @@ _FAR = 20.0  # log odds
 
 
 class PastLaw(NamedTuple):
-    """The laws of past rows that had their label at an age, and of all; how they differ between windows.
+    """The laws of past rows that had their label at an age, and of all; how they differ between windows."""
 
-    Attributes
-    ----------
-    known, whole : Sample
-        Past rows that had their label at that age, and all that have one now.
-    scatter : float
-        Variance of beta between past windows.
-    """
-
-    known: Sample
+    known: Sample  # past rows that had their label at that age, and all that have one now
     whole: Sample
-    scatter: float = 0.0
+    scatter: float = 0.0  # variance of beta between past windows
 
 
 class Slope(NamedTuple):

@@ -80,29 +80,17 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Extreme:
-    """The largest value of a statistic within a distance.
+    """The largest value of a statistic within a distance."""
 
-    Attributes
-    ----------
-    value, distance : float
-        The value reached and the distance it takes.
-    multiplier : float
-        lambda = dD/dA; 0 at the reference itself, infinite where more distance would not help.
-    residual : float
-        Of the first-order conditions, as in `AucBounds`.
-    spread : float
-        The variances of both classes' placement values: dA/dlambda where these stay; 0 where more distance
-        would not help.
-    tilt, potential : ndarray, shape (2, k)
-        u/f and v/g, the factor of each cell; P and Q.
-    """
-
-    value: float
+    value: float  # the value reached and the distance it takes
     distance: float
+    # lambda = dD/dA; 0 at the reference itself, infinite where more distance would not help.
     multiplier: float
-    residual: float
+    residual: float  # of the first-order conditions, as in `AucBounds`
+    # The variances of both classes' placement values: dA/dlambda where these stay; 0 where more distance
+    # would not help.
     spread: float
-    tilt: Floats
+    tilt: Floats  # (2, k): u/f and v/g, the factor of each cell; P and Q
     potential: Floats
 
 

@@ -35,23 +35,15 @@ class ForecastDifference(WindowForecast):
 
     Attributes
     ----------
-    auc_1, auc_2 : float
-        Of the reference.
-    difference : float
-        ``auc_1 - auc_2``.
-    low_aucs, high_aucs : tuple of float
-        The two AUCs of the least favourable population at either end.
-    method : str
-        "calibrated" by past windows, or "fixed".
-    window_distances, window_shifts : tuple of float
-        The distance D of each window in the order given, and its root sqrt(2 D), negative where the window
-        was below the reference.
-    inside : bool
-        Whether the windows were parts of the reference.
-    residual : float
-        Of the first-order conditions, the larger of the two ends (see `AucBounds`).
-    optimum : str
-        "proven" if no weights within the distance do better, "searched" if none better were found.
+    auc_1, auc_2: Of the reference.
+    difference: ``auc_1 - auc_2``.
+    low_aucs, high_aucs: The two AUCs of the least favourable population at either end.
+    method: "calibrated" by past windows, or "fixed".
+    window_distances, window_shifts: The distance D of each window in the order given, and its root sqrt(2 D),
+        negative where the window was below the reference.
+    inside: Whether the windows were parts of the reference.
+    residual: Of the first-order conditions, the larger of the two ends (see `AucBounds`).
+    optimum: "proven" if no weights within the distance do better, "searched" if none better were found.
     """
 
     _estimate: ClassVar[str | None] = "difference"
@@ -106,32 +98,22 @@ def forecast_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        The reference: labels 0 and 1, and finite scores of the two models. Or one `PairedSample`.
-    distance : float
-        D >= 0, in nats: allow so much, without a level. Else give `windows`.
-    windows : sequence of PairedSample
-        Past windows of the same two models, about as large as the coming one: D is the conformal quantile
-        of their distances, each the smallest at which a reweighting of the reference has the window's
-        difference.
-    inside : bool, optional
-        Whether the windows are parts of the reference, which are taken out of it one by one; without it they
-        are if all of them together are contained in it (both scores, both classes).
-    confidence_level : float
-        Of an interval from windows, within (0, 1).
-
-    Returns
-    -------
-    ForecastDifference
+    y_true, score_1, score_2, shape (n,): The reference: labels 0 and 1, and finite scores of the two models.
+        Or one `PairedSample`.
+    distance: D >= 0, in nats: allow so much, without a level. Else give `windows`.
+    windows: Past windows of the same two models, about as large as the coming one: D is the conformal
+        quantile of their distances, each the smallest at which a reweighting of the reference has the
+        window's difference.
+    inside: Whether the windows are parts of the reference, which are taken out of it one by one; without it
+        they are if all of them together are contained in it (both scores, both classes).
+    confidence_level: Of an interval from windows, within (0, 1).
 
     Raises
     ------
-    InputError
-        Unusable data (see `PairedSample`); both or none of `distance` and `windows`; a distance that is
-        negative or no finite number; something that is no `PairedSample`; a level outside (0, 1).
-    DegenerateDataError
-        A class without rows; no window with both classes; a window whose difference no reweighting of
-        the reference reaches.
+    InputError: Unusable data (see `PairedSample`); both or none of `distance` and `windows`; a distance that
+        is negative or no finite number; something that is no `PairedSample`; a level outside (0, 1).
+    DegenerateDataError: A class without rows; no window with both classes; a window whose difference no
+        reweighting of the reference reaches.
 
     Notes
     -----
@@ -145,10 +127,6 @@ def forecast_difference(
     20,000 of them (ends: 50,000) at most 128 by 128 joined cells take their place, and the result is moved to
     the difference of all rows (docs/coverage.md). A million rows take 1 to 3 s for two ends, and 20 windows
     of 50,000 another 4 s.
-
-    References
-    ----------
-    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------

@@ -40,26 +40,18 @@ def binned_distance(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
-    windows : sequence of Sample
-        Windows (segments) of the same score, each with both classes.
-    bins : int
-        At least 2.
-    symmetric : bool
-        The symmetric distance of eq. 13, KL(window||sample) + KL(sample||window), in place of eq. 12.
+    windows: Windows (segments) of the same score, each with both classes.
+    bins: At least 2.
+    symmetric: The symmetric distance of eq. 13, KL(window||sample) + KL(sample||window), in place of eq. 12.
 
     Returns
     -------
-    float
-        Mean over the windows, in nats, of the distance of the binned negatives plus that of the positives.
+    float: Mean over the windows, in nats, of the distance of the binned negatives plus that of the positives.
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`), no windows, something that is no `Sample`, fewer than 2 bins.
-    DegenerateDataError
-        The sample or a window has one class only.
+    InputError: Unusable data (see `Sample`), no windows, something that is no `Sample`, fewer than 2 bins.
+    DegenerateDataError: The sample or a window has one class only.
 
     Notes
     -----
@@ -71,10 +63,6 @@ def binned_distance(
     In small windows this is mostly sampling noise, about (bins - 1) / (2 n) for each class of n rows
     even when nothing has changed, and twice that if symmetric.
     Cost: O(k) for the sample and O(k log bins) a window, for k distinct scores.
-
-    References
-    ----------
-    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -182,23 +170,19 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
 
     Parameters
     ----------
-    sample : Sample
-        Any sample, also an empty one.
-    cells : int
-        At least 2. Cells have about equal shares of the two classes; a tie is never split. A sample with up
-        to that many distinct scores is returned unchanged.
+    sample: Any sample, also an empty one.
+    cells: At least 2. Cells have about equal shares of the two classes; a tie is never split. A sample with
+        up to that many distinct scores is returned unchanged.
 
     Returns
     -------
-    Sample
-        At most `cells` scores, each with the exact counts of the rows up to it and above the score before.
-        Where no more than `cells` runs of one class alternate (separated classes, say), up to twice as many:
-        every cell stays within a run, and nothing is lost.
+    At most `cells` scores, each with the exact counts of the rows up to it and above the score before. Where
+        no more than `cells` runs of one class alternate (separated classes, say), up to twice as many: every
+        cell stays within a run, and nothing is lost.
 
     Raises
     ------
-    InputError
-        Something that is no `Sample`; fewer than 2 cells.
+    InputError: Something that is no `Sample`; fewer than 2 cells.
 
     Notes
     -----

@@ -91,21 +91,16 @@ def forecast_interval(
 
     Parameters
     ----------
-    reference : Sample
-        What the model is judged against.
-    windows : sequence of Sample
-        Past windows. Needed by "calibrated", "dual" and "binned"; "bootstrap" takes their mean sizes unless
-        it has a batch.
-    inside : bool, optional
-        Whether the windows are parts of the reference, which are taken out of it one by one; without it they
-        are if all of them together are contained in it (at every score, in both classes).
-    given : array_like, shape (n,), or tuple of two array_like, shape (k,)
-        For "calibrated": the unlabelled scores of the coming window, or the pair (score, count). The
-        interval then lies around what these scores foretell, as far as that has served the past windows, of
-        which it needs 8: see `ScoreHistory`.
-    distance : float
-        For "fixed" only: D >= 0, in nats.
-    method : {"calibrated", "binned", "dual", "bootstrap", "fixed"}
+    reference: What the model is judged against.
+    windows: Past windows. Needed by "calibrated", "dual" and "binned"; "bootstrap" takes their mean sizes
+        unless it has a batch.
+    inside: Whether the windows are parts of the reference, which are taken out of it one by one; without it
+        they are if all of them together are contained in it (at every score, in both classes).
+    given, shape (n,), or tuple of two array_like, shape (k,): For "calibrated": the unlabelled scores of the
+        coming window, or the pair (score, count). The interval then lies around what these scores foretell,
+        as far as that has served the past windows, of which it needs 8: see `ScoreHistory`.
+    distance: For "fixed" only: D >= 0, in nats.
+    method, {"calibrated", "binned", "dual", "bootstrap", "fixed"}:
         How the distance is chosen:
 
         - "calibrated": the conformal quantile of the windows' dual distances (the smallest at which a
@@ -117,45 +112,37 @@ def forecast_interval(
         - "bootstrap": the mean binned distance of resamples of the reference ([M18] section 3): as far as
           sampling alone goes, without any drift.
         - "fixed": as given.
-    confidence_level : float
-        Level of "calibrated", and of the part that sampling takes; the other methods have none.
-    batch : tuple of int
-        Positives and negatives of the coming window, expected or seen. "calibrated" then adds to every window
-        the sampling noise that the batch has more. Without it the coming window is taken to be as large as
-        the past ones.
-    alternative : {"two-sided", "less"}
-        "less" considers losses only: the level is that of `low`, and `high` is 1.
-    weights : array_like, shape (number of windows,)
-        Within [0, 1], for "calibrated", "dual" and "binned": how much each window counts relative to
-        the coming one, 0.5 ** (age / half_life) for instance.
-    correlation : {"none", "estimated"}
-        For "calibrated": "none" takes the windows as exchangeable; "estimated" takes them in the given order,
-        estimates how alike neighbours are, and widens the interval by what that costs of its level on average
-        (`widening`). With fewer than 8 windows nothing of their order is known, and nothing is widened.
-    days : tuple of array_like, shape (number of windows,), and float or None
-        For "calibrated" without weights: days since a fixed date of the windows and of the coming one. With a
-        year of windows and more, the yearly wave that they show is taken off them, and the interval lies
-        around what is left at the coming window's time of year (None: the middle of the year), if that
-        makes the windows more alike (`season`).
-    symmetric : bool
-        For "binned" and "bootstrap": eq. 13 in place of eq. 12 (see `binned_distance`).
-    n_resamples, rng
-        For "bootstrap": number of resamples, and a seed or a numpy Generator.
+    confidence_level: Level of "calibrated", and of the part that sampling takes; the other methods have none.
+    batch: Positives and negatives of the coming window, expected or seen. "calibrated" then adds to every
+        window the sampling noise that the batch has more. Without it the coming window is taken to be as
+        large as the past ones.
+    alternative, {"two-sided", "less"}: "less" considers losses only: the level is that of `low`, and `high`
+        is 1.
+    weights, shape (number of windows,): Within [0, 1], for "calibrated", "dual" and "binned": how much each
+        window counts relative to the coming one, 0.5 ** (age / half_life) for instance.
+    correlation, {"none", "estimated"}: For "calibrated": "none" takes the windows as exchangeable;
+        "estimated" takes them in the given order, estimates how alike neighbours are, and widens the interval
+        by what that costs of its level on average (`widening`). With fewer than 8 windows nothing of their
+        order is known, and nothing is widened.
+    days : tuple of array_like, shape (number of windows,), and float or None: For "calibrated" without
+        weights: days since a fixed date of the windows and of the coming one. With a year of windows and
+        more, the yearly wave that they show is taken off them, and the interval lies around what is left at
+        the coming window's time of year (None: the middle of the year), if that makes the windows more alike
+        (`season`).
+    symmetric: For "binned" and "bootstrap": eq. 13 in place of eq. 12 (see `binned_distance`).
+    n_resamples, rng: For "bootstrap": number of resamples, and a seed or a numpy Generator.
 
     Returns
     -------
-    ForecastInterval
-        With `given` a `ScoreForecast`, whose `auc` is the expected one.
+    With `given` a `ScoreForecast`, whose `auc` is the expected one.
 
     Raises
     ------
-    InputError
-        Unknown method or alternative, a level outside (0, 1), a distance that is negative or not finite,
-        impossible sizes or weights, something that is no `Sample`, an argument that is missing or given to
-        a method that does not use it.
-    DegenerateDataError
-        A reference of one class; no window with both classes; a window whose AUC no reweighting of
-        the reference reaches; with `given`, fewer than 8 windows that can be used.
+    InputError: Unknown method or alternative, a level outside (0, 1), a distance that is negative or not
+        finite, impossible sizes or weights, something that is no `Sample`, an argument that is missing or
+        given to a method that does not use it.
+    DegenerateDataError: A reference of one class; no window with both classes; a window whose AUC no
+        reweighting of the reference reaches; with `given`, fewer than 8 windows that can be used.
 
     Notes
     -----
@@ -175,12 +162,6 @@ def forecast_interval(
     Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'
     scores in the reference. Distances are found on 2,048 joined cells where the reference has more than
     20,000 scores, bounds where it has more than a million (see `condensed`).
-
-    References
-    ----------
-    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
-    .. [VGS05] Vovk, Gammerman and Shafer (2005). Algorithmic Learning in a Random World. Springer.
-    .. [BCRT23] Barber, Candès, Ramdas and Tibshirani (2023). Annals of Statistics 51, 816-845.
 
     Examples
     --------
@@ -258,21 +239,16 @@ def forecast_fit(
 
     Parameters
     ----------
-    reference, windows, inside, distance, method, confidence_level, batch, alternative, weights, correlation
+    reference, windows, inside, distance, method, confidence_level, batch, alternative, weights, correlation:
         As in `forecast_interval`, like `symmetric`, `n_resamples` and `rng`. Level and batch are the usual
         ones: the widening by `correlation` and the error of condensed rows are those of the interval that has
         them.
-    days : array_like, shape (number of windows,)
-        Days since a fixed date of the windows. The day of the coming window is asked of the interval.
-
-    Returns
-    -------
-    ForecastFit
+    days, shape (number of windows,): Days since a fixed date of the windows. The day of the coming window is
+        asked of the interval.
 
     Raises
     ------
-    InputError, DegenerateDataError
-        As `forecast_interval`.
+    InputError, DegenerateDataError: As `forecast_interval`.
 
     Examples
     --------

@@ -117,17 +117,12 @@ class ScoreShift(Table):
 
     Attributes
     ----------
-    low, high : ndarray, shape (h,)
-        The cell holds the scores above `low` up to and including `high`. The outermost cells are open; their
-        outer ends are the smallest and the largest score of both.
-    reference_share, window_share : ndarray, shape (h,)
-        Share of the rows in the cell.
-    nats : ndarray, shape (h,)
-        What the cell adds to the distance; negative where the window has a smaller share.
-    score_distance : float
-        The sum of `nats`.
-    n_rows : int
-        Number of scores.
+    low, high, shape (h,): The cell holds the scores above `low` up to and including `high`. The outermost
+        cells are open; their outer ends are the smallest and the largest score of both.
+    reference_share, window_share, shape (h,): Share of the rows in the cell.
+    nats, shape (h,): What the cell adds to the distance; negative where the window has a smaller share.
+    score_distance: The sum of `nats`.
+    n_rows: Number of scores.
     """
 
     low: Floats
@@ -159,31 +154,20 @@ class ForeseenChange(Result):
 
     Attributes
     ----------
-    reference_auc, expected_auc, auc : float
-        Of the reference; expected of the window from its scores; of the window with its labels.
-    foreseen : float
-        ``expected_auc - reference_auc``: the cases became harder or easier to rank.
-    unforeseen : float
-        ``auc - expected_auc``: P(y | score) changed, or chance.
-    foreseen_se : float
-        Standard error of `foreseen`, from the rows of the reference that P(y | score) is known from.
-    overfit : float
-        What `foreseen` has too much on average, because P(y | score) rises as well as it can with the rows of
-        the reference.
-    thin_share : float
-        Share of the scores where the reference has fewer than 100 rows beside a 20th of the window's.
-    outside_share : float
-        As `ExpectedAuc.outside_share`.
-    score_distance : float
-        KL of the scores of the window to those of the reference, in nats (see `ExpectedAuc`).
-    label_distance : float
-        The mean over the window's rows of KL(label | score), in nats, over the same cells.
-    distance : float
-        Their sum: the KL of the joint laws of score and label (chain rule).
-    n_cells : int
-        Cells of the distances.
-    n_pos, n_neg : int
-        Class sizes of the window.
+    reference_auc, expected_auc, auc: Of the reference; expected of the window from its scores; of the window
+        with its labels.
+    foreseen: ``expected_auc - reference_auc``: the cases became harder or easier to rank.
+    unforeseen: ``auc - expected_auc``: P(y | score) changed, or chance.
+    foreseen_se: Standard error of `foreseen`, from the rows of the reference that P(y | score) is known from.
+    overfit: What `foreseen` has too much on average, because P(y | score) rises as well as it can with the
+        rows of the reference.
+    thin_share: Share of the scores where the reference has fewer than 100 rows beside a 20th of the window's.
+    outside_share: As `ExpectedAuc.outside_share`.
+    score_distance: KL of the scores of the window to those of the reference, in nats (see `ExpectedAuc`).
+    label_distance: The mean over the window's rows of KL(label | score), in nats, over the same cells.
+    distance: Their sum: the KL of the joint laws of score and label (chain rule).
+    n_cells: Cells of the distances.
+    n_pos, n_neg: Class sizes of the window.
     """
 
     reference_auc: float
@@ -241,20 +225,15 @@ def score_shift(reference: Sample, scores: Scores, *, ends: Floats | tuple[float
 
     Parameters
     ----------
-    reference : Sample
-        At least one row.
-    scores
-        As in `expected_auc`.
-    ends : array_like, shape (h - 1,)
-        Increasing upper ends of all cells but the last, such as `ScoreHistory.ends`. Default: the cells of
-        `expected_auc`.
+    reference: At least one row.
+    scores: As in `expected_auc`.
+    ends, shape (h - 1,): Increasing upper ends of all cells but the last, such as `ScoreHistory.ends`.
+        Default: the cells of `expected_auc`.
 
     Raises
     ------
-    InputError
-        No sample; unusable scores.
-    DegenerateDataError
-        A reference without rows.
+    InputError: No sample; unusable scores.
+    DegenerateDataError: A reference without rows.
 
     Examples
     --------
@@ -293,8 +272,6 @@ def split(
 
     `reference` and `window` have both classes; `scores` are all valid scores of the window.
 
-    Notes
-    -----
     `label_distance` is the distance of the joint laws of the labelled rows less that of their scores, with
     a class of the reference that a cell lacks counted as half a row there. Sampling alone gives it about
     h/2 (1/n + 1/N) nats, for h cells, n rows and N rows of the reference. `foreseen_se` and `overfit` are of

@@ -62,27 +62,17 @@ class ScoreForecast(ForecastInterval):
 
     Attributes
     ----------
-    auc : float
-        Expected from the scores, at full strength, as from `expected_auc`.
-    foreseen : float
-        The AUC that the interval lies around: of the blend at `strength`. Always within the interval.
-    reference_auc : float
-        Of the reference.
-    strength : float
-        Of the projection, within [0, 1]: 0 is the forecast without the scores, 1 trusts them fully. The one
-        that served the past windows best; 1 where the scores have moved.
-    moved : bool
-        Whether the scores have left what past windows do, with the level 0.95.
-    score_distance : float
-        Of the law of the scores to that of the reference, in nats (see `ExpectedAuc`).
-    sampling_score_distance : float
-        The part of it that sampling alone explains on average.
-    prevalence : float
-        The share of positives expected.
-    outside_share : float
-        Share of the scores beyond those of the reference.
-    n_rows : int
-        Number of scores.
+    auc: Expected from the scores, at full strength, as from `expected_auc`.
+    foreseen: The AUC that the interval lies around: of the blend at `strength`. Always within the interval.
+    reference_auc: Of the reference.
+    strength: Of the projection, within [0, 1]: 0 is the forecast without the scores, 1 trusts them fully. The
+        one that served the past windows best; 1 where the scores have moved.
+    moved: Whether the scores have left what past windows do, with the level 0.95.
+    score_distance: Of the law of the scores to that of the reference, in nats (see `ExpectedAuc`).
+    sampling_score_distance: The part of it that sampling alone explains on average.
+    prevalence: The share of positives expected.
+    outside_share: Share of the scores beyond those of the reference.
+    n_rows: Number of scores.
     """
 
     foreseen: float

@@ -30,27 +30,21 @@ class AucBounds(Result):
 
     Attributes
     ----------
-    auc : float
-        The sample's own AUC.
-    low, high : float
-        The bounds.
-    score : ndarray, shape (k,)
-        The distinct scores.
-    low_weights, high_weights : ndarray, shape (2, k)
-        The least favourable distributions, ``u, v = bounds.low_weights``: the share of the negatives (u)
-        and of the positives (v) at each score, each adding up to 1. Computed when asked for.
-    low_distance, high_distance : float
-        KL(u||f) + KL(v||g) of those weights. Less than `distance` where no more would help.
-    low_multiplier, high_multiplier : float
-        How much distance one more unit of AUC takes at the bound; infinite where no distance helps.
-    residual : float
-        The larger residual of the first-order conditions at the two ends: root mean square of
-        ln(u/f) - lambda P and ln(v/g) - lambda Q around their means.
-    optimum : str
-        "proven": no weights within the distance do better (multipliers up to 4, or the limit of any
+    auc: The sample's own AUC.
+    low, high: The bounds.
+    score, shape (k,): The distinct scores.
+    low_weights, high_weights, shape (2, k): The least favourable distributions, ``u, v =
+        bounds.low_weights``: the share of the negatives (u) and of the positives (v) at each score, each
+        adding up to 1. Computed when asked for.
+    low_distance, high_distance: KL(u||f) + KL(v||g) of those weights. Less than `distance` where no more
+        would help.
+    low_multiplier, high_multiplier: How much distance one more unit of AUC takes at the bound; infinite where
+        no distance helps.
+    residual: The larger residual of the first-order conditions at the two ends: root mean square of ln(u/f) -
+        lambda P and ln(v/g) - lambda Q around their means.
+    optimum: "proven": no weights within the distance do better (multipliers up to 4, or the limit of any
         weights). "searched": the best of the solutions that were found.
-    error : float
-        Of a condensed sample: how far the bounds of its rows may lie from `low` and `high`, which take the
+    error: Of a condensed sample: how far the bounds of its rows may lie from `low` and `high`, which take the
         rows of a cell as tied; whatever their order, no further. Else 0.
     """
 
@@ -111,23 +105,15 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`, or a weighted one
-        (`research.weighted_sample`): only the shares within each class matter.
-    distance : float
-        D >= 0, in nats: KL(u||f) + KL(v||g) of new shares u of the negatives and v of the positives
+    y_true, y_score, shape (n,): Labels 0 and 1, and finite scores; higher means more positive. Or one
+        `Sample`, or a weighted one (`research.weighted_sample`): only the shares within each class matter.
+    distance: D >= 0, in nats: KL(u||f) + KL(v||g) of new shares u of the negatives and v of the positives
         against those of the sample, f and g.
-
-    Returns
-    -------
-    AucBounds
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`); a distance that is negative or not a finite number.
-    DegenerateDataError
-        A class without rows.
+    InputError: Unusable data (see `Sample`); a distance that is negative or not a finite number.
+    DegenerateDataError: A class without rows.
 
     Notes
     -----
@@ -136,10 +122,6 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     Scores that are all equal have the AUC 1/2 under any weights: both bounds are 1/2.
     Cost: O(k) a sweep for k distinct scores. An end takes 5 to 15 sweeps of all of them, after many of
     fewer cells.
-
-    References
-    ----------
-    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
 
     Examples
     --------
@@ -179,23 +161,18 @@ def auc_distance(sample: Sample, /, target: float) -> float:
 
     Parameters
     ----------
-    y_true, y_score
-        As in `auc_bounds`.
-    target : float
-        An AUC within [0, 1]. 1 and 0 take the distance of complete separation.
+    y_true, y_score: As in `auc_bounds`.
+    target: An AUC within [0, 1]. 1 and 0 take the distance of complete separation.
 
     Returns
     -------
-    float
-        min KL(u||f) + KL(v||g), in nats ([M18] eq. 6-9); 0 when the target is the AUC of the sample.
+    float: min KL(u||f) + KL(v||g), in nats ([M18] eq. 6-9); 0 when the target is the AUC of the sample.
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`); a target outside [0, 1].
-    DegenerateDataError
-        A class without rows; a target that no weights reach, because the scores do not overlap in
-        the direction asked for (perfect separation, one score for all).
+    InputError: Unusable data (see `Sample`); a target outside [0, 1].
+    DegenerateDataError: A class without rows; a target that no weights reach, because the scores do not
+        overlap in the direction asked for (perfect separation, one score for all).
 
     Notes
     -----

@@ -25,20 +25,12 @@ ENOUGH = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelErrors(Result):
-    """Errors of past windows at one label age.
+    """Errors of past windows at one label age."""
 
-    Attributes
-    ----------
-    ratios : tuple of float
-        Final AUC minus estimate, over its `label_se`, of each window.
-    arrival : float
-        By how much a new estimate may be off besides, because labels arrive at another pace than they did.
-    law : float
-        Root mean square of `PartlyLabelledAuc.law_se` of the windows, which is within their errors.
-    """
-
-    ratios: tuple[float, ...]
+    ratios: tuple[float, ...]  # final AUC minus estimate, over its `label_se`, of each window
+    # By how much a new estimate may be off besides, because labels arrive at another pace than they did.
     arrival: float = 0.0
+    # Root mean square of `PartlyLabelledAuc.law_se` of the windows, which is within their errors.
     law: float = 0.0
 
     @property
@@ -93,13 +85,9 @@ class LabelErrors(Result):
 
         Parameters
         ----------
-        found : PartlyLabelledAuc
-        confidence_level : float
-        minus, minus_se : float
-            The other estimate and its standard error. Without it the interval is made on the logit scale.
+        minus, minus_se: The other estimate and its standard error. Without it the interval is made on the
+            logit scale.
 
-        Notes
-        -----
         The standard error is `se`, in which bias counts as scatter. The mean square of the errors of past
         windows is known with n degrees of freedom; Satterthwaite's approximation gives those of the sum.
         Without missing labels it is DeLong's.
@@ -136,27 +124,8 @@ def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]
 
     Parameters
     ----------
-    estimates : sequence of PartlyLabelledAuc
-        Of past windows at one label age, each with the p of the others.
-    finals : sequence of float
-        Their AUCs once all labels were in.
-
-    Raises
-    ------
-    InputError
-        Unequal lengths.
-    DegenerateDataError
-        Fewer than 8 windows.
-
-    Examples
-    --------
-    >>> from rocmonitor.stats import Sample, partly_labelled_auc
-    >>> past = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4])
-    >>> found = partly_labelled_auc(Sample([0, 1], [1, 4]), ([2, 3], [40, 40]), past)
-    >>> errors = label_errors([found] * 19, [found.auc - 0.01] * 19)
-    >>> low, high, level = errors.final_interval(found)
-    >>> round(found.auc - low, 6), level
-    (0.01, 0.95)
+    estimates: Of past windows at one label age, each with the p of the others.
+    finals: Their AUCs once all labels were in.
     """
     if len(estimates) != len(finals):
         raise InputError(f"estimates has {len(estimates)} windows and finals has {len(finals)}")

@@ -33,31 +33,21 @@ class PartlyLabelledAuc(Result):
 
     Attributes
     ----------
-    auc : float
-        Labelled rows by their labels, the others by p(score).
-    labelled_auc : float or None
-        Of the labelled rows alone; None where they have one class only. Biased when the arrival of labels
-        depends on the score within a class.
-    labelled_share : float
-        Share of all rows that have a label.
-    prevalence : float
-        Share of positives expected among the rows that count.
-    label_se : float
-        What the missing labels leave open: the standard deviation of the final AUC around `auc` if p(score)
-        holds and they are independent. 0 when none is missing.
-    sampling_se : float
-        Standard error that the final AUC has as an estimate of the AUC of the population; it does not include
-        `label_se`.
-    outside_share : float
-        Share of the unlabelled scores beyond those of the past rows that p is fitted to.
-    later_share : float
-        The share of unlabelled rows that get a label.
-    n_pos, n_neg : int
-        Labelled rows by class.
-    n_unlabelled : int
-    law_change, law_se : float
-        By how much `auc` is higher because the labelled rows show that P(y | score) has changed, and the
-        standard deviation that this leaves open; 0 where they were not asked.
+    auc: Labelled rows by their labels, the others by p(score).
+    labelled_auc: Of the labelled rows alone; None where they have one class only. Biased when the arrival of
+        labels depends on the score within a class.
+    labelled_share: Share of all rows that have a label.
+    prevalence: Share of positives expected among the rows that count.
+    label_se: What the missing labels leave open: the standard deviation of the final AUC around `auc` if
+        p(score) holds and they are independent. 0 when none is missing.
+    sampling_se: Standard error that the final AUC has as an estimate of the AUC of the population; it does
+        not include `label_se`.
+    outside_share: Share of the unlabelled scores beyond those of the past rows that p is fitted to.
+    later_share: The share of unlabelled rows that get a label.
+    n_pos, n_neg: Labelled rows by class.
+    n_unlabelled
+    law_change, law_se: By how much `auc` is higher because the labelled rows show that P(y | score) has
+        changed, and the standard deviation that this leaves open; 0 where they were not asked.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -94,32 +84,25 @@ def partly_labelled_auc(
 
     Parameters
     ----------
-    labelled : Sample
-        Rows with a label; may be empty.
-    unlabelled : tuple of two array_like, shape (k,)
-        Scores of the rows without one, finite, and the rows at each.
-    late : Sample
-        Past rows that had no label at the same age and got one later. Not used when nothing is missing.
-    later_share : float
-        The share of the unlabelled rows, within [0, 1], that gets a label at all: the others never count.
-        With 0 the labels are complete.
-    past : PastLaw, optional
-        Past rows that had their label at the same age, and how windows differ. With it, p(score) is changed
+    labelled: Rows with a label; may be empty.
+    unlabelled : tuple of two array_like, shape (k,): Scores of the rows without one, finite, and the rows at
+        each.
+    late: Past rows that had no label at the same age and got one later. Not used when nothing is missing.
+    later_share: The share of the unlabelled rows, within [0, 1], that gets a label at all: the others never
+        count. With 0 the labels are complete.
+    past: Past rows that had their label at the same age, and how windows differ. With it, p(score) is changed
         as far as the labelled rows show that P(y | score) has. Default: it is not.
 
     Returns
     -------
-    PartlyLabelledAuc
-        `auc` equals the expected AUC of the scores when no row has a label, and the realised one exactly when
+    `auc` equals the expected AUC of the scores when no row has a label, and the realised one exactly when
         none is missing.
 
     Raises
     ------
-    InputError
-        Something that is no `Sample`, scores that are not finite, counts that are no whole numbers, a share
-        outside [0, 1].
-    DegenerateDataError
-        Missing labels and past rows of one class; no row expected in one of the classes.
+    InputError: Something that is no `Sample`, scores that are not finite, counts that are no whole numbers, a
+        share outside [0, 1].
+    DegenerateDataError: Missing labels and past rows of one class; no row expected in one of the classes.
 
     Notes
     -----

@@ -37,36 +37,22 @@ _NOTABLE = 0.1  # a correlation that matters, if it is exceeded with probability
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SerialCorrelation(Result):
-    """The serial correlation of the reference windows, and what it implies for a forecast interval.
+    """The serial correlation of the reference windows, and what it implies for a forecast interval."""
 
-    Attributes
-    ----------
-    correlation, low, high : float
-        From one window's true AUC to the next: posterior mean, and ends of the central 90 %. With few
-        windows they reach from about 0 to about 1.
-    outside : float
-        Share of the next 52 windows, like those of the reference, that leave an interval with the level
-        `achieved_level` although nothing lasts; over the posterior of the correlation.
-    widening : float
-        By how much the interval would have to be wider for them to leave it as often as its level says, on
-        average over what the windows leave possible: at least 1. The root of the distance is multiplied.
-    outside_widened : float
-        The share that leaves the interval that is so much wider.
-    allowed : bool
-        Whether the interval at hand is that wider one.
-    achieved_level : float
-        Of the interval, were windows independent.
-    n_windows : int
-    """
-
+    # From one window's true AUC to the next: posterior mean, and ends of the central 90 %. With few windows
+    # they reach from about 0 to about 1.
     correlation: float
     low: float
     high: float
+    # Share of the next 52 windows, like those of the reference, that leave an interval with the level
+    # `achieved_level` although nothing lasts; over the posterior of the correlation.
     outside: float
+    # By how much the interval would have to be wider for them to leave it as often as its level says, on
+    # average over what the windows leave possible: at least 1. The root of the distance is multiplied.
     widening: float = 1.0
-    outside_widened: float | None = None
-    allowed: bool = False
-    achieved_level: float
+    outside_widened: float | None = None  # the share that leaves the interval that is so much wider
+    allowed: bool = False  # whether the interval at hand is that wider one
+    achieved_level: float  # of the interval, were windows independent
     n_windows: int
 
     @property
@@ -87,20 +73,8 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
 
     Parameters
     ----------
-    fit : ForecastFit
-        Of method "calibrated", its windows in the order of time. Weights are left aside.
+    fit: Of method "calibrated", its windows in the order of time. Weights are left aside.
 
-    Returns
-    -------
-    SerialCorrelation
-
-    Raises
-    ------
-    DegenerateDataError
-        Fewer than 8 windows, another method, or windows that do not differ at all.
-
-    Notes
-    -----
     The signed roots of the windows' distances, without the season, are an AR(1) process about an unknown
     mean, seen with sampling noise of known variance: its likelihood over a grid of coefficients (0 to 0.95)
     and standard deviations, with equal prior weights and a flat prior of the mean
@@ -109,14 +83,6 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
     applying the conformal quantile. For `widening` independence has the prior probability 0.8, so that
     independent windows, whose order shows little, pay little: with equal weights they would pay most of what
     correlated ones do. Cost: O(k g), and about 0.1 s.
-
-    Examples
-    --------
-    >>> from rocmonitor.stats import Sample, forecast_fit
-    >>> past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 1, 1, 2, 3, 4, 4, 4)]
-    >>> found = serial_correlation(forecast_fit(Sample.merge(past), windows=past))
-    >>> found.low < found.correlation < found.high
-    True
     """
     shifts, variances = _series(fit)
     seen = np.isfinite(variances)

@@ -66,28 +66,12 @@ def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> Comi
 
     Parameters
     ----------
-    values : array_like, shape (k,)
-        Of past windows in their order, relative to what the coming one is compared with.
-    variances : array_like, shape (k,)
-        Their sampling variances, at least 0; infinite for a gap.
-    noise : float
-        Sampling variance of the coming window.
+    values, shape (k,): Of past windows in their order, relative to what the coming one is compared with.
+    variances, shape (k,): Their sampling variances, at least 0; infinite for a gap.
+    noise: Sampling variance of the coming window.
 
-    Raises
-    ------
-    InputError
-        Fewer than two values.
-
-    Notes
-    -----
     The likelihood of `series_likelihood` over 60 scatters and four correlations; flat priors of the mean and
     of the log of the whole scatter, 0.95 of the prior weight on independence. Cost: O(k g), some 3 ms.
-
-    Examples
-    --------
-    >>> found = coming_window([0.1, -0.2, 0.0, 0.2, -0.1], [0.01] * 5, 0.01)
-    >>> found.reach(0.001, two_sided=False) > found.reach(0.01, two_sided=False)
-    True
     """
     series, own = np.asarray(values, dtype=float), np.asarray(variances, dtype=float)
     seen = np.isfinite(own)
@@ -119,11 +103,6 @@ def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> Comi
 def extreme_limit(values: Sequence[float], tail: float) -> float:
     """Return what a coming value, of the same normal law as independent past ones, exceeds with the chance
     `tail`.
-
-    Examples
-    --------
-    >>> round(extreme_limit([0.0, 1.0, 2.0], 0.1), 2)  # 1 + 1.89 * sqrt(4 / 3)
-    3.18
     """
     past = np.asarray(values, dtype=float)
     spread = float(past.std(ddof=1)) * math.sqrt(1 + 1 / len(past))

@@ -119,11 +119,6 @@ def contained(
 
     `reference` has the counts `pos` and `neg`, whose places these are. `inside` says whether they are parts;
     None: they are if all together are contained in it.
-
-    Raises
-    ------
-    InputError
-        They are said to be parts and cannot be.
     """
     found = _contained(reference, windows, places) if inside is not False else None
     if inside and found is None:

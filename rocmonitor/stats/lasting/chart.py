@@ -66,25 +66,17 @@ class LastingChart(Result):
 
     Attributes
     ----------
-    mean, between : float
-        Mean of the reference windows and standard deviation of their true values, on the chart's scale
-        2 arcsin sqrt(AUC).
-    noise : float
-        Sampling variance there of a window of the median size.
-    mean_share : float
-        Variance of `mean` over that of such a window.
-    limit : float
-        What the chart passes within `horizon` windows with the probability `false_alarm_probability`.
-    serial : float
-        Serial correlation of the true values, the mean of what the reference windows leave possible.
-    values, noises : tuple of float
-        Of the reference windows, and their places in the series, which begins with the first usable one.
-    pair_variances : tuple of float
-        AUC, zeta10, zeta01 and the variance of psi over all pairs of the reference.
-    wave : tuple of float
-        What the season of a window adds to its value; 0 where it explains too little.
-    n_windows : int
-        Reference windows used.
+    mean, between: Mean of the reference windows and standard deviation of their true values, on the chart's
+        scale 2 arcsin sqrt(AUC).
+    noise: Sampling variance there of a window of the median size.
+    mean_share: Variance of `mean` over that of such a window.
+    limit: What the chart passes within `horizon` windows with the probability `false_alarm_probability`.
+    serial: Serial correlation of the true values, the mean of what the reference windows leave possible.
+    values, noises: Of the reference windows, and their places in the series, which begins with the first
+        usable one.
+    pair_variances: AUC, zeta10, zeta01 and the variance of psi over all pairs of the reference.
+    wave: What the season of a window adds to its value; 0 where it explains too little.
+    n_windows: Reference windows used.
     """
 
     mean: float
@@ -112,14 +104,12 @@ class LastingChart(Result):
 
         Parameters
         ----------
-        later : sequence of WindowAuc or None
-            All windows since the reference, in order; None for a gap. With `day` where the reference windows
-            had one.
+        later: All windows since the reference, in order; None for a gap. With `day` where the reference
+            windows had one.
 
         Raises
         ------
-        InputError
-            No windows; impossible numbers.
+        InputError: No windows; impossible numbers.
 
         Notes
         -----
@@ -153,8 +143,7 @@ class LastingChart(Result):
 
         Parameters
         ----------
-        values : ndarray, shape (k, r)
-            k windows of r series, on the chart's scale, without what the season adds.
+        values, shape (k, r): k windows of r series, on the chart's scale, without what the season adds.
         """
         of_usual_size = np.full(len(values), self.noise)
         return np.asarray(-alarms_of(self, self._running(values, of_usual_size)))
@@ -199,19 +188,15 @@ def lasting_chart(
 
     Parameters
     ----------
-    windows : sequence of WindowAuc or None
-        Reference windows in order, at least 3 with rows of both classes; None for a gap.
-    pair_variances : tuple of float
-        AUC of all rows of the reference, zeta10, zeta01 and the variance of psi over all its pairs.
-    false_alarm_probability, horizon, alternative
-        As in `lasting_change`.
+    windows: Reference windows in order, at least 3 with rows of both classes; None for a gap.
+    pair_variances: AUC of all rows of the reference, zeta10, zeta01 and the variance of psi over all its
+        pairs.
+    false_alarm_probability, horizon, alternative: As in `lasting_change`.
 
     Raises
     ------
-    InputError
-        Impossible numbers.
-    DegenerateDataError
-        Fewer than 3 usable windows, or windows without any scatter.
+    InputError: Impossible numbers.
+    DegenerateDataError: Fewer than 3 usable windows, or windows without any scatter.
 
     Notes
     -----
@@ -260,29 +245,18 @@ def lasting_change(
 
     Parameters
     ----------
-    reference, later : sequence of Sample
-        Windows in order: those that later ones are compared with, at least 3 (from 8 on their scatter is
-        known well enough), and all since then. None, or a window of one class, is a gap.
-    false_alarm_probability : float
-        Of any alarm within `horizon` windows when nothing lasts, 0.001 to 0.5.
-    horizon : int
-        Windows, 1 to 1,000.
-    alternative : {"less", "two-sided"}
-        "less" looks for a loss only.
-    days : tuple of two sequences of float, optional
-        Days since a fixed date of each window. With a year of reference windows the season is taken off, as
+    reference, later: Windows in order: those that later ones are compared with, at least 3 (from 8 on their
+        scatter is known well enough), and all since then. None, or a window of one class, is a gap.
+    false_alarm_probability: Of any alarm within `horizon` windows when nothing lasts, 0.001 to 0.5.
+    horizon: Windows, 1 to 1,000.
+    alternative, {"less", "two-sided"}: "less" looks for a loss only.
+    days: Days since a fixed date of each window. With a year of reference windows the season is taken off, as
         far as they show one.
-
-    Returns
-    -------
-    LastingChange
 
     Raises
     ------
-    InputError
-        Something that is no `Sample`; impossible numbers; sequences of unequal length.
-    DegenerateDataError
-        Fewer than 3 usable reference windows, or windows without any scatter.
+    InputError: Something that is no `Sample`; impossible numbers; sequences of unequal length.
+    DegenerateDataError: Fewer than 3 usable reference windows, or windows without any scatter.
 
     Notes
     -----
@@ -294,11 +268,6 @@ def lasting_change(
     integrated over. An alarm ends below half of the limit, so that one change is one alarm. Level and power
     by simulation, also of correlated windows and heavy tails: docs/coverage.md.
     Cost: O(rows log rows), and some 20 ms.
-
-    References
-    ----------
-    .. [R59] Roberts (1959). Technometrics 1, 239-250.
-    .. [PM82] Paule and Mandel (1982). Journal of Research of the National Bureau of Standards 87, 377-385.
 
     Examples
     --------

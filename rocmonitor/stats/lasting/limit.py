@@ -68,15 +68,11 @@ def running(standardised: Floats, size: Floats, mean_share: float) -> Running:
 
     Parameters
     ----------
-    standardised : ndarray, shape (k,) or (k, r)
-        (mean - value) / standard deviation of each window, its own one.
-    size : ndarray, shape (k,)
-        Standard deviation of a window of the median size over the window's own one; 0 for a gap.
-    mean_share : float
-        Variance of the reference's mean over that of a window of the median size.
+    standardised, shape (k,) or (k, r): (mean - value) / standard deviation of each window, its own one.
+    size, shape (k,): Standard deviation of a window of the median size over the window's own one; 0 for a
+        gap.
+    mean_share: Variance of the reference's mean over that of a window of the median size.
 
-    Notes
-    -----
     With z_j cut off at `CAP` and u_j = `size`, the chart is N / sqrt(V + mean_share W²), where N, V and W
     are the sums of u_j z_j, u_j² and u_j² with weights (1 - DECAY)^(k - j), squared for V. So a window
     counts by what it can show of a shift, a gap changes nothing, and the error of the reference's mean, which
@@ -182,8 +178,6 @@ def chart_limit(
 def largest_values(outlook: PossibleLevels, shape: ChartShape, horizon: int, *, two_sided: bool) -> Floats:
     """(DRAWS,): the largest value of the chart in each of the drawn series.
 
-    Notes
-    -----
     `DRAWS` series of later windows, as large as the median reference window, with a fixed seed: mean, scatter
     and correlation of each drawn from the outlook, and a season with its error. Cost: O(DRAWS horizon).
     """

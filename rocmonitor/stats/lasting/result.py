@@ -54,15 +54,11 @@ def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: Possibl
 
     Parameters
     ----------
-    values, noise : ndarray, shape (t,)
-        Values less a constant near them, and their sampling variances; infinite for a gap.
-    starts : sequence of int
-        Places in the series with a value; windows of the reference are before all of them.
-    outlook : Outlook
-        Grid of correlations and scatters, with the weights that the reference windows give them.
+    values, noise, shape (t,): Values less a constant near them, and their sampling variances; infinite for a
+        gap.
+    starts: Places in the series with a value; windows of the reference are before all of them.
+    outlook: Grid of correlations and scatters, with the weights that the reference windows give them.
 
-    Notes
-    -----
     Least squares for mean and step at each point of the grid, whose weights follow from the windows outside
     of the step's mean: the likelihood of the residuals. Cost: O(t s g).
     """
@@ -129,40 +125,27 @@ class LastingChange(Table):
 
     Attributes
     ----------
-    statistic : ndarray, shape (k,)
-        After each window: the weighted mean of the latest windows, in its standard errors below the
-        reference's mean. A gap leaves it as it was.
-    mean_change : ndarray, shape (k,)
-        The same as an AUC less that of the reference; negative is below. Windows of `CAP` standard deviations
-        or more count as such. Where the scores are given, what they explain is taken off.
-    alarm_change : ndarray, shape (k,)
-        The `mean_change` at the limit.
-    alarm : ndarray, shape (k,)
-        1 where the window leaves an alarm of a fall, -1 of a rise, 0 none.
-    limit : float
-        An alarm begins with a statistic above it, or with "two-sided" also below its negative. It ends below
-        half of it, so that one change is one alarm.
-    crossed : int or None
-        Index of the first window whose statistic is beyond the limit; None if there is none.
-    active : bool
-        Whether the last window leaves an alarm.
-    since : int or None
-        Index of the window with which the change most probably began; None without a change. With several
+    statistic, shape (k,): After each window: the weighted mean of the latest windows, in its standard errors
+        below the reference's mean. A gap leaves it as it was.
+    mean_change, shape (k,): The same as an AUC less that of the reference; negative is below. Windows of
+        `CAP` standard deviations or more count as such. Where the scores are given, what they explain is
+        taken off.
+    alarm_change, shape (k,): The `mean_change` at the limit.
+    alarm, shape (k,): 1 where the window leaves an alarm of a fall, -1 of a rise, 0 none.
+    limit: An alarm begins with a statistic above it, or with "two-sided" also below its negative. It ends
+        below half of it, so that one change is one alarm.
+    crossed: Index of the first window whose statistic is beyond the limit; None if there is none.
+    active: Whether the last window leaves an alarm.
+    since: Index of the window with which the change most probably began; None without a change. With several
         alarms it is about the latest.
-    until : int or None
-        Index of the last window beyond the limit.
-    change : float or None
-        The AUC since then less that of the reference windows; negative is a loss.
-    reference_auc : float
-        The mean of the reference windows.
-    starts : tuple of int
-        Windows with which the change may have begun; for each `start_log_likelihood` (the largest over sizes
-        of the change), `start_weight` (adding up to 1), and the size on the scale 2 arcsin sqrt(AUC) with its
-        standard error, `start_size` and `start_size_error`.
-    false_alarm_probability, horizon, alternative
-        As in `lasting_change`.
-    n_windows : int
-        Reference windows used.
+    until: Index of the last window beyond the limit.
+    change: The AUC since then less that of the reference windows; negative is a loss.
+    reference_auc: The mean of the reference windows.
+    starts: Windows with which the change may have begun; for each `start_log_likelihood` (the largest over
+        sizes of the change), `start_weight` (adding up to 1), and the size on the scale 2 arcsin sqrt(AUC)
+        with its standard error, `start_size` and `start_size_error`.
+    false_alarm_probability, horizon, alternative: As in `lasting_change`.
+    n_windows: Reference windows used.
 
     Notes
     -----

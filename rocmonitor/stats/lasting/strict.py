@@ -25,17 +25,8 @@ def at_probability(chart: LastingChart, false_alarm_probability: float) -> Lasti
 
     Parameters
     ----------
-    chart : LastingChart
-    false_alarm_probability : float
-        Above 0 and below 1, also less than `lasting_chart` takes.
+    false_alarm_probability: Above 0 and below 1, also less than `lasting_chart` takes.
 
-    Raises
-    ------
-    InputError
-        A probability outside of (0, 1).
-
-    Notes
-    -----
     Limits for probabilities of `DRAWN` and more are quantiles of the largest value of drawn series. Below,
     they go on from the last of these, as steep as a line through them against normal quantiles. The chart's
     own limit stays that of its own probability. Cost: as `lasting_chart`.

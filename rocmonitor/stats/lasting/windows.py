@@ -28,11 +28,9 @@ class WindowAuc(NamedTuple):
 
     Attributes
     ----------
-    auc : float
-    n_pos, n_neg : int
-        Rows of each class.
-    day : float or None
-        Days since any fixed date, for the season.
+    auc
+    n_pos, n_neg: Rows of each class.
+    day: Days since any fixed date, for the season.
     """
 
     auc: float

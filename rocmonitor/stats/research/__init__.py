@@ -3,6 +3,7 @@
 They take what those of `rocmonitor.stats` take. Importing `rocmonitor.stats` does not import them.
 """
 
+from rocmonitor.stats.explained import explain
 from rocmonitor.stats.research.averaging import AveragingTable, averaging_table
 from rocmonitor.stats.research.functional import RocFunctional, roc_functional
 from rocmonitor.stats.research.null import (
@@ -33,3 +34,5 @@ __all__ = [
     "roc_functional",
     "weighted_sample",
 ]
+
+explain(globals()[name] for name in __all__)

@@ -29,16 +29,11 @@ class AucTest(Result):
 
     Attributes
     ----------
-    auc, null : float
-        Of the sample, and of the null hypothesis.
-    statistic : float
-        ``(auc - null) / se`` with DeLong's standard error; ``auc - null`` with method "plain".
-    pvalue : float
-        Against `alternative`; at least 1 / (n_resamples + 1), two-sided twice that.
-    distance : float
-        Of the closest distributions with the AUC `null`, in nats (see `auc_distance`).
-    optimum : str
-        "proven" if no distributions are closer, "searched" if none closer was found (see `AucBounds`).
+    auc, null: Of the sample, and of the null hypothesis.
+    statistic: ``(auc - null) / se`` with DeLong's standard error; ``auc - null`` with method "plain".
+    pvalue: Against `alternative`; at least 1 / (n_resamples + 1), two-sided twice that.
+    distance: Of the closest distributions with the AUC `null`, in nats (see `auc_distance`).
+    optimum: "proven" if no distributions are closer, "searched" if none closer was found (see `AucBounds`).
     """
 
     auc: float
@@ -75,26 +70,17 @@ def auc_test(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    null : float
-        The AUC of the null hypothesis, within (0, 1).
-    alternative : {"two-sided", "greater", "less"}
-        "less": the AUC is below `null`.
-    method : {"studentized", "plain"}
-        Whether the difference to `null` is divided by DeLong's standard error, in the resamples too.
-    n_resamples, rng : int, and Generator, SeedSequence or int
-        How many resamples are drawn, and their randomness, which must be given.
-
-    Returns
-    -------
-    AucTest
+    null: The AUC of the null hypothesis, within (0, 1).
+    alternative, {"two-sided", "greater", "less"}: "less": the AUC is below `null`.
+    method, {"studentized", "plain"}: Whether the difference to `null` is divided by DeLong's standard error,
+        in the resamples too.
+    n_resamples, rng: How many resamples are drawn, and their randomness, which must be given.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without rows (with "studentized", fewer than two); a `null` that no reweighting of the rows
-        reaches, as the scores do not overlap in its direction. A null outside (0, 1), an unknown option, no
-        `rng`.
+    DegenerateDataError, InputError: A class without rows (with "studentized", fewer than two); a `null` that
+        no reweighting of the rows reaches, as the scores do not overlap in its direction. A null outside (0,
+        1), an unknown option, no `rng`.
 
     Notes
     -----
@@ -103,10 +89,6 @@ def auc_test(
     p-value is (1 + #) / (n_resamples + 1) of resamples as far out as the sample; two-sided, twice the smaller
     of the two sides. Level and power by simulation: docs/coverage.md. Cost: one `auc_distance`, then O(k) a
     resample for k distinct scores.
-
-    References
-    ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------
@@ -163,19 +145,14 @@ class AucEqualityTest(Result):
 
     Attributes
     ----------
-    auc_1, auc_2, difference : float
-        The two areas, and ``auc_1 - auc_2``.
-    statistic : float
-        ``difference / se`` with DeLong's standard error; ``difference`` with method "plain".
-    pvalue : float
-        Of equal areas against `alternative`: at least 1 / (n_resamples + 1); 1 for models that rank alike.
-    distance : float
-        How far the population would have to move for the two models to be level: the smallest
-        KL(u||f) + KL(v||g) of a reweighting with equal areas, in nats.
-    level_auc : float
-        The area that both models have there.
-    residual, optimum : float, str
-        As in `AucBounds`, of the closest population with equal areas.
+    auc_1, auc_2, difference: The two areas, and ``auc_1 - auc_2``.
+    statistic: ``difference / se`` with DeLong's standard error; ``difference`` with method "plain".
+    pvalue: Of equal areas against `alternative`: at least 1 / (n_resamples + 1); 1 for models that rank
+        alike.
+    distance: How far the population would have to move for the two models to be level: the smallest KL(u||f)
+        + KL(v||g) of a reweighting with equal areas, in nats.
+    level_auc: The area that both models have there.
+    residual, optimum: As in `AucBounds`, of the closest population with equal areas.
     """
 
     auc_1: float
@@ -222,21 +199,13 @@ def auc_equality_test(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    alternative : {"two-sided", "greater", "less"}
-        "greater": the first area is the larger one.
-    method, n_resamples, rng
-        As for `auc_test`.
-
-    Returns
-    -------
-    AucEqualityTest
+    alternative, {"two-sided", "greater", "less"}: "greater": the first area is the larger one.
+    method, n_resamples, rng: As for `auc_test`.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        As for `auc_test`; one model is never behind on any pair of rows, so that only pairs which both order
-        alike would make them level.
+    DegenerateDataError, InputError: As for `auc_test`; one model is never behind on any pair of rows, so that
+        only pairs which both order alike would make them level.
 
     Notes
     -----
@@ -248,10 +217,6 @@ def auc_equality_test(
     `distance` does not shrink with the number of rows, as p-values do: compared with the distances of past
     windows from a reference (`auc_distance`) it says whether an ordinary shift could level the two models.
     Cost: the two sorts of the sample; O(c) a sweep for c cells, some 20 sweeps; O(c) a resample.
-
-    References
-    ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------
@@ -315,17 +280,12 @@ class AucPath(Table):
 
     Attributes
     ----------
-    distance : ndarray, shape (h,)
-        As asked for, in nats and in the order asked for.
-    low, high : ndarray, shape (h,)
-        The bounds.
-    low_multiplier, high_multiplier : ndarray, shape (h,)
-        Slopes of the path: how much distance one more unit of AUC takes; infinite where more distance
-        changes nothing.
-    auc : float
-        The sample's own AUC.
-    residual, optimum : float, str
-        As in `AucBounds`: the largest residual, and "proven" where every bound is.
+    distance, shape (h,): As asked for, in nats and in the order asked for.
+    low, high, shape (h,): The bounds.
+    low_multiplier, high_multiplier, shape (h,): Slopes of the path: how much distance one more unit of AUC
+        takes; infinite where more distance changes nothing.
+    auc: The sample's own AUC.
+    residual, optimum: As in `AucBounds`: the largest residual, and "proven" where every bound is.
     """
 
     distance: Floats
@@ -350,29 +310,22 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    distances : array_like, shape (h,)
-        Finite numbers >= 0, in nats, in any order.
+    distances, shape (h,): Finite numbers >= 0, in nats, in any order.
 
     Returns
     -------
-    AucPath
-        The values of `auc_bounds`.
+    The values of `auc_bounds`.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without rows; unusable data, no distances, or one that is negative or not finite.
+    DegenerateDataError, InputError: A class without rows; unusable data, no distances, or one that is
+        negative or not finite.
 
     Notes
     -----
     [M18] eq. 2-9 and figure 2. The distances are taken in increasing order, each solution from the one
     before it. Cost: one sort, then about half of what separate calls of `auc_bounds` take (50 distances
     up to 0.1). Less is saved where multipliers exceed 4: other solutions are looked for at each distance.
-
-    References
-    ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------

@@ -24,14 +24,11 @@ class AucSkewness(Result):
 
     Attributes
     ----------
-    auc, se, third_moment : float
-        Their mean, the AUC of the sample; their standard deviation, that of ``method="exact-bootstrap"`` of
-        `auc`; and their third central moment.
-    skewness : float
-        ``third_moment / se**3``; 0 when `se` is 0.
-    n_pos, n_neg, m_pos, m_neg : int
-        Class sizes of the sample and of the resamples.
-    caveats : tuple of Caveat
+    auc, se, third_moment: Their mean, the AUC of the sample; their standard deviation, that of
+        ``method="exact-bootstrap"`` of `auc`; and their third central moment.
+    skewness: ``third_moment / se**3``; 0 when `se` is 0.
+    n_pos, n_neg, m_pos, m_neg: Class sizes of the sample and of the resamples.
+    caveats
     """
 
     auc: float
@@ -57,18 +54,12 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    m_pos, m_neg : int, optional
-        Sizes of the resamples; the class sizes by default.
-
-    Returns
-    -------
-    AucSkewness
+    m_pos, m_neg: Sizes of the resamples; the class sizes by default.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without rows; unusable data (see `Sample`), resample sizes that are not positive.
+    DegenerateDataError, InputError: A class without rows; unusable data (see `Sample`), resample sizes that
+        are not positive.
 
     Notes
     -----
@@ -80,11 +71,6 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
     with means over all pairs of a positive and a negative of the sample. The other ways in which three pairs
     can share rows leave one pair on its own, whose mean is 0. It extends the variance of [N67] and [B75] by
     one order. Cost: the sort of the sample, then O(k) for k distinct scores.
-
-    References
-    ----------
-    .. [N67] G. E. Noether (1967). Elements of Nonparametric Statistics. Wiley.
-    .. [B75] D. Bamber (1975). Journal of Mathematical Psychology 12, 387-415.
 
     Examples
     --------

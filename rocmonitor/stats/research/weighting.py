@@ -20,21 +20,18 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores.
-    weights : array_like, shape (n,)
-        Finite numbers >= 0, on any scale, for example ``0.5 ** (age / half_life)``. A weight below 2**-53 of
-        the total of its class counts as 0.
+    y_true, y_score, shape (n,): Labels and scores.
+    weights, shape (n,): Finite numbers >= 0, on any scale, for example ``0.5 ** (age / half_life)``. A weight
+        below 2**-53 of the total of its class counts as 0.
 
     Returns
     -------
-    WeightedSample
-        ``.score .pos .neg``: the distinct scores and the shares of the two classes at each.
+    ``.score .pos .neg``: the distinct scores and the shares of the two classes at each.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without weight; unusable data (see `Sample`), unequal lengths, a negative weight.
+    DegenerateDataError, InputError: A class without weight; unusable data (see `Sample`), unequal lengths, a
+        negative weight.
 
     Examples
     --------
