@@ -16,7 +16,7 @@ import numpy as np
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.delong import ROUNDING
 from rocmonitor.stats.forecast.tilting import placed_in
-from rocmonitor.stats.research.population import Population, placements, pvalue, resampled, reweighted
+from rocmonitor.stats.research.null import Population, placements, pvalue, resampled, reweighted
 from rocmonitor.stats.rows import Counts, Floats, require_classes
 
 _UNIQUE = 4.0  # the sum of the multipliers' absolute values up to which a solution is the global one

@@ -239,3 +239,15 @@ def joined(sample: Sample, starts: NDArray[np.intp]) -> Sample:
     return Sample.from_counts(
         sample.score[ends], np.add.reduceat(sample.pos, starts), np.add.reduceat(sample.neg, starts)
     )
+
+
+JOINED_CELLS = 2048  # joined ones, on which distances are computed; the error is that of `condensed`
+
+EXACT_DISTANCES = 20_000  # scores up to which distances are computed on all of them: some 30 ms a window
+
+EXACT_BOUNDS = 1_000_000  # the same for the two bounds, which are computed only once
+
+
+def fewer(sample: Sample, exact: int) -> Sample:
+    """Return a sample with both classes, on about `JOINED_CELLS` scores if it has more than `exact`."""
+    return sample if len(sample.score) <= exact else joined(sample, cell_starts(sample, JOINED_CELLS))

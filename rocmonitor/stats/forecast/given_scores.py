@@ -29,7 +29,6 @@ import scipy
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.blending import Laws
-from rocmonitor.stats.forecast.bounds import Bounds
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -41,7 +40,7 @@ from rocmonitor.stats.forecast.calibration import (
 )
 from rocmonitor.stats.forecast.foreseen import error_of
 from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval, by_model
-from rocmonitor.stats.forecast.kld import area, auc_bounds
+from rocmonitor.stats.forecast.kld import Bounds, area, auc_bounds
 from rocmonitor.stats.forecast.projection import ExpectedAuc, counted_in
 from rocmonitor.stats.forecast.score_cells import mixture_distance
 from rocmonitor.stats.forecast.windows import carried

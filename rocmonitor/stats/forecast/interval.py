@@ -20,7 +20,6 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.forecast.bounds import Bounds, Ends, bounds_of
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -32,6 +31,7 @@ from rocmonitor.stats.forecast.calibration import (
     windows_needed,
 )
 from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.kld import Bounds, Ends, bounds_of
 from rocmonitor.stats.forecast.strict import coming_window
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.proportion import require_level

@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.condensed import aligned
-from rocmonitor.stats.forecast.changed_law import PastLaw, scatter_of, slope
 from rocmonitor.stats.forecast.interval import ForecastFit, season_of
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
+from rocmonitor.stats.forecast.partial_labels import (
+    PartlyLabelledAuc,
+    PastLaw,
+    partly_labelled_auc,
+    scatter_of,
+    slope,
+)
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample

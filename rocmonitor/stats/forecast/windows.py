@@ -16,14 +16,18 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import placements
-from rocmonitor.stats.forecast.distance import cell_starts, joined, require_sample, window_distances
+from rocmonitor.stats.forecast.distance import (
+    EXACT_DISTANCES,
+    JOINED_CELLS,
+    cell_starts,
+    fewer,
+    joined,
+    require_sample,
+    window_distances,
+)
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.rows import Floats, add_up, places_among
 from rocmonitor.stats.sample import PairedSample, Sample
-
-CELLS = 2048  # joined ones, on which distances are computed; the error is that of `condensed`
-EXACT_DISTANCES = 20_000  # scores up to which distances are computed on all of them: some 30 ms a window
-EXACT_BOUNDS = 1_000_000  # the same for the two bounds, which are computed only once
 
 Places = NDArray[np.intp]
 Window = TypeVar("Window", Sample, PairedSample)
@@ -166,7 +170,7 @@ def resting(
     if parts is None:
         return None
     exact = len(reference.score) <= EXACT_DISTANCES
-    starts = cell_starts(reference, EXACT_DISTANCES if exact else CELLS)
+    starts = cell_starts(reference, EXACT_DISTANCES if exact else JOINED_CELLS)
     few = reference if exact else joined(reference, starts)
     below, above = placements(reference)
     pairs = float(np.sum(reference.pos * below))  # in the right order; multiples of 1/2, exact
@@ -183,11 +187,6 @@ def resting(
         return CoarseSample(left, (pairs - lost + within) / (float(left.n_pos) * left.n_neg))
 
     return rest
-
-
-def fewer(sample: Sample, exact: int) -> Sample:
-    """Return a sample with both classes, on about `CELLS` scores if it has more than `exact`."""
-    return sample if len(sample.score) <= exact else joined(sample, cell_starts(sample, CELLS))
 
 
 def carried(auc: float, own: float, to: float) -> float:

@@ -3,6 +3,7 @@
 They take what those of `rocmonitor.stats` take. Importing `rocmonitor.stats` does not import them.
 """
 
+from rocmonitor.stats.area.skewness import AucSkewness, auc_skewness
 from rocmonitor.stats.explained import explain
 from rocmonitor.stats.research.averaging import AveragingTable, averaging_table
 from rocmonitor.stats.research.functional import RocFunctional, roc_functional
@@ -13,9 +14,8 @@ from rocmonitor.stats.research.null import (
     auc_equality_test,
     auc_path,
     auc_test,
+    weighted_sample,
 )
-from rocmonitor.stats.research.skewness import AucSkewness, auc_skewness
-from rocmonitor.stats.research.weighting import weighted_sample
 from rocmonitor.stats.sample import WeightedSample
 
 __all__ = [

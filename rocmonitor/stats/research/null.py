@@ -1,26 +1,41 @@
-"""Tests of one AUC and of two: resamples from the closest distributions that have what is tested."""
+"""Tests of one AUC and of two: resamples from the closest distributions that have what is tested.
+
+The future work of Morin (2018), section 5: rows are drawn from the closest distributions that satisfy the
+null hypothesis, each class from its own. A resample is the number of rows that each cell gets; the areas and
+their placement variances follow from cumulated counts.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.compare import Alternative, require_alternative
-from rocmonitor.stats.area.delong import ROUNDING
+from rocmonitor.stats.area.delong import ROUNDING, delong_variance
+from rocmonitor.stats.band.drawing import cumulated, in_parts
 from rocmonitor.stats.forecast.climbing import Extreme, along, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area, nearest
 from rocmonitor.stats.forecast.tilting import OneOrder, TwoOrders, cell_shares
 from rocmonitor.stats.proportion import require_method
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.research.population import METHODS, pvalue, resampled, reweighted, statistics
 from rocmonitor.stats.result import Result, Table
-from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair, on_sample, on_shares
+from rocmonitor.stats.rows import Counts, Floats, same_order, valid_labels, valid_scores
+from rocmonitor.stats.sample import (
+    PairedSample,
+    Sample,
+    WeightedSample,
+    on_pair,
+    on_sample,
+    on_shares,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,3 +375,186 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
         residual=float(max(high[2].max(), low[2].max())),
         optimum="proven" if certain else "searched",
     )
+
+
+METHODS = ("studentized", "plain")
+
+_AT_ONCE = 2**18  # cells of a class in memory together
+
+_ROUNDING = 1e-9  # of a statistic, by which a resample equal to the sample may come out different
+
+
+class CellOrder(NamedTuple):
+    """The places of the cells of each class among those of the other, in one order of the scores."""
+
+    negatives: NDArray[np.intp]
+    """(m,): the cells of the negatives, sorted."""
+    positives: NDArray[np.intp]
+    below: tuple[NDArray[np.intp], NDArray[np.intp]]
+    """Twice (n,): how many cells of negatives are below each of the positives, and how many not above."""
+    not_above: tuple[NDArray[np.intp], NDArray[np.intp]]
+    """Twice (m,): the same of positives for each cell of the negatives."""
+
+
+class Population(NamedTuple):
+    """The population to draw from, and what is measured on it."""
+
+    u: Floats
+    """(m,): chances of the cells that hold negatives."""
+    v: Floats
+    """(n,): chances of the cells that hold positives."""
+    orders: tuple[CellOrder, ...]
+    """One for an AUC, two for the difference of two."""
+    null: float
+    """Its area, or its difference of two."""
+
+
+def reweighted(
+    shares: Floats, tilt: Floats, ranks: tuple[NDArray[np.intp], ...], sizes: tuple[int, int], null: float
+) -> tuple[Population, tuple[Counts, Counts]]:
+    """Return the population of reweighted shares, and the sample's own rows in its cells, (1, m) and (1, n).
+
+    `shares` and `tilt`, (2, k), are those of negatives and positives in each cell and the factors of the null
+    hypothesis; `ranks` those of the cells, (k,), in each order; `sizes` the positives and negatives of the
+    sample.
+    """
+    negatives, positives = (np.flatnonzero(of) for of in shares)
+    u, v = shares * tilt
+    orders = tuple(_order(rank[negatives], rank[positives]) for rank in ranks)
+    rows = shares[0, negatives] * sizes[1], shares[1, positives] * sizes[0]
+    neg, pos = (np.rint(of).astype(np.int64)[np.newaxis] for of in rows)
+    return Population(u[negatives], v[positives], orders, null), (neg, pos)
+
+
+def _order(neg_rank: NDArray[np.intp], pos_rank: NDArray[np.intp]) -> CellOrder:
+    """From the ranks of the cells with negatives, (m,), and with positives, (n,)."""
+    negatives, positives = np.argsort(neg_rank, kind="stable"), np.argsort(pos_rank, kind="stable")
+    return CellOrder(
+        negatives, positives, _sides(neg_rank[negatives], pos_rank), _sides(pos_rank[positives], neg_rank)
+    )
+
+
+def statistics(population: Population, neg: Counts, pos: Counts, *, studentized: bool) -> Floats:
+    """Area or difference less its null value, and over DeLong's standard error if studentized: shape (r,).
+
+    `neg` and `pos`, (r, m) and (r, n), are the rows in each cell, one resample a line.
+    """
+    below, above = placements(population.orders[0], neg, pos)
+    if len(population.orders) == 2:
+        other = placements(population.orders[1], neg, pos)
+        below -= other[0]
+        above -= other[1]
+    n_neg, n_pos = int(neg[0].sum()), int(pos[0].sum())
+    mean = (pos * below).sum(axis=1) / (float(n_pos) * n_neg)
+    difference = mean - population.null
+    if not studentized:
+        return np.asarray(difference)
+    below -= (mean * n_neg)[:, np.newaxis]
+    above -= (mean * n_pos)[:, np.newaxis]
+    zeta10 = (pos * below**2).sum(axis=1) / n_pos / float(n_neg) ** 2
+    zeta01 = (neg * above**2).sum(axis=1) / n_neg / float(n_pos) ** 2
+    se = np.sqrt(delong_variance(zeta10, zeta01, n_pos, n_neg))
+    return _ratio(difference, se)
+
+
+def resampled(
+    population: Population,
+    sizes: tuple[int, int],
+    n_resamples: int,
+    rng: np.random.Generator,
+    statistic: Callable[[Population, Counts, Counts], Floats],
+) -> Floats:
+    """Statistics of resamples of `sizes` (positives, negatives), (n_resamples,); O(m + n) a resample."""
+    drawn = np.empty(n_resamples)
+    for part in in_parts(drawn, _AT_ONCE // max(len(population.u), len(population.v))):
+        neg = rng.multinomial(sizes[1], population.u / population.u.sum(), size=len(part))
+        pos = rng.multinomial(sizes[0], population.v / population.v.sum(), size=len(part))
+        part[:] = statistic(population, neg, pos)
+    return drawn
+
+
+def pvalue(statistic: float, drawn: Floats, alternative: Alternative, *, symmetric: bool = False) -> float:
+    """Share of resamples as far out as the sample, which counts as one of them.
+
+    Two-sided: by absolute values if the law is about symmetric, else twice the smaller one-sided value: the
+    studentized law of one area leans, and by absolute values its longer tail alone would decide.
+    """
+    if alternative == "two-sided" and symmetric:
+        return pvalue(abs(statistic), np.abs(drawn), "greater")
+    if alternative == "two-sided":
+        return min(1.0, 2 * min(pvalue(statistic, drawn, "less"), pvalue(statistic, drawn, "greater")))
+    if alternative == "less":
+        statistic, drawn = -statistic, -drawn
+    least = statistic - _ROUNDING * max(1.0, abs(statistic)) if np.isfinite(statistic) else statistic
+    return (1 + int(np.count_nonzero(drawn >= least))) / (1 + len(drawn))
+
+
+def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return np.searchsorted(ordered, rank, side="left"), np.searchsorted(ordered, rank, side="right")
+
+
+def placements(of: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
+    """(r, n) negatives below each cell of the positives, (r, m) positives above each of the negatives."""
+    negatives, positives = cumulated(neg[:, of.negatives]), cumulated(pos[:, of.positives])
+    below = (negatives[:, of.below[0]] + negatives[:, of.below[1]]) / 2
+    not_above = (positives[:, of.not_above[0]] + positives[:, of.not_above[1]]) / 2
+    return below, positives[:, -1:] - not_above
+
+
+def _ratio(difference: Floats, se: Floats) -> Floats:
+    """Return a statistic without scatter is infinitely far from its null value, or on it."""
+    some = se > _ROUNDING
+    far = np.where(np.abs(difference) > _ROUNDING, np.copysign(np.inf, difference), 0.0)
+    return np.where(some, difference / np.where(some, se, 1.0), far)
+
+
+_UNIT = 2**52  # counts a class: each share is as exact as float64 holds it
+
+
+def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -> WeightedSample:
+    """Labelled scores in which every row has a share of its class that is proportional to its weight.
+
+    For `auc_bounds`, `auc_distance` and `auc_path`, which depend on a sample through these shares only.
+    Functions that state a sampling error, such as `auc`, need numbers of rows and refuse the result.
+
+    Parameters
+    ----------
+    y_true, y_score, shape (n,): Labels and scores.
+    weights, shape (n,): Finite numbers >= 0, on any scale, for example ``0.5 ** (age / half_life)``. A weight
+        below 2**-53 of the total of its class counts as 0.
+
+    Returns
+    -------
+    ``.score .pos .neg``: the distinct scores and the shares of the two classes at each.
+
+    Raises
+    ------
+    DegenerateDataError, InputError: A class without weight; unusable data (see `Sample`), unequal lengths, a
+        negative weight.
+
+    Examples
+    --------
+    >>> weighted = weighted_sample([0, 0, 1], [1, 2, 2], [1.5, 0.5, 3.0])
+    >>> weighted.neg.tolist()
+    [0.75, 0.25]
+    """
+    same_order(y_true=y_true, y_score=y_score, weights=weights)
+    positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
+    weight = valid_scores(weights, "weights")
+    if not len(positive) == len(score) == len(weight):
+        raise InputError(
+            "y_true, y_score and weights must have one entry a row; "
+            f"they have {len(positive)}, {len(score)} and {len(weight)}"
+        )
+    if negative := np.count_nonzero(weight < 0):
+        raise InputError(f"weights must be >= 0: {negative} of {len(weight)} are not")
+    return WeightedSample(Sample.from_counts(score, _counts(weight, positive), _counts(weight, ~positive)))
+
+
+def _counts(weight: Floats, rows: NDArray[np.bool_]) -> Counts:
+    share = np.where(rows, weight, 0.0)
+    largest = share.max(initial=0.0)
+    if largest == 0:
+        raise DegenerateDataError("a class has no row with a weight above 0; both classes are needed")
+    share /= largest  # first, so that the sum is finite
+    return np.asarray(np.rint(share / share.sum() * _UNIT), dtype=np.int64)
