@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.rows import Counts, Floats
 
-FEW = 30
-"""Clusters, were they of equal size, below which a caveat says how few they are (docs/coverage.md)."""
+FEW = 30  # clusters, were they of equal size, below which a caveat says how few they are (docs/coverage.md)
 
 
-LARGE = 0.5
-"""Share of the variance from which on one cluster, or two, are said to make most of it."""
+LARGE = 0.5  # share of the variance from which on one cluster, or two, are said to make most of it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +111,6 @@ class Effective(NamedTuple):
 def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[float]) -> Effective | None:
     """Return what a variance from sums over clusters is worth; None where no cluster has two rows.
 
-    Parameters
-    ----------
     sums, shape (g,): Of one class, or of the positives and of the negatives: for each cluster, the sum of its
         values.
     rows, shape (g,): Likewise, the rows of each cluster.
@@ -130,7 +126,7 @@ def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[fl
     together = np.sum(rows, axis=0)
     if together.max() < 2:
         return None
-    totals = [float(each.sum()) for each in rows]
+    totals = [float(row.sum()) for row in rows]
     alike = max(map(_correlation, sums, rows, zetas))
     shares = np.array([each / total for each, total in zip(rows, totals, strict=True)])
     signs = np.array([1.0, -1.0])[: len(shares), np.newaxis]
@@ -167,8 +163,6 @@ def _correlation(sums: Floats, rows: Floats, zeta: float) -> float:
 def clustered_variance(by_cell: tuple[Floats, Floats], clusters: Clusters, n_pos: int, n_neg: int) -> float:
     """Variance of a mean over pairs from clustered rows: [O97] eq. 5 and 6, clusters in both classes.
 
-    Parameters
-    ----------
     by_cell, shape (c,): Placement values less their mean, of a positive and of a negative of each cell.
 
     With x and y the sums of these over the positives and the negatives of a cluster, and I10, I01 and I the

@@ -132,11 +132,6 @@ def group_changes_by_column(
     -------
     A column that `group_changes` refuses, such as an id, is left out with a caveat.
 
-    Raises
-    ------
-    DegenerateDataError: A sample with one class only.
-    InputError: Unusable labels or scores; columns that one sample lacks; no column that can be used.
-
     Notes
     -----
     Each column is split as by `group_changes`. Tested are every part of the mix, and what every part of the
@@ -165,9 +160,7 @@ def group_changes_by_column(
 def split_by_column(
     reference: SampleOfColumns, window: SampleOfColumns, *, bins: int = BINS
 ) -> tuple[dict[str, GroupChanges], dict[str, str]]:
-    """Split the change of the AUROC by each column, as `group_changes_by_column`; say why others cannot be
-    used.
-    """
+    """Split the change of the AUROC by each column; say why others cannot be used."""
     parts = [three(rows, name, "columns") for rows, name in ((reference, "reference"), (window, "window"))]
     names = _names(parts[0][2], parts[1][2])
     samples = [

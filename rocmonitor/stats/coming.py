@@ -30,13 +30,10 @@ matters. With 0.2 a third too few false alarms were expected where windows corre
 """
 
 PROCESSES = 200
-SERIES = 10_400
-"""Windows that are drawn of each process: 200 series of 52."""
-
+SERIES = 10_400  # windows that are drawn of each process: 200 series of 52
 _SEED = 14
 
-_FEWEST_ALIKE = 0.1
-"""Share from which correlated processes are counted apart."""
+_FEWEST_ALIKE = 0.1  # share from which correlated processes are counted apart
 
 
 class PossibleProcesses(NamedTuple):
@@ -82,8 +79,6 @@ class Coming(NamedTuple):
 def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> PossibleProcesses:
     """Return the processes that windows at these places of a series leave possible, at least 2 of them.
 
-    Parameters
-    ----------
     values, noise, shape (n,): Of each window, and its sampling variance, above 0.
     places: Where in the series each window is; the first at 0.
 
@@ -159,9 +154,7 @@ def _processes(
 
 @lru_cache(maxsize=2)
 def _numbers(windows: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return standard normal numbers, (windows, series) twice; and three permutations of quantiles,
-    (processes,).
-    """
+    """Return standard normal numbers, (windows, series) twice; three permutations of quantiles."""
     rng = np.random.default_rng(_SEED)
     repeats = max(SERIES // windows, 10)
     shocks, errors = rng.standard_normal((2, windows, PROCESSES * repeats))
@@ -182,8 +175,7 @@ class Rate:
 
 
 def rate_range(rates: Floats, serial: Floats) -> tuple[float, float]:
-    """Return the range of a rate: 80 % of what is possible, and 90 % of what is possible if neighbours are
-    alike.
+    """Return the range of a rate: 80 % of what is possible, 90 % of it if neighbours are alike.
 
     A few reference windows that are alike show neither that nor how far they scatter in the long run. With a
     correlation of 0.9, 80 % of what is possible had the rate for 53 to 82 % of references: docs/coverage.md.
@@ -209,14 +201,9 @@ def expected_below_fixed(rates: Floats, error: float) -> float:
     return mean / (1 + variance / mean**2) if mean > 0 else 0.0
 
 
-LONGEST = 52
-"""Windows ahead that are drawn: further ahead, such windows say nothing."""
-
-LEAST = 3
-"""Windows from which their scatter can be learned."""
-
-SURE = 0.95
-"""Share of the drawn series that must be decided by the window that is named."""
+LONGEST = 52  # windows ahead that are drawn: further ahead, such windows say nothing
+LEAST = 3  # windows from which their scatter can be learned
+SURE = 0.95  # share of the drawn series that must be decided by the window that is named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -237,8 +224,6 @@ class NextWindows:
     def until_decided(self, sequence: ConfidenceSequence, margin: float) -> int | None:
         """Return the number of windows by which `SURE` of the series are decided; None beyond `LONGEST`.
 
-        Parameters
-        ----------
         sequence: Of the windows so far, with estimand "period". The coming ones weigh as much as these on
             average.
         margin: Decided is a sequence with ``low > margin``, ``high < -margin`` or, with a margin above 0,
@@ -263,14 +248,10 @@ class NextWindows:
 def next_windows(differences: ArrayLike, ses: ArrayLike, places: tuple[int, ...]) -> NextWindows | None:
     """Draw coming windows from all that those so far leave possible; None with fewer than `LEAST`.
 
-    Parameters
-    ----------
     differences, shape (k,): Differences of AUCs or rates, one for each window.
     ses, shape (k,): Standard errors of them. 0 counts as the pooled one.
     places: The position of each window in the series, increasing. A place without a window is a gap.
 
-    Returns
-    -------
     NextWindows or None: None also while no window has any standard error.
 
     Random effects: true differences follow a stationary AR(1) process about a mean; mean, scatter and

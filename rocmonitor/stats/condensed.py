@@ -63,11 +63,6 @@ def condensed_error(sample: Sample) -> CondensedError:
     ----------
     sample: From `Sample.from_cells`, `condensed`, or a source with ``grouped: condensed``; with both classes.
 
-    Raises
-    ------
-    InputError: Something that is no `Sample`.
-    DegenerateDataError: A class without rows.
-
     Notes
     -----
     With p positives and m negatives in a cell, of n_pos and n_neg: the AUC is off by at most sum p m / (2
@@ -133,9 +128,7 @@ def require_guarantee(sample: Sample, method: str) -> None:
 
 
 def error_of_auc(sample: Sample, method: str, m_pos: int, m_neg: int) -> tuple[float, float] | None:
-    """Return the guaranteed errors of an AUC and of its standard error; None where every cell is one
-    score.
-    """
+    """Return the guaranteed errors of an AUC and of its standard error; None without joined scores."""
     if sample.ends is None:
         return None
     p, m = _spread(sample)
@@ -177,7 +170,6 @@ def aligned(whole: Sample, parts: Sequence[Sample]) -> list[Sample]:
 
 
 def _spread(sample: Sample) -> tuple[Floats, Floats]:
-    """Shares of the positives and of the negatives in each cell with more than one score."""
     if sample.ends is None:
         return np.zeros(0), np.zeros(0)
     spread = sample.ends.spread
@@ -197,7 +189,7 @@ def of_any_order(
         return found
     lines = zip(found, *(rows_of(each) for each in extremes(sample)), strict=True)
     return [
-        _outermost(row, others) | {name: sum(each[name] for each in others) / 2 for name in halfway}
+        _outermost(row, others) | {name: sum(other[name] for other in others) / 2 for name in halfway}
         for row, *others in lines
     ]
 

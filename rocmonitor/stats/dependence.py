@@ -43,11 +43,7 @@ class SeriesLikelihood:
         return -0.5 * (self.log_det + np.log(growth) + self._distance(theta) - gain)
 
     def of_any_mean(self) -> Floats:
-        """Return the same, with the mean integrated out under a flat prior: what (phi, between) alone
-        explain.
-
-        That is the restricted likelihood, without the constant ((j - 1) / 2) log 2 pi.
-        """
+        """Return the same under a flat prior of the mean: the restricted likelihood, without its constant."""
         seen = self.information > 0  # before the first value all is 0
         divisor = np.where(seen, self.information, 1.0)
         residual = np.maximum(self.square - self.score**2 / divisor, 0.0)
@@ -62,8 +58,6 @@ def series_likelihood(
 ) -> SeriesLikelihood:
     """Likelihood of a series after each window, at each point of a grid of (phi, between).
 
-    Parameters
-    ----------
     values, shape (k,): One estimate for each window, in their order.
     variances, shape (k,): Sampling variances of `values`, above 0. Infinite: a gap in the series, whose value
         counts nothing.
@@ -130,13 +124,11 @@ def scatter_between(values: Floats, noise: Floats) -> float:
         mean = weight @ values / weight.sum()
         return float(weight @ (values - mean) ** 2) - (len(values) - 1)
 
-    low, high = 0.0, float(np.sum((values - values.mean()) ** 2))
-    if excess(0.0) <= 0:
+    most = 2 * float(np.sum((values - values.mean()) ** 2))
+    least = 1e-18 * most  # above 0: noise may be 0
+    if most == 0 or excess(least) <= 0:
         return 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return high
+    return float(scipy.optimize.brentq(excess, least, most, xtol=least))
 
 
 def log_mean_exp(log: Floats, weight: ArrayLike) -> Floats:

@@ -15,12 +15,8 @@ from rocmonitor.stats.rows import Counts, Floats
 
 Scale = Literal["logit", "linear"]
 
-FAR = 2.0**52
-"""Cells whose numbers would be beyond are one: whole numbers are exact up to here."""
-
-FINEST = 1e9
-"""The largest `per_unit`."""
-
+FAR = 2.0**52  # cells whose numbers would be beyond are one: whole numbers are exact up to here
+FINEST = 1e9  # the largest `per_unit`
 BESIDE = 1e12
 """Added to the numbers of cells beside the log-odds: more than `FINEST` times any of those, which is 745."""
 
@@ -115,7 +111,7 @@ def merged_cells(
 
 def one_grid(ends: Sequence[CellEnds | None]) -> Grid | None:
     """Return the grid of several samples; None where none is known."""
-    known = [each.grid for each in ends if each is not None and each.grid is not None]
+    known = [end.grid for end in ends if end is not None and end.grid is not None]
     grids = list(dict.fromkeys(known))
     if len(grids) > 1:
         raise InputError(

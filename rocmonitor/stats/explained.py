@@ -17,10 +17,18 @@ ARGUMENTS = {
     "y_true, y_score": "Shape (n,): labels 0 and 1, finite scores (higher: more positive). Or one `Sample`.",
     "y_true, score_1, score_2": "Shape (n,): labels, finite scores of two models. Or one `PairedSample`.",
     "confidence_level": "Within (0, 1).",
-    "rng": "Generator, SeedSequence or int: randomness, which must be given.",
+    "rng": "Generator, SeedSequence or int: randomness of what is drawn; it must be given there.",
     "pos_label": "As for `auc`.",
+    "n_resamples": "Resamples of the methods that draw, which need `rng`.",
+    "m_pos, m_neg": "Sizes of a resample, the class sizes by default.",
 }
 """Arguments that mean the same in every function."""
+
+ERRORS = {
+    "InputError": "Unusable data, or an argument out of its range; the message says which, and what to do.",
+    "DegenerateDataError": "Too few rows of a class, or no scatter that the statistic rests on.",
+}
+"""Errors of every function, where its docstring says no more."""
 
 PAPERS = {
     "AC00": "Agresti and Caffo (2000). The American Statistician 54, 280-288.",
@@ -120,7 +128,7 @@ def explain(functions: Iterable[Any]) -> None:
         shown = set(inspect.signature(function).parameters)
         arguments = {names: why for names, why in ARGUMENTS.items() if set(names.split(", ")) <= shown}
         function.__doc__ = explained(
-            function.__doc__, {"Parameters": arguments, "Returns": _result(function)}
+            function.__doc__, {"Parameters": arguments, "Returns": _result(function), "Raises": ERRORS}
         )
 
 

@@ -13,14 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.errors import InputError, quoted
 from rocmonitor.stats.nouns import many
 
-Label = str | int | float | bool | None
-"""A value of a column, the name of a bin, or None for missing values."""
+Label = str | int | float | bool | None  # A value of a column, the name of a bin, or None for missing values
 
 Codes = NDArray[np.intp]
 
-MOST_GROUPS = 500
-"""Groups that a column may make."""
-
+MOST_GROUPS = 500  # groups that a column may make
 BINS = 10
 
 _GLANCE = 1024  # rows that mostly show whether a column of numbers has more values than bins
@@ -65,8 +62,6 @@ class _Column(NamedTuple):
 def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name: str = "group") -> Grouping:
     """Return the groups that a column makes of the rows of two samples.
 
-    Parameters
-    ----------
     reference, window, shape (n0,) and (n1,): Numbers, texts or truth values. None, NaN and the NA of pandas
         are a group of their own.
     bins: At least 2. Numbers with more than `bins` values are cut at quantiles of the reference.
@@ -99,15 +94,12 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
 _MANY, _SELDOM = 10, 0.1
 """Share of values that come again, below which a column of many values does not group rows."""
 
-OTHERS = "others"
-"""The label of the values that have too few rows each."""
+OTHERS = "others"  # the label of the values that have too few rows each
 
 
 def learned_groups(values: ArrayLike, weight: Codes | None, *, bins: int, fewest: int, name: str) -> Groups:
     """Return the groups of a column from its reference, to be applied to later rows.
 
-    Parameters
-    ----------
     values, shape (n,): As for `grouping`.
     weight: Rows of each entry, where equal rows were counted; by default each is one.
     bins: As for `grouping`.
@@ -319,8 +311,7 @@ def _plain(value: float) -> Label:
 
 
 def _require_no_id(codes: list[Codes], name: str) -> None:
-    """Refuse a column of which no value comes twice in either sample."""
-    if max(map(len, codes)) >= _FEWEST_IDS and all(len(np.unique(each)) == len(each) for each in codes):
+    if max(map(len, codes)) >= _FEWEST_IDS and all(len(np.unique(code)) == len(code) for code in codes):
         rows = zip(codes, _SAMPLES, strict=False)
         held = " and ".join(f"{len(each):,} rows of the {of}" for each, of in rows)
         raise InputError(
@@ -330,7 +321,6 @@ def _require_no_id(codes: list[Codes], name: str) -> None:
 
 
 def _require_no_numbered_rows(present: list[NDArray[Any]], name: str) -> None:
-    """Refuse whole numbers that are all different and lie as close as those of numbered rows."""
     for values in present:
         spread = float(values.max() - values.min())
         if len(values) < _FEWEST_NUMBERED or spread > 2 * len(values) or len(np.unique(values)) < len(values):

@@ -64,12 +64,7 @@ class CalibrationResult(Result):
         return _on_log_scale(self.brier, self.brier_se, confidence_level)
 
     def slope_ci(self, confidence_level: float = 0.95) -> Interval:
-        """Confidence interval of the slope, normal.
-
-        Raises
-        ------
-        DegenerateDataError: There is no slope.
-        """
+        """Confidence interval of the slope, normal."""
         if self.slope is None or self.slope_se is None:
             raise DegenerateDataError(
                 "there is no calibration slope: all probabilities are equal, or they separate the classes; "
@@ -156,7 +151,6 @@ def require_probabilities(sample: Sample) -> None:
 
 
 def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
-    """Mean over the rows and its standard error; the losses of a positive and of a negative at each p."""
     n = float(pos.sum() + neg.sum())
     mean = float(of_pos @ pos + of_neg @ neg) / n
     square = float((of_pos - mean) ** 2 @ pos + (of_neg - mean) ** 2 @ neg)
@@ -164,16 +158,12 @@ def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[flo
 
 
 def _slope(logits: Floats, pos: Floats, neg: Floats) -> tuple[float | None, float | None]:
-    if len(logits) == 1 or _are_separated(logits, pos, neg):
+    of_pos, of_neg = logits[pos > 0], logits[neg > 0]
+    # All equal; or all positives lie on one side of all negatives, ties at the border included.
+    if len(logits) == 1 or of_pos[0] >= of_neg[-1] or of_pos[-1] <= of_neg[0]:
         return None, None
     found, error = _coefficient(logits[:, np.newaxis], np.zeros_like(logits), pos, neg)
     return (found, error) if abs(found) < _STEEPEST and math.isfinite(error) else (None, None)
-
-
-def _are_separated(logits: Floats, pos: Floats, neg: Floats) -> bool:
-    """Return True if all positives lie on one side of all negatives, ties at the border included."""
-    of_pos, of_neg = logits[pos > 0], logits[neg > 0]
-    return bool(of_pos[0] >= of_neg[-1] or of_pos[-1] <= of_neg[0])
 
 
 def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:

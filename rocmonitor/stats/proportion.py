@@ -42,13 +42,11 @@ class Smoothing(NamedTuple):
 
 
 NOT_SMOOTHED = Smoothing(0.0, 0.0)
-AGRESTI_COULL = Smoothing(2.0, 4.0)
-"""For one model: 2 flagged rows and 2 others."""
+AGRESTI_COULL = Smoothing(2.0, 4.0)  # for one model: 2 flagged rows and 2 others
 AGRESTI_MIN = Smoothing(0.5, 2.0)
 """For two models: 1/2 row that only the first flags, 1/2 that only the second does, 1 on which they agree."""
 
-AGRESTI_CAFFO = Smoothing(1.0, 2.0)
-"""For two samples of different rows: 1 flagged row and 1 other in each."""
+AGRESTI_CAFFO = Smoothing(1.0, 2.0)  # for two samples of different rows: 1 flagged row and 1 other in each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,8 +64,6 @@ class Intervals:
 def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: float) -> tuple[Floats, Floats]:
     """Return ends of two-sided intervals of a proportion, not clipped; each leaves `tail` on its side.
 
-    Parameters
-    ----------
     count, shape (h,): Whole numbers in [0, n].
     n: Trials, at least 1.
     m: Size of a resample. ``agresti-coull``, ``wald`` and ``exact`` describe the rate in a resample of that

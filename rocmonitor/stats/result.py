@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
@@ -119,25 +119,26 @@ class Result:
                 raise
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                 raise InputError(f"{cls.__name__}.{name} cannot be restored: it does not fit") from None
-        absent = [f.name for f in fields(cls) if f.name not in given and _is_required(f)]
+        absent = [
+            field.name
+            for field in fields(cls)
+            if field.name not in given and field.default is MISSING and field.default_factory is MISSING
+        ]
         if absent:
             why = cls._unstored or f"the data have no {absent[0]}"
             raise InputError(f"{cls.__name__} cannot be restored: {why}")
         return cls(**given)
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw the result, intervals included; matplotlib is imported here.
+        """Draw the result, intervals included; matplotlib is imported here. TypeError if it has no picture.
 
         Parameters
         ----------
         ax: Where to draw; default new axes of pyplot. A second result on the same axes has another colour.
         label: What the result is of, such as a model's name, written beside it.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
         """
-        self._require_picture()
+        if not self._has_picture():
+            raise TypeError(f"{type(self).__name__} has no picture; to_dict() gives its numbers")
         ax = plotting.new_axes(flat=self._flat) if ax is None else ax
         self._draw(ax, label)
         return ax
@@ -172,14 +173,10 @@ class Result:
         return values if self._estimate is None else {self._estimate: values[self._estimate]} | values
 
     def _draw(self, ax: Axes, label: str | None) -> None:
-        raise NotImplementedError  # `_require_picture` comes before
+        raise NotImplementedError  # `plot` refuses before
 
     def _has_picture(self) -> bool:
         return type(self)._draw is not Result._draw
-
-    def _require_picture(self) -> None:
-        if not self._has_picture():
-            raise TypeError(f"{type(self).__name__} has no picture; to_dict() gives its numbers")
 
     def _values(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -207,13 +204,11 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-_Reader = Callable[[Any], Any]
-"""The inverse of `_plain` for one kind of field."""
+_Reader = Callable[[Any], Any]  # the inverse of `_plain` for one kind of field
 
 
 @cache
 def _readers(cls: type[Result]) -> dict[str, _Reader]:
-    """Return the reader of each field."""
     hints = get_type_hints(cls)
     return {field.name: _reader(hints[field.name]) for field in fields(cls)}
 
@@ -224,32 +219,17 @@ def _reader(annotation: Any) -> _Reader:
     if origin is np.ndarray:
         (dtype,) = get_args(of[1])
         return lambda value: np.array(value, dtype=dtype)
+    if origin is tuple and of[-1] is Ellipsis:
+        item_reader = _reader(of[0])
+        return lambda value: tuple(item_reader(item) for item in value)
     if origin is tuple:
-        return _tuple_reader(of)
+        parts = [_reader(one) for one in of]
+        return lambda value: tuple(part(item) for part, item in zip(parts, value, strict=True))
     if origin in (UnionType, Union):
         kinds = [_reader(one) for one in of if one is not NoneType]
         if len(kinds) == 1:
             return lambda value: None if value is None else kinds[0](value)
     if isinstance(annotation, type) and issubclass(annotation, Result | Caveat):
         return annotation.from_dict
-    return _number if annotation is float else _as_stored
-
-
-def _tuple_reader(of: Sequence[Any]) -> _Reader:
-    if of[-1] is Ellipsis:
-        each = _reader(of[0])
-        return lambda value: tuple(each(item) for item in value)
-    parts = [_reader(one) for one in of]
-    return lambda value: tuple(part(item) for part, item in zip(parts, value, strict=True))
-
-
-def _number(value: Any) -> Any:
-    return float(value) if isinstance(value, str) else value
-
-
-def _as_stored(value: Any) -> Any:
-    return value
-
-
-def _is_required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
+    # Infinity was stored as a text.
+    return lambda value: float(value) if annotation is float and isinstance(value, str) else value

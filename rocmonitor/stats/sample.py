@@ -188,13 +188,11 @@ class Sample:
         _set_fields(self, clusters=clusters, ends=None)
 
     def _set_cells(self, score: Floats, pos: Counts, neg: Counts, cluster: ArrayLike) -> None:
-        """Set up a sample of validated cells that have clusters."""
         ids = cluster_ids(cluster, len(score))
         plain, index = indexed(score, pos, neg)
         self._set(plain.score, plain.pos, plain.neg, clustered(ids, index, pos, neg))
 
     def _cells(self) -> tuple[Floats, Counts, Counts]:
-        """Scores and counts of the cells of the clusters."""
         if self.clusters is None:
             return self.score, self.pos, self.neg
         return self.score[self.clusters.index], self.clusters.pos, self.clusters.neg

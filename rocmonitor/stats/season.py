@@ -18,14 +18,9 @@ from scipy.special import fdtrc
 from rocmonitor.stats.rows import Floats
 
 YEAR_DAYS = 365.25
-WHOLE_YEAR = 364.0
-"""Days that the reference must cover before a season can be known: 52 weeks."""
-
-LONGEST_GAP = 100.0
-"""Days of the year without a window beyond which the others do not show a wave."""
-CHANCE = 0.025
-"""Share of references without a season of which a wave is taken off."""
-
+WHOLE_YEAR = 364.0  # days that the reference must cover before a season can be known: 52 weeks
+LONGEST_GAP = 100.0  # days of the year without a window beyond which the others do not show a wave
+CHANCE = 0.025  # share of references without a season of which a wave is taken off
 _WORTH_IT = 0.95  # of the squared differences: what must be left, at most, for a term to be used
 
 
@@ -63,17 +58,14 @@ def wave_of(values: ArrayLike, days: Sequence[float | None]) -> FittedTerms | No
     """
     covered = days_covered(days)
     values, known = np.asarray(values, dtype=float), np.array([day for day in days if day is not None])
-    if covered is None or covered < WHOLE_YEAR or longest_gap(known) > LONGEST_GAP:
+    if covered is None or covered < WHOLE_YEAR:
+        return None
+    phases = np.sort(known % YEAR_DAYS)
+    if np.max(np.diff(phases, append=phases[0] + YEAR_DAYS)) > LONGEST_GAP:
         return None
     if wave_pvalue(values, known) > CHANCE:
         return None
     return _explained(values, np.array([season(day) for day in known]))
-
-
-def longest_gap(days: Floats) -> float:
-    """Return the longest stretch of the year, in days, in which no window falls; shape (n,)."""
-    phases = np.sort(days % YEAR_DAYS)
-    return float(np.max(np.diff(phases, append=phases[0] + YEAR_DAYS)))
 
 
 def wave_pvalue(values: Floats, days: Floats) -> float:
@@ -92,7 +84,7 @@ def wave_pvalue(values: Floats, days: Floats) -> float:
         return 1.0
     plain = np.column_stack([np.ones(n), trend / np.abs(trend).max()])
     terms = np.column_stack([plain, [season(day) for day in days]])
-    without, left = (_residuals(of, values) for of in (plain, terms))
+    without, left = (values - part @ np.linalg.lstsq(part, values, rcond=None)[0] for part in (plain, terms))
     noise, freedom = float(left @ left), n - terms.shape[1]
     if noise <= 1e-20 * float(values @ values):  # nothing but a wave
         return 0.0
@@ -102,13 +94,8 @@ def wave_pvalue(values: Floats, days: Floats) -> float:
     return float(fdtrc(2, freedom, max(ratio, 0.0) * (1 - alike) / (1 + alike)))
 
 
-def _residuals(terms: Floats, values: Floats) -> Floats:
-    found, *_ = np.linalg.lstsq(terms, values, rcond=None)
-    return np.asarray(values - terms @ found)
-
-
 def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
-    """Return what terms, shape (n, t), explain of values; None where too little. Cost: O(n² t)."""
+    """Return what terms, shape (n, t), explain of values; None where too little. O(n² t)."""
     if len(values) <= terms.shape[1] + 2:
         return None
 

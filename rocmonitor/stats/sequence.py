@@ -9,7 +9,7 @@ run, with their scatter beyond sampling error.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -196,7 +196,9 @@ def confidence_sequence(
     noise, expected, first = _noise(w, s)
     between = _between(d, w, estimate, expected, noise > 0)
     if estimand == "period":
-        noise = _own_noise(w, s)
+        own = w * s**2
+        pooled = np.cumsum(w * own) / np.cumsum(w)  # s², in place of one that is 0
+        noise = np.cumsum(w * own) + pooled * np.cumsum(np.where(own == 0, w, 0.0))
     age = _age(noise / first, level, tuned_for)
     if correlation == "estimated":
         growth = float(_age(np.ones(1), level, tuned_for)[0])
@@ -325,7 +327,8 @@ def half_width(sequence: ConfidenceSequence, more: Floats) -> Floats:
     if sequence.estimand == "period":
         return _half_width(information, age, None, level)
     half = _half_width(information, age, number + _DEGREES_AHEAD, level)
-    return half * typical_widening(number) if sequence.correlation == "estimated" else half
+    # By simulation, about how much wider than without correlation it is after independent windows.
+    return half * (1.12 + 0.17 * np.maximum(14 - number, 0)) if sequence.correlation == "estimated" else half
 
 
 def _noise(weight: Floats, se: Floats) -> tuple[Floats, Floats, float]:
@@ -342,13 +345,6 @@ def _noise(weight: Floats, se: Floats) -> tuple[Floats, Floats, float]:
     return noise, expected, float(weight[0] * pooled[known[0]]) if len(known) else 1.0
 
 
-def _own_noise(weight: Floats, se: Floats) -> Floats:
-    """Return sum w² s² after each window, shape (k,), the pooled s² in place of one that is 0."""
-    own = weight * se**2
-    pooled = np.cumsum(weight * own) / np.cumsum(weight)
-    return np.asarray(np.cumsum(weight * own) + pooled * np.cumsum(np.where(own == 0, weight, 0.0)))
-
-
 def _between(d: Floats, w: Floats, mean: Floats, expected: Floats, scatters: NDArray[np.bool_]) -> Floats:
     """tau² after each window, shape (k,): 0 after the first, and while no window has any standard error."""
     total, squares = np.cumsum(w), np.cumsum(w * w)
@@ -362,9 +358,7 @@ def _between(d: Floats, w: Floats, mean: Floats, expected: Floats, scatters: NDA
 
 
 def _age(elapsed: Floats, level: float, tuned_for: float) -> Floats:
-    """Return the product rho V: u, with u - log(1 + u) = -2 log(level), once `tuned_for` windows have
-    passed.
-    """
+    """Return rho V: u, with u - log(1 + u) = -2 log(level), after `tuned_for` windows."""
     # At 1 rounding would miss the branch point, where u is 0.
     narrowest = -float(scipy.special.lambertw(-(min(level, 1 - 1e-9) ** 2) / math.e, -1).real) - 1
     return elapsed / tuned_for * narrowest
@@ -454,9 +448,7 @@ def _of_scatter(se: Floats, half: float, between: float, own: float) -> tuple[Ca
 
 
 def _correlated(apart: Floats, treatment: Correlation) -> tuple[Caveat, ...]:
-    """Return whether neighbouring windows resemble each other more than independent ones would in 19 of 20
-    cases.
-    """
+    """Return a caveat if neighbouring windows are alike, more than independent ones in 19 of 20 cases."""
     k, squares = len(apart), float(apart @ apart)
     if k < _LEAST_SERIES or squares < _NO_SCATTER:
         return ()
@@ -480,16 +472,12 @@ NULL_FACTOR = 1.5
 SCALES = 0.35 * 1.6 ** np.arange(13)
 """Standard deviations between windows beside 0, in standard errors of the first window."""
 
-ALIKE = 0.25
-"""Prior probability that windows do not differ beyond their sampling error."""
-
+ALIKE = 0.25  # prior probability that windows do not differ beyond their sampling error
 FIRST = 0.4
 """Weight of the alternative that starts from the first window; the other one starts from the tested mean."""
 
 _LEAST_WINDOWS = 3  # before that, how much windows differ is not known
-
 _LARGEST_RATIO = 8.0  # of the scatter to the unit, so that the scales reach well beyond it
-
 _WEIGHT_RANGE = 1e100  # squares of squares stay finite
 
 _STEPS, _FIRST_STEP, _STEP = 26, 0.25, 1.5  # of the search outwards, in standard errors of the mean
@@ -525,12 +513,10 @@ class _Factor:
         """Log of the factor against means of shape (k,)."""
         theta, of = mean[:, None] / self.unit, self.likelihood
         around = log_mean_exp(of.of_normal_mean(theta, self.mean_variance), (1 - FIRST) * self.other)
-        from_first = self.after_first + log_mean_exp(self._of_first(theta), self.null / self.null.sum())
+        # Log-density of the first window's difference, which is 0, at each point of the grid.
+        first = -0.5 * (np.log(self.first_variance) + theta * theta / self.first_variance)
+        from_first = self.after_first + log_mean_exp(first, self.null / self.null.sum())
         return np.logaddexp(around, from_first) - log_mean_exp(of.of_mean(theta), self.null)
-
-    def _of_first(self, theta: Floats) -> Floats:
-        """Log-density of the first window's difference, which is 0, at each point of the grid."""
-        return -0.5 * (np.log(self.first_variance) + theta * theta / self.first_variance)
 
 
 def correlated_sequence(
@@ -538,8 +524,6 @@ def correlated_sequence(
 ) -> CorrelatedSequence:
     """Interval of the mean after each window, valid at all of them, with serial correlation estimated.
 
-    Parameters
-    ----------
     d, weight, shape (k,): Differences, and the weights to which their sampling variances are inverse.
     se, shape (k,): Standard errors: they are pooled over the windows so far. All 0: nothing is known yet.
     between, shape (k,): Moment estimate of the standard deviation of the true differences.
@@ -568,7 +552,11 @@ def correlated_sequence(
     phi, tau, other, null = _grid()
     sizes = np.clip(weight[0] / weight, 1 / _WEIGHT_RANGE, _WEIGHT_RANGE)
     start, of_window = d[0], 1 + tau * tau
-    likelihood = _in_units(series_likelihood(d - start, sizes, phi, tau), unit[:, None])
+    likelihood = series_likelihood(d - start, sizes, phi, tau)
+    # In units; what dividing by them adds to every determinant cancels.
+    likelihood = replace(
+        likelihood, score=likelihood.score / unit[:, None], square=likelihood.square / unit[:, None] ** 2
+    )
     factor = _Factor(
         likelihood=likelihood,
         unit=unit[:, None],
@@ -578,7 +566,10 @@ def correlated_sequence(
         first_variance=of_window,
         after_first=log_mean_exp(likelihood.of_any_mean(), FIRST * other),
     )
-    posterior = _posterior(factor)
+    # Probabilities of the grid after each window, shape (k, g), the mean being unknown.
+    log = factor.likelihood.of_any_mean() + np.log(factor.other)
+    posterior = np.exp(log - log.max(axis=1, keepdims=True))
+    posterior = posterior / posterior.sum(axis=1, keepdims=True)
     centre = np.sum(posterior * likelihood.score / likelihood.information, axis=1) * unit
     spread = np.sqrt(np.sum(posterior / likelihood.information, axis=1)) * unit
     limit = -np.log(level)
@@ -591,11 +582,6 @@ def correlated_sequence(
     )
 
 
-def typical_widening(number: Floats) -> Floats:
-    """About how much wider than without correlation the interval is after `number` independent windows."""
-    return 1.12 + 0.17 * np.maximum(14 - number, 0)  # by simulation
-
-
 def _grid() -> tuple[Floats, Floats, Floats, Floats]:
     """Coefficients, standard deviations, and their weights under the alternative and the null, shape (g,)."""
     scales = np.concatenate([[0.0], SCALES])
@@ -606,23 +592,6 @@ def _grid() -> tuple[Floats, Floats, Floats, Floats]:
     null = np.concatenate([[1 - CORRELATED], NULL_FACTOR * spread])
     repeated, tiled = np.repeat(phi, len(scales)), np.tile(scales, len(phi))
     return repeated, tiled, np.outer(other, of_scale).ravel(), np.outer(null, of_scale).ravel()
-
-
-def _in_units(of: SeriesLikelihood, unit: Floats) -> SeriesLikelihood:
-    """Return the likelihood of the values divided by `unit`; what it adds to every determinant cancels."""
-    return SeriesLikelihood(
-        log_det=of.log_det,
-        information=of.information,
-        score=of.score / unit,
-        square=of.square / unit**2,
-    )
-
-
-def _posterior(factor: _Factor) -> Floats:
-    """Probabilities of the grid after each window, shape (k, g), the mean being unknown."""
-    log = factor.likelihood.of_any_mean() + np.log(factor.other)
-    weight = np.exp(log - log.max(axis=1, keepdims=True))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
 
 def _reach(factor: _Factor, centre: Floats, step: Floats, limit: float) -> Floats:

@@ -22,7 +22,6 @@ from rocmonitor.stats.area.delong import Moments, moments
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, reach_of
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Variance, cortes_mohri, drawn_areas, score_ends
-from rocmonitor.stats.clusters import Clusters
 from rocmonitor.stats.condensed import error_of_auc, require_guarantee
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, resample_sizes
@@ -53,9 +52,7 @@ def outermost(result: AucResult, confidence_level: float, transform: Transform) 
 
 
 def _largest(zeta: tuple[float, float], sizes: tuple[int, int], of_se: float) -> tuple[float, float]:
-    """Return the variances of placement values if the error of the standard error were that of one class
-    alone.
-    """
+    """Return the variances of placement values if the error were that of one class alone."""
     pos, neg = sizes
     most = max(pos / max(pos - 1, 1), neg / max(neg - 1, 1))
     return (
@@ -190,17 +187,13 @@ class AucResult(Result):
         centre = float(scipy.special.logit(self.auc))
         low, high = (float(scipy.special.expit(end)) for end in (centre - half, centre + half))
         if transform == "score":
-            score, unseen = score_ends(self.auc, se, self._sizes, z), self._unseen_ends(z, tail)
-            low, high = min(low, score[0], unseen[0]), max(high, score[1], unseen[1])
+            by_score = score_ends(self.auc, se, self._sizes, z)
+            low, high = min(low, by_score[0]), max(high, by_score[1])
+            if self.zeta is not None:  # the ends that rows leave possible which the sample may lack
+                rows = [[Balance(part, NOTHING) for part in self._away_from(end)] for end in (1.0, 0.0)]
+                lost, won = (reach_of(side, self._sizes, z=z, tail=tail).bound for side in rows)
+                low, high = min(low, max(self.auc - lost, 0.0)), max(high, min(self.auc + won, 1.0))
         return Interval(low, high)
-
-    def _unseen_ends(self, z: float, tail: float) -> tuple[float, float]:
-        """Return the ends that rows leave possible which the sample may lack."""
-        if self.zeta is None:
-            return self.auc, self.auc
-        rows = [[Balance(part, NOTHING) for part in self._away_from(end)] for end in (1.0, 0.0)]
-        lost, won = (reach_of(each, self._sizes, z=z, tail=tail).bound for each in rows)
-        return max(self.auc - lost, 0.0), min(self.auc + won, 1.0)
 
     @property
     def _sizes(self) -> tuple[float, float]:
@@ -366,9 +359,16 @@ def auc(
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
     sizes = _sizes(sample, method, m_pos, m_neg, n_errors)
     of = moments(sample)
-    drawn = None
+    numbers: dict[str, Any] = {"auc": of.auc, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
+    numbers["zeta"] = (of.zeta10, of.zeta01)
     if sample.clusters is not None:
-        return _with_carriers(_of_clusters(sample, of, sample.clusters))
+        variance_of_clusters, of_clusters = area_error(sample, of, sample.clusters)
+        if variance_of_clusters == 0:
+            of_clusters["caveats"] += (Caveat("no-scatter", pairs=min(of_clusters["clusters"])),)
+        return _with_carriers(
+            AucResult(se=math.sqrt(variance_of_clusters), method=METHOD, **numbers | of_clusters)
+        )
+    drawn = None
     if method == "bootstrap":
         source = generator(rng, n_resamples, method=method, at_least=2)
         drawn, variance = _bootstrap(sample, of, sizes, int(n_resamples), source)
@@ -378,13 +378,12 @@ def auc(
         variance = CLOSED_FORMS[method](sample, of, *sizes)
     se = math.sqrt(variance.value)
     known = se > 0 and method in _STUDENTISING and sizes == (sample.n_pos, sample.n_neg)
-    numbers: dict[str, Any] = {"auc": of.auc, "se": se, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
     numbers |= {
+        "se": se,
         "method": method,
         "caveats": _caveats(sample, method, sizes, variance),
         "studentised": studentised(sample, of, se) if known and sample.ends is None else None,
         "error": error_of_auc(sample, method, *sizes),
-        "zeta": (of.zeta10, of.zeta01),
     }
     return _with_carriers(
         AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
@@ -392,7 +391,6 @@ def auc(
 
 
 def _with_carriers(result: AucResult) -> AucResult:
-    """Return the result with a caveat if an AUC near an end rests on few rows."""
     rests_on = result.rests_on
     near = min(result.auc, 1 - result.auc) <= _NEAR_AN_END
     if result.se == 0 or not near or rests_on is None or rests_on >= FEW:
@@ -407,22 +405,12 @@ def _with_carriers(result: AucResult) -> AucResult:
 def _sizes(
     sample: Sample, method: str, m_pos: int | None, m_neg: int | None, n_errors: int | None
 ) -> tuple[int, int]:
-    """Return the sizes of a resample; refuse options of other methods, and methods for rows only."""
     require_guarantee(sample, method)
     if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
         raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
     if n_errors is not None and method != "cortes-mohri":
         raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
     return resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
-
-
-def _of_clusters(sample: Sample, of: Moments, clusters: Clusters) -> AucResult:
-    variance, known = area_error(sample, of, clusters)
-    if variance == 0:
-        known["caveats"] += (Caveat("no-scatter", pairs=min(known["clusters"])),)
-    n_pos, n_neg = sample.n_pos, sample.n_neg
-    known["zeta"] = (of.zeta10, of.zeta01)
-    return AucResult(auc=of.auc, se=math.sqrt(variance), n_pos=n_pos, n_neg=n_neg, method=METHOD, **known)
 
 
 def _bootstrap(

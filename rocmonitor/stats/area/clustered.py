@@ -20,8 +20,7 @@ from rocmonitor.stats.sample import Floats, PairedSample, Sample
 
 METHOD = "obuchowski"
 
-_FEWEST = 5
-"""Clusters up to which two of them are no exception."""
+_FEWEST = 5  # clusters up to which two of them are no exception
 
 
 def require_independent(sample: Sample | PairedSample, method: str) -> None:
@@ -114,7 +113,6 @@ def _error(
 
 
 def _large(parts: Floats, rows: Floats) -> tuple[Caveat, ...]:
-    """Return a caveat where one cluster, or two, make most of the variance; `parts` and `rows` by cluster."""
     order = np.argsort(parts)[::-1]
     if len(order) <= _FEWEST:
         return ()

@@ -158,7 +158,6 @@ class AucDifference(Result):
         return Interval(max(low, -1.0), min(high, 1.0))
 
     def _unseen(self, tail: float, *, gain: bool = False) -> float:
-        """Return how much further an end lies for rows that the sample may lack."""
         if self.balances is None:
             return 0.0
         rows, sizes = zip(*self._against(gain=gain), strict=True)
@@ -189,17 +188,14 @@ class AucDifference(Result):
         least = max(self.pvalue / size, 1e-300)
         pvalue = self.pvalue
         if agrees and self.difference and self._beyond_zero(least) > 1e-12 * self.se:
-            pvalue = size * self._largest_tail(least)
+            # The tail, from `least` to 1/2, at which an interval ends at 0.
+            log = math.log(0.5)
+            if self._beyond_zero(0.5) <= 0:
+                log = float(
+                    scipy.optimize.brentq(lambda log: self._beyond_zero(math.exp(log)), math.log(least), log)
+                )
+            pvalue = size * math.exp(log)
         return replace(self, caveats=caveats, pvalue=pvalue)
-
-    def _largest_tail(self, least: float) -> float:
-        """Return the tail, from `least` to 1/2, at which an interval ends at 0."""
-        if self._beyond_zero(0.5) > 0:
-            return 0.5
-        log = scipy.optimize.brentq(
-            lambda log: self._beyond_zero(math.exp(log)), math.log(least), math.log(0.5)
-        )
-        return math.exp(float(log))
 
     def _beyond_zero(self, tail: float) -> float:
         """Return how far an interval reaches beyond 0, seen from the difference."""
@@ -244,11 +240,6 @@ def compare_auc(
     ----------
     result_1, result_2: From `auc`, on samples that share no row.
     alternative, {"two-sided", "greater", "less"}: "greater": the first area is the larger one.
-
-    Raises
-    ------
-    InputError: Arguments that are not AucResult, or an unknown alternative.
-    DegenerateDataError: Both standard errors are 0 and the areas differ: the statistic has no value.
 
     Notes
     -----
@@ -355,7 +346,7 @@ def compare_auc_paired(
         method = METHOD
     worth = max(known.get("design_effect") or 1.0, 1.0)
     lines = (below / n_neg, pair.pos), (above / n_pos, pair.neg)
-    balances = [balance_of(*each) for each in lines]
+    balances = [balance_of(*line) for line in lines]
     known["balances"] = tuple(
         (*each.loss, *each.gain, n / worth) for each, n in zip(balances, (n_pos, n_neg), strict=True)
     )
@@ -392,7 +383,6 @@ def _difference_of(
     caveats: tuple[Caveat, ...],
     inflation: float = 1.0,
 ) -> AucDifference:
-    """Return the difference with its test, from its variance."""
     require_alternative(alternative)
     se = math.sqrt(variance)
     if se == 0 and difference != 0:
@@ -403,11 +393,14 @@ def _difference_of(
     if se == 0:
         caveats += (Caveat("no-difference-in-any-pair", pairs=min(sizes)),)
     statistic = difference / se if se > 0 else 0.0
+    beyond = statistic / inflation
+    lower = {"two-sided": -abs(beyond), "greater": -beyond, "less": beyond}[alternative]
+    tail = float(scipy.special.ndtr(lower) if df is None else scipy.special.stdtr(df, lower))
     return AucDifference(
         difference=difference,
         se=se,
         statistic=statistic,
-        pvalue=_pvalue(statistic / inflation, df, alternative),
+        pvalue=2 * tail if alternative == "two-sided" else tail,
         auc_1=areas[0],
         auc_2=areas[1],
         n_pos_1=sizes[0],
@@ -427,15 +420,6 @@ def require_alternative(alternative: str) -> None:
     """Refuse an unknown alternative."""
     if alternative not in get_args(Alternative):
         raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
-
-
-def _pvalue(statistic: float, df: float | None, alternative: Alternative) -> float:
-    def lower_tail(x: float) -> float:
-        return float(scipy.special.ndtr(x) if df is None else scipy.special.stdtr(df, x))
-
-    if alternative == "two-sided":
-        return 2 * lower_tail(-abs(statistic))
-    return lower_tail(-statistic if alternative == "greater" else statistic)
 
 
 def _area(sample: Sample, below: Floats) -> float:
@@ -469,7 +453,7 @@ def _sum_of_sign_products(pair: PairedSample) -> float:
     total = 0.0
     for bit in reversed(range(int(rank_2.max()).bit_length())):
         high = (rank_2 >> bit & 1).astype(np.bool_)
-        sums = [_running_sum(count * side) for count in (pos, neg) for side in (~high, high)]
+        sums = [np.append(0.0, np.cumsum(rows * side)) for rows in (pos, neg) for side in (~high, high)]
         group = np.diff(rank_2 >> (bit + 1), prepend=-1) != 0
         level = group | (np.diff(rank_1, prepend=-1) != 0)
         # Rows of lower rank 1 in the group less those of higher: twice those before, plus those level,
@@ -478,10 +462,6 @@ def _sum_of_sign_products(pair: PairedSample) -> float:
         split = np.concatenate([np.flatnonzero(~high), np.flatnonzero(high)])
         rank_1, rank_2, pos, neg = rank_1[split], rank_2[split], pos[split], neg[split]
     return total
-
-
-def _running_sum(counts: Floats) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(counts)])
 
 
 def _high_times_low(sums: list[Floats], first: NDArray[np.bool_]) -> float:

@@ -154,11 +154,6 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
     y_true, shape (n,): Labels, 1 for positive and 0 for negative.
     scores, shape (n, k): Finite scores, a column for each model.
 
-    Raises
-    ------
-    InputError: Unusable data (see `Sample`).
-    DegenerateDataError: Fewer than two rows of a class.
-
     Notes
     -----
     Cost: one sort of the smaller class and a lookup of each row a model, then O(n k**2) in a matrix product;
@@ -248,7 +243,6 @@ class _Sorted:
         return (left, right) if self.before is None else (self.before[left], self.before[right])
 
     def _passed(self, score: Floats) -> NDArray[np.intp]:
-        """Return the number of distinct sorted scores below each of `score`."""
         if not 0 < self.scale < math.inf:  # all scores are equal, or their range is beyond float64
             return np.searchsorted(self.distinct, score)
         passed: NDArray[np.intp] = self.table[self._step(score)]
@@ -262,9 +256,7 @@ class _Sorted:
         return passed
 
     def _step(self, score: Floats) -> NDArray[np.intp]:
-        """Return the step of each score, from 1; 0 and the last one are outside. It never falls as scores
-        rise.
-        """
+        """Return the step of each score, from 1, rising with it; 0 and the last one are outside."""
         with np.errstate(over="ignore"):
             step: Floats = score - self.distinct[0]
             step *= self.scale

@@ -15,8 +15,7 @@ import numpy as np
 from rocmonitor.stats.rows import parts, weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample
 
-ROUNDING = 1e-13
-"""Differences and variances this far below the scale of what was subtracted are rounding."""
+ROUNDING = 1e-13  # differences and variances this far below the scale of what was subtracted are rounding
 
 
 def placements(sample: Sample) -> tuple[Floats, Floats]:

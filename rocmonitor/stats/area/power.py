@@ -18,7 +18,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
+from rocmonitor.stats.proportion import is_number, normal_quantile, require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
 
@@ -137,7 +137,11 @@ def auc_sample_size(
     >>> print(auc_sample_size(AucSpread.normal(0.8), 0.05, ratio=10))
     193 positives and 1,930 negatives see a drop of 0.05 with 80.2 % power
     """
-    plan, ratio = _plan(pilot, **options), _ratio(pilot, ratio)
+    plan = _plan(pilot, **options)
+    if ratio is None and isinstance(pilot, Sample | PairedSample):
+        ratio = pilot.n_neg / pilot.n_pos
+    if ratio is None or not is_number(ratio) or not 0 < ratio < math.inf:
+        raise InputError(f"ratio, the negatives for each positive, must be a number above 0; it is {ratio}")
     _require_power(power)
     _require_drop(drop, *plan.drops)
     most = 1e15  # beyond any count of rows
@@ -212,12 +216,10 @@ class _PairTest(NamedTuple):
 
     @property
     def drops(self) -> tuple[float, float]:
-        """Open range of the possible drops."""
         first = self.spread.areas[0] if self.spread.areas else 1.0
         return first - 1, first
 
     def power(self, drop: float, n_pos: float, n_neg: float) -> float:
-        """Probability that the test rejects after this drop."""
         zeta10, zeta01 = self.spread.at(drop)
         se = se_test = math.sqrt(zeta10 / n_pos + zeta01 / n_neg)
         if self.score:
@@ -237,11 +239,9 @@ class _OneTest(NamedTuple):
 
     @property
     def drops(self) -> tuple[float, float]:
-        """Open range of the possible drops."""
         return self.spread.auc - 1, self.spread.auc
 
     def power(self, drop: float, n_pos: float, n_neg: float) -> float:
-        """Probability that the test rejects after this drop."""
         if drop < 0:  # a rise is the drop of 1 - AUC
             flipped = replace(self.spread, auc=1 - self.spread.auc)
             return self._replace(spread=flipped, against=1 - self.against).power(-drop, n_pos, n_neg)
@@ -290,9 +290,9 @@ def _plan(
     test: Literal["wald", "score"] = "wald",
     transform: Literal["none", "logit"] = "none",
 ) -> _PairTest | _OneTest:
-    _require_one_of("alternative", alternative, ("two-sided", "one-sided"))
-    _require_one_of("test", test, ("wald", "score"))
-    _require_one_of("transform", transform, ("none", "logit"))
+    require_method(alternative, ("two-sided", "one-sided"), "alternative")
+    require_method(test, ("wald", "score"), "test")
+    require_method(transform, ("none", "logit"), "transform")
     tail = (1 - require_level(confidence_level)) / (2 if alternative == "two-sided" else 1)
     if tail > 0.5:
         raise InputError(f"confidence_level must be at least 0.5 with one end; it is {confidence_level}")
@@ -315,25 +315,11 @@ def _plan(
         raise InputError(f"against must lie within (0, 1), as an AUC does; it is {against}")
     if transform == "logit" and (reference is not None or test == "score"):
         raise InputError("transform='logit' is for a known value and test='wald'; take transform='none'")
-    known = _reference_variance(spread, reference)
+    known = reference.se**2 if isinstance(reference, AucResult) else 0.0
+    if isinstance(reference, tuple):
+        _require_sizes(*reference)
+        known = spread.variance(*reference)
     return _OneTest(spread, z, value, known, test == "score", transform == "logit")
-
-
-def _reference_variance(spread: AucSpread, reference: AucResult | tuple[float, float] | None) -> float:
-    if reference is None:
-        return 0.0
-    if isinstance(reference, AucResult):
-        return reference.se**2
-    _require_sizes(*reference)
-    return spread.variance(*reference)
-
-
-def _ratio(pilot: Pilot, ratio: float | None) -> float:
-    if ratio is None and isinstance(pilot, Sample | PairedSample):
-        return pilot.n_neg / pilot.n_pos
-    if ratio is None or not is_number(ratio) or not 0 < ratio < math.inf:
-        raise InputError(f"ratio, the negatives for each positive, must be a number above 0; it is {ratio}")
-    return ratio
 
 
 def _require_sizes(n_pos: float, n_neg: float) -> None:
@@ -353,11 +339,5 @@ def _require_power(power: float) -> None:
         raise InputError(f"power must lie within [0.5, 1), for example 0.8; it is {power}")
 
 
-def _require_one_of(name: str, value: str, offered: tuple[str, ...]) -> None:
-    if value not in offered:
-        raise InputError(f"{name} must be one of {', '.join(offered)}; it is {value!r}")
-
-
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function that changes its sign between `low` and `high` is 0."""
     return float(scipy.optimize.brentq(function, low, high, xtol=1e-13))

@@ -65,8 +65,7 @@ def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
 
 
 def second_order_ends(auc: float, se: float, shape: tuple[float, float], tail: float) -> tuple[float, float]:
-    """Return ends of the interval that leaves `tail` on either side, by the transformation of [H92b], within
-    [0, 1].
+    """Return ends of the interval that leaves `tail` on either side, within [0, 1] ([H92b]).
 
     With mean k1 and skewness k3 of the studentised AUC S, S + a S² + a² S³/3 + c is normal to second order,
     where a = -k3/6 and c = k3/6 - k1. This cubic is monotone, so it has an inverse at every level.
@@ -75,20 +74,15 @@ def second_order_ends(auc: float, se: float, shape: tuple[float, float], tail: f
     mean, skewness = shape
     bend, shift = -skewness / 6, skewness / 6 - mean
     z = float(scipy.special.ndtri(tail))
-    low, high = (auc - se * _untransformed(y - shift, bend) for y in (-z, z))
+    values = np.array([-z, z]) - shift
+    root = np.cbrt(1 + 3 * bend * values)
+    # The inverse, written so that a bend of 0 is no special case.
+    low, high = (auc - se * (3 * values / (root * root + root + 1))).tolist()
     return max(min(low, auc), 0.0), min(max(high, auc), 1.0)
 
 
-def _untransformed(value: float, bend: float) -> float:
-    """S with S + bend S² + bend² S³/3 = value; written so that a bend of 0 is no special case."""
-    root = float(np.cbrt(1 + 3 * bend * value))
-    return 3 * value / (root * root + root + 1)
-
-
 def deviations(sample: Sample, of: Moments) -> tuple[Floats, Floats]:
-    """Return the g and f at each distinct score; near an AUC of 1 computed from 1 - AUC, which keeps the
-    digits.
-    """
+    """Return g and f at each distinct score; near an AUC of 1 from 1 - AUC, which keeps the digits."""
     below, above = placements(sample)
     return centred(below, sample.n_neg, of), centred(above, sample.n_pos, of)
 
@@ -161,11 +155,6 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
     Parameters
     ----------
     m_pos, m_neg: Sizes of the resamples; the class sizes by default.
-
-    Raises
-    ------
-    DegenerateDataError, InputError: A class without rows; unusable data (see `Sample`), resample sizes that
-        are not positive.
 
     Notes
     -----

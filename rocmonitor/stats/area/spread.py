@@ -156,7 +156,7 @@ class PairedSpread(Result):
             mean_over_pairs(*values, one.pos, one.neg)
             for values, one in ((first, pilot.first), (second, pilot.second))
         ]
-        own, other = (_unbiased(each, *sizes) for each in moments)
+        own, other = (_unbiased(moment, *sizes) for moment in moments)
         return cls(
             zeta10=zeta10,
             zeta01=zeta01,
@@ -196,7 +196,10 @@ class PairedSpread(Result):
                 f"b={b}, corr_pos={corr_pos}, corr_neg={corr_neg}, fpr={fpr}"
             )
         slopes = [_binormal_slopes(a[i], b[i], fpr) for i in (0, 1)]
-        own, other = (_binormal_variance(a[i], b[i], *slopes[i]) for i in (0, 1))
+        own, other = (
+            (p**2 * (1 + a_i * a_i / 2) + (q * b_i) ** 2 / 2, (p * b_i) ** 2 + (q * b_i) ** 2 / 2)
+            for a_i, b_i, (p, q) in zip(a, b, slopes, strict=True)
+        )
         (by_a1, by_b1), (by_a2, by_b2) = slopes
         along = (by_a1 * a[0] + by_b1 * b[0]) * (by_a2 * a[1] + by_b2 * b[1])
         shared = (
@@ -253,10 +256,6 @@ def _unbiased(moments: tuple[float, float, float], n_pos: int, n_neg: int) -> tu
 def _require_area(auc: float) -> None:
     if not is_number(auc) or not 0 < auc < 1:
         raise InputError(f"auc must lie within (0, 1), where an area can scatter; it is {auc}")
-
-
-def _binormal_variance(a: float, b: float, by_a: float, by_b: float) -> tuple[float, float]:
-    return by_a**2 * (1 + a * a / 2) + (by_b * b) ** 2 / 2, (by_a * b) ** 2 + (by_b * b) ** 2 / 2
 
 
 def _binormal_slopes(a: float, b: float, fpr: tuple[float, float]) -> tuple[float, float]:

@@ -21,8 +21,7 @@ import numpy as np
 from rocmonitor.stats.area.variances import increasing_root
 from rocmonitor.stats.rows import Counts, Floats, weighted_sum
 
-FEW = 10
-"""Rows that carry a loss below which a caveat says so; from twice as many on no difference is wider."""
+FEW = 10  # rows that carry a loss below which a caveat says so; from twice as many on no difference is wider
 
 
 VERY_FEW = 2.5
@@ -41,11 +40,7 @@ class Part(NamedTuple):
     square: float
 
     def carried_by(self, n: float) -> float:
-        """Return the number of rows that carry it: the square of the sum over the sum of squares, at most
-        `n`.
-
-        With equal values in some rows and none in the others, their number ([K65]).
-        """
+        """Return the number of rows that carry it, were all alike: (sum)² over the sum of squares ([K65])."""
         return min(n * self.mean**2 / self.square, n) if self.square > 0 else 0.0
 
 
@@ -83,8 +78,6 @@ def reach_of(
 ) -> UnseenReach:
     """Return how far above the mean loss, less the gains, the largest lies that `tail` leaves possible.
 
-    Parameters
-    ----------
     rows: Of the positives and of the negatives.
     sizes: Class sizes; of clustered rows, as many independent ones as show as much.
     z: Quantile of the normal law, or of Student's t, that `tail` lies beyond.

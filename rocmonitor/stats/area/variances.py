@@ -46,13 +46,6 @@ def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
     )
 
 
-def _hanley_mcneil(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    """[HM82] eq. 1 and 2: Q1 = A/(2 - A), Q2 = 2 A²/(1 + A), each less A² without loss."""
-    q1 = of.auc * of.lost**2 / (1 + of.lost)
-    q2 = of.auc**2 * of.lost / (1 + of.auc)
-    return Variance(exact_bootstrap_variance(q2, q1, of.auc * of.lost, sample.n_pos, sample.n_neg))
-
-
 def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
     """[D12]: delta method on Phi(d), d = (mean_pos - mean_neg) / sqrt(var_pos + var_neg)."""
     # A power of two loses no digit, and keeps the squares of scores like 1e300 finite.
@@ -64,7 +57,11 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
     if both == 0:  # each class has one score
         return Variance(0.0)
     d = (mean_pos - mean_neg) / math.sqrt(both)
-    se = _binormal_error(d, var_pos / both, var_neg / both, sample.n_pos, sample.n_neg)
+    share_pos, share_neg = var_pos / both, var_neg / both
+    square = min(d * d, 1e4)  # beyond, the density is 0 whatever it is multiplied with
+    means = share_pos / sample.n_pos + share_neg / sample.n_neg
+    variances = share_pos**2 / (sample.n_pos - 1) + share_neg**2 / (sample.n_neg - 1)
+    se = math.exp(-square / 2) * math.sqrt((means + square / 2 * variances) / (2 * math.pi))
     if se < _NEGLIGIBLE:
         if of.alike:
             return Variance(0.0)
@@ -73,14 +70,6 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
             "their area has no measurable error, and yet pairs are in the wrong order: use another method"
         )
     return Variance(se**2, Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))))
-
-
-def _binormal_error(d: float, share_pos: float, share_neg: float, n_pos: int, n_neg: int) -> float:
-    """Return standard error of Phi(d) when the classes have these shares of the sum of the two variances."""
-    square = min(d * d, 1e4)  # beyond, the density is 0 whatever it is multiplied with
-    means = share_pos / n_pos + share_neg / n_neg
-    variances = share_pos**2 / (n_pos - 1) + share_neg**2 / (n_neg - 1)
-    return math.exp(-square / 2) * math.sqrt((means + square / 2 * variances) / (2 * math.pi))
 
 
 def _unbiased(values: Floats, weights: Counts, n: int) -> tuple[float, float]:
@@ -93,7 +82,16 @@ CLOSED_FORMS: dict[str, Callable[[Sample, Moments, int, int], Variance]] = {
     "delong": lambda rows, of, *_: Variance(delong_variance(of.zeta10, of.zeta01, rows.n_pos, rows.n_neg)),
     "exact-bootstrap": lambda _, of, *sizes: Variance(exact_bootstrap_variance(*of[2:], *sizes)),
     "wmk16": _wmk16,
-    "hanley-mcneil": _hanley_mcneil,
+    # [HM82] eq. 1 and 2: Q1 = A/(2 - A), Q2 = 2 A²/(1 + A), each less A² without loss.
+    "hanley-mcneil": lambda rows, of, *_: Variance(
+        exact_bootstrap_variance(
+            of.auc**2 * of.lost / (1 + of.auc),
+            of.auc * of.lost**2 / (1 + of.lost),
+            of.auc * of.lost,
+            rows.n_pos,
+            rows.n_neg,
+        )
+    ),
     "binormal": _binormal,
     "upper-bound": lambda rows, of, *_: Variance(of.auc * of.lost / min(rows.n_pos, rows.n_neg)),
 }
@@ -140,7 +138,10 @@ _STEPS = 100
 
 
 def increasing_root(of: Callable[[float], float], low: float, high: float, *, near: float) -> float:
-    """Return where an increasing function that is nearly straight is 0 within `near`, by regula falsi."""
+    """Return where an increasing function that is nearly straight is 0 within `near`, by regula falsi.
+
+    Elsewhere SciPy does it. Its import takes 0.3 s, and every interval of an AUC needs a root.
+    """
     at_low, at_high = of(low), of(high)
     side = 0
     for step in range(_STEPS):
@@ -182,9 +183,7 @@ def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: n
 def drawn_runs(
     sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: np.random.Generator
 ) -> Iterator[tuple[Counts, Counts]]:
-    """Yield positives and negatives of resamples in each run of scores, upwards, shape (resamples, runs)
-    each: `n_resamples` in all, a few at a time.
-    """
+    """Yield drawn positives and negatives in each run of scores, upwards, (resamples, runs) each."""
     begins = np.flatnonzero(run_starts(sample.pos, sample.neg))
     pos, neg = np.add.reduceat(sample.pos, begins), np.add.reduceat(sample.neg, begins)
     draw_pos, draw_neg = _drawing(pos, m_pos, rng), _drawing(neg, m_neg, rng)

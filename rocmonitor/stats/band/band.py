@@ -197,7 +197,10 @@ def roc_band(
     else:
         ends = _drawn_ends(sample, curve, method, alpha, n_resamples, rng, bandwidth, progress)
     tpr = np.concatenate([[0.0], curve.at(t), [1.0]])
-    low, high = _monotone(ends)
+    # As the true curve is monotone, so are the ends. At FPR 0 it may rise as high as at the first rate.
+    low = np.maximum.accumulate(np.clip(ends.low, 0.0, 1.0))
+    high = np.minimum.accumulate(np.clip(ends.high, 0.0, 1.0)[::-1])[::-1]
+    low, high = np.concatenate([[0.0], low, [1.0]]), np.concatenate([high[:1], high, [1.0]])
     return RocBand(
         fpr=np.concatenate([[0.0], t, [1.0]]),
         tpr=tpr,
@@ -245,9 +248,7 @@ def _drawn_ends(
 
 
 def _bootstrapped(method: str, curve: Curve, law: Curve, t: Floats, drawn: Floats, place: int) -> _Ends:
-    """Return the band whose radius is the distance of the replicate in this place, from the least distance
-    on.
-    """
+    """Return the band whose radius is the distance of the replicate in this place, the least first."""
     at = curve.at(t)
     distance = np.abs(drawn - law.at(t))
     if method.endswith("sup"):
@@ -282,9 +283,7 @@ def _studentized(sample: Sample, curve: Curve, law: Curve, ranks: Counts, drawn:
 
 
 def _stable(proportion: Floats, n: int) -> Floats:
-    """Return the arcsine of the root (Anscombe 1948): a binomial proportion of n then has the variance 1 /
-    (4 n).
-    """
+    """Return the arcsine of the root (Anscombe 1948): a share of n then has the variance 1 / (4 n)."""
     return np.asarray(np.arcsin(np.sqrt((n * proportion + 0.375) / (n + 0.75))))
 
 
@@ -295,14 +294,6 @@ def _proportion(stable: Floats, n: int) -> Floats:
 
 def _sorted_place(values: Floats, place: int) -> float:
     return float(np.partition(values, place)[place])
-
-
-def _monotone(ends: _Ends) -> tuple[Floats, Floats]:
-    """Return ends at all rates of the table: as the true curve is monotone, so are they."""
-    low = np.maximum.accumulate(np.clip(ends.low, 0.0, 1.0))
-    high = np.minimum.accumulate(np.clip(ends.high, 0.0, 1.0)[::-1])[::-1]
-    # At FPR 0 the curve may rise as high as at the first rate; at FPR 1 it is 1.
-    return np.concatenate([[0.0], low, [1.0]]), np.concatenate([high[:1], high, [1.0]])
 
 
 def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Caveat, ...]:

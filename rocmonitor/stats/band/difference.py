@@ -144,10 +144,6 @@ def roc_difference_band(
     method: ``studentized-sup``: the largest fluctuation in standard deviations, narrow where the difference
         is known well; ``naive-sup``: in TPR, the same height at all rates, wider.
 
-    Raises
-    ------
-    DegenerateDataError, InputError: As for `roc_band`; no rates, or rates outside (0, 1).
-
     Notes
     -----
     Where both models flag the same positives no resample differs, and the truth still may. So the variance of
@@ -170,7 +166,13 @@ def roc_difference_band(
     require_method(method, get_args(DifferenceBandMethod))
     alpha = 1 - require_level(confidence_level)
     require_curve(pair)
-    ranks, moved = (_table_ranks(pair.n_neg), ()) if fpr is None else nearest_ranks(fpr, pair.n_neg)
+    moved: tuple[Caveat, ...] = ()
+    if fpr is None:
+        rates = np.concatenate([np.arange(1, 100) / 100, _ENDS, 1 - np.array(_ENDS)])
+        least = max(1, min(_LEAST_RANK, pair.n_neg // 4))
+        ranks = np.clip(np.rint(rates * pair.n_neg), least, pair.n_neg - least).astype(np.int64)
+    else:
+        ranks, moved = nearest_ranks(fpr, pair.n_neg)
     ranks = np.unique(ranks)
     source = generator(rng, n_resamples, method=method)
     resamples, place, adjusted = whole_resamples(n_resamples, alpha, method)
@@ -196,12 +198,6 @@ def roc_difference_band(
         n_neg=pair.n_neg,
         caveats=(*moved, *adjusted, *_caveats(pair, fluctuation)),
     )
-
-
-def _table_ranks(n_neg: int) -> Counts:
-    rates = np.concatenate([np.arange(1, 100) / 100, _ENDS, 1 - np.array(_ENDS)])
-    least = max(1, min(_LEAST_RANK, n_neg // 4))
-    return np.asarray(np.clip(np.rint(rates * n_neg), least, n_neg - least), dtype=np.int64)
 
 
 def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:

@@ -81,10 +81,6 @@ def roc_pointwise(
     -------
     The ends lie as far from `tpr` as the opposite quantiles of the fluctuation from 0.
 
-    Raises
-    ------
-    DegenerateDataError, InputError: As for `roc_band`; no rates, or rates outside (0, 1).
-
     Notes
     -----
     Coverage: docs/coverage.md. Cost after sorting: O(k), then O(h) a replicate for h rates, whatever n is.
@@ -213,7 +209,6 @@ def _spread(
 
 
 def _share_near(rows: ClassScores, at: Floats, half: float) -> Floats:
-    """Return the share of a class within `half` of each of `at`."""
     below = np.concatenate([[0.0], 1 - rows.above])
     last = np.searchsorted(rows.score, at + half, side="right")
     return np.asarray(below[last] - below[np.searchsorted(rows.score, at - half)])

@@ -26,8 +26,7 @@ from rocmonitor.stats.result import Result, Table
 from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Sample, on_sample
 
-W_LABEL, COST_LABEL = "w, the share of misses in the cost", "cost, share of the largest"
-"""Axes of pictures."""
+W_LABEL, COST_LABEL = "w, the share of misses in the cost", "cost, share of the largest"  # axes of pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,11 +38,6 @@ class OperatingCondition(Result):
     false_positive, false_negative: Cost of flagging a negative and of missing a positive, in one unit; at
         least 0, not both 0.
     prevalence: Share of positives among the decisions, within [0, 1].
-
-    Raises
-    ------
-    InputError: A cost below 0 or not finite, a prevalence outside [0, 1], or no error that costs anything can
-        occur.
 
     Examples
     --------
@@ -147,10 +141,6 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
     -------
     Among thresholds of equal cost, the one that flags fewest rows.
 
-    Raises
-    ------
-    DegenerateDataError, InputError: A class without rows; w outside [0, 1].
-
     Notes
     -----
     The hull's corners are the blocks of an isotonic fit of the label on the score: within a block the ratio
@@ -208,8 +198,6 @@ def cross_fitted(whole: Sample, windows: Sequence[Sample], w: Sequence[float]) -
 
     At the threshold chosen on the same rows the cost is too low, so later windows would seem to cost more.
 
-    Parameters
-    ----------
     whole: All rows of the reference, with both classes.
     windows: The same rows by window. Neighbouring windows are one part where there are more than 10.
     w: Operating conditions.
@@ -233,7 +221,7 @@ def cross_fitted(whole: Sample, windows: Sequence[Sample], w: Sequence[float]) -
 
 def _foldings(whole: Sample, windows: Sequence[Sample]) -> Iterator[list[Counts]]:
     """Yield ways to part a reference: counts (2, k) of positives and negatives at its scores, by part."""
-    filled = [each for each in windows if each.n_pos + each.n_neg]
+    filled = [window for window in windows if window.n_pos + window.n_neg]
     if len(filled) > 1:
         each = [_placed(whole, sample) for sample in filled]
         ends = np.linspace(0, len(each), min(FOLDS, len(each)) + 1).round().astype(int)

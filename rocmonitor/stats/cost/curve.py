@@ -120,7 +120,6 @@ def cost_curve(
     prevalence_sd: Under full sampling, the standard deviation of the share of positives in a resample, in
         place of the binomial one ([DG08] section 4); drawn from a beta-binomial law. Not for ``exact`` and
         ``mover``.
-    n_resamples, rng: Of ``empirical``: how many resamples are drawn, and their randomness.
 
     Raises
     ------
@@ -187,7 +186,7 @@ def cost_difference(
     Returns
     -------
     Rows on which the models agree cancel, whatever they cost. Cost: O(c + h log c) for c cells; errors,
-        coverage and ``exact`` as for `cost_curve`.
+    coverage and ``exact`` as for `cost_curve`.
 
     Examples
     --------
@@ -255,7 +254,6 @@ def _measured(
     n_resamples: int,
     rng: Rng | None,
 ) -> dict[str, Any]:
-    """Return the fields that a curve and a difference have in common."""
     offered = get_args(CostMethod)
     options = interval_options(method, offered, confidence_level, n_resamples=n_resamples, rng=rng)
     _require_prevalence_sd(law, method)

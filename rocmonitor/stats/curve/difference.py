@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import scipy
@@ -51,6 +51,8 @@ class ThresholdDifference(IntervalTable):
     each with its ends, in place of the rates.
     """
 
+    _points: ClassVar[str] = "Differences at {} pairs of thresholds"
+
     threshold_1: Floats
     threshold_2: Floats
     dtpr: Floats
@@ -81,13 +83,7 @@ class ThresholdDifference(IntervalTable):
             ax,
             x="FPR difference, first minus second",
             y="TPR difference, first minus second",
-            note=self._about("joint regions" if self.joint else "intervals"),
-        )
-
-    def __str__(self) -> str:
-        return self._line(
-            f"Differences at {len(self.dtpr)} pairs of thresholds",
-            "joint regions" if self.joint else "intervals",
+            note=self._about(),
         )
 
 
@@ -118,12 +114,7 @@ def threshold_difference(
     Returns
     -------
     ``agresti-min`` never gives an interval of zero length; ``wald`` and ``exact`` do where the models never
-        disagree, or always to the same side. Cost: O(c + h log c) for c cells; ``exact`` O(h sqrt(m) log m)
-        more.
-
-    Raises
-    ------
-    DegenerateDataError, InputError: As for `threshold_intervals`.
+    disagree, or always to the same side. Cost: O(c + h log c) for c cells; ``exact`` O(h sqrt(m) log m) more.
 
     Examples
     --------

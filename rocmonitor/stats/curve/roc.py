@@ -57,10 +57,6 @@ class RocCurve(Table):
 def roc_curve(sample: Sample, /) -> RocCurve:
     """Return the points of the ROC curve.
 
-    Raises
-    ------
-    DegenerateDataError, InputError: A class without rows; unusable data (see `Sample`).
-
     Notes
     -----
     The points are those of ``sklearn.metrics.roc_curve(…, drop_intermediate=False)``. Cost: the sort of the

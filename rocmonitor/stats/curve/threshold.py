@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,6 +65,8 @@ class ThresholdIntervals(IntervalTable):
     joint: Whether the level is that of the rectangle (both at once) or of each interval.
     """
 
+    _points: ClassVar[str] = "{} ROC points by threshold"
+
     threshold: Floats
     tpr: Floats
     tpr_low: Floats
@@ -75,7 +77,7 @@ class ThresholdIntervals(IntervalTable):
     joint: bool
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        plotting.roc_plane(ax, self._about("joint regions" if self.joint else "intervals"))
+        plotting.roc_plane(ax, self._about())
         plotting.crosses(
             ax,
             (self.fpr, self.fpr_low, self.fpr_high),
@@ -83,11 +85,6 @@ class ThresholdIntervals(IntervalTable):
             names=[plotting.named(threshold) for threshold in self.threshold],
             boxes=self.joint,
             label=label,
-        )
-
-    def __str__(self) -> str:
-        return self._line(
-            f"{len(self.threshold)} ROC points by threshold", "joint regions" if self.joint else "intervals"
         )
 
 
@@ -172,18 +169,11 @@ def threshold_intervals(
     sampling: ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from
         both classes together, for ``agresti-coull``, ``wald``, ``exact`` and ``empirical``. The two rates are
         then uncorrelated, not independent, and `joint` is nearly right only.
-    n_resamples, rng: Of ``empirical``: how many resamples are drawn, and their randomness, which must be
-        given.
 
     Returns
     -------
     Those of ``clopper-pearson`` never cover less than their level; the caveat `conservative` names the
-        thresholds at which they cover clearly more.
-
-    Raises
-    ------
-    DegenerateDataError, InputError: A class without rows, or one score for all; NaN among the thresholds, an
-        unknown method or level.
+    thresholds at which they cover clearly more.
 
     Notes
     -----
@@ -343,6 +333,5 @@ def _full_law(m: int, seen: int, n_own: int, n_other: int) -> Floats:
 
 
 def _both_classes(n_pos: int, n_neg: int, m: int) -> float:
-    """Probability that `m` rows hold both classes."""
     n = n_pos + n_neg
     return 1 - (n_pos / n) ** m - (n_neg / n) ** m

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +55,8 @@ class TotalRateIntervals(IntervalTable):
         ends of the intervals, each with the level by itself.
     """
 
+    _points: ClassVar[str] = "{} ROC points by total positive rate"
+
     rate: Floats
     tpr: Floats
     tpr_low: Floats
@@ -72,9 +74,6 @@ class TotalRateIntervals(IntervalTable):
             names=[f"{rate:.3g} flagged" for rate in self.rate],
             label=label,
         )
-
-    def __str__(self) -> str:
-        return self._line(f"{len(self.rate)} ROC points by total positive rate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,17 +123,10 @@ def total_rate_intervals(
         ``empirical``: percentiles over drawn resamples.
     sampling: ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both
         classes together.
-    n_resamples, rng: Of ``empirical``: how many resamples are drawn, and their randomness, which must be
-        given.
 
     Returns
     -------
     ``agresti`` never gives an interval of zero length; the other three can.
-
-    Raises
-    ------
-    DegenerateDataError, InputError: A class without rows, or one score for all; rates outside (0, 1), an
-        unknown method or level.
 
     Notes
     -----
@@ -183,7 +175,7 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     Returns
     -------
     With an absolute error about 1e-12. Only O(sqrt(n)) scores and counts matter, and few steps where few rows
-        tie: O(n) work. Under full sampling the mixture of these laws over the class sizes, O(n^1.5).
+    tie: O(n) work. Under full sampling the mixture of these laws over the class sizes, O(n^1.5).
 
     Examples
     --------
@@ -241,7 +233,7 @@ class _ClassRate(BootstrapLaw):
         return law_ends(0, stratified_law(rank, own, other, self.kept), own.m, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Return each resample serves all ranks."""
+        """Return values of resamples that serve all ranks."""
         own, other, n = self.own, self.other, self.own.m + self.other.m
         sizes = self.size.drawn(n_resamples, rng)
         drawn = np.empty((n_resamples, len(self.r)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,8 @@ class TotalRateDifference(IntervalTable):
     method: As asked for; ``agresti-approximated`` and so on where the joint law was approximated.
     """
 
+    _points: ClassVar[str] = "Differences at {} total positive rates"
+
     rate: Floats
     dtpr: Floats
     dtpr_low: Floats
@@ -57,9 +59,6 @@ class TotalRateDifference(IntervalTable):
         plotting.along(ax, self.rate, self.dfpr, self.dfpr_low, self.dfpr_high)
         about = self._about("intervals: TPR, then FPR")
         plotting.describe(ax, x="total positive rate", y="difference, first minus second", note=about)
-
-    def __str__(self) -> str:
-        return self._line(f"Differences at {len(self.rate)} total positive rates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,10 +112,6 @@ def total_rate_difference(
     -------
     ``agresti`` never gives an interval of zero length; the others do where the models never disagree.
 
-    Raises
-    ------
-    DegenerateDataError, InputError: As for `total_rate_intervals`; a model with one score for all rows.
-
     Notes
     -----
     Up to about 16 rows the law is exact. Beyond, means are exact and the rest is approximated: see
@@ -137,7 +132,9 @@ def total_rate_difference(
     n = pair.n_pos + pair.n_neg
     r, moved = nearest_ranks(rates, n, "rates")
     laws = dict(zip(("dtpr", "dfpr"), _laws(ranked, r), strict=True))
-    fields = measured(pair, laws, options, r / n, moved + _caveats(ranked, method))
+    if not enumerable(ranked) and method != "empirical":
+        moved += (Caveat("joint-law-approximated", rows=ranked.own.total + ranked.other.total),)
+    fields = measured(pair, laws, options, r / n, moved)
     if not enumerable(ranked) and method != "empirical":
         fields["method"] = f"{method}-approximated"
     return TotalRateDifference(rate=r / n, **fields)
@@ -194,12 +191,6 @@ def _ranked(pair: PairedSample) -> RankedPair:
     return RankedPair.of(pair)
 
 
-def _caveats(ranked: RankedPair, method: str) -> tuple[Caveat, ...]:
-    if enumerable(ranked) or method == "empirical":
-        return ()
-    return (Caveat("joint-law-approximated", rows=ranked.own.total + ranked.other.total),)
-
-
 class _Moments(NamedTuple):
     """The moments of one row's share, by rank: mean, mean square, and covariance of two rows, (h,) each."""
 
@@ -235,7 +226,7 @@ class _DifferenceLaw(BootstrapLaw):
         return law_ends(*self.nets[i].law(), self.ranked.own.total, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Return each resample serves all rates."""
+        """Return values of resamples that serve all rates."""
         ranked = self.ranked
         rows = [
             rng.multinomial(each.sum(), each / each.sum(), n_resamples)
@@ -251,7 +242,6 @@ class _DifferenceLaw(BootstrapLaw):
 
 
 def _laws(ranked: RankedPair, r: Counts) -> tuple[_DifferenceLaw, _DifferenceLaw]:
-    """Laws of the positives and of the negatives."""
     pairs = {rank: net_laws(ranked, rank) for rank in set(r.tolist())}
     own, other = zip(*(pairs[rank] for rank in r.tolist()), strict=True)
     return _law(ranked, r, own), _law(ranked.turned(), r, other)

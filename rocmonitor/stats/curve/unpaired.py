@@ -102,16 +102,10 @@ def vertical_difference_unpaired(
     method: ``agresti``: normal, with the exact moments of [DG09] eq. 6 and 7 of each sample after adding 1
         flagged and 1 unflagged positive to it [AC00]; ``wald``: the same, nothing added; ``exact``: quantiles
         of the exact bootstrap law; ``empirical``: percentiles over drawn resamples.
-    n_resamples, rng: Of ``empirical``: how many resamples are drawn, and their randomness, which must be
-        given.
 
     Returns
     -------
     ``agresti`` never gives an interval of zero length; the others can.
-
-    Raises
-    ------
-    DegenerateDataError, InputError: As for `vertical_intervals`, of either sample.
 
     Notes
     -----
@@ -147,7 +141,6 @@ def vertical_difference_unpaired(
 
 
 def _rates(sample: Sample, fpr: ArrayLike, name: str) -> tuple[RateLaw, Floats, tuple[Caveat, ...]]:
-    """Laws of one sample at the nearest rates it offers, these rates, and what to know about them."""
     _require_curve(sample, name)
     m_pos, m_neg = vertical_sizes(sample, None, None)
     r, moved = nearest_ranks(fpr, m_neg)
@@ -183,11 +176,7 @@ def threshold_difference_unpaired(
     Returns
     -------
     ``newcombe`` and ``agresti-caffo`` never give an interval of zero length. Cost: O(k + h log k) for k
-        distinct scores; ``exact`` O(h sqrt(m) log m) more.
-
-    Raises
-    ------
-    DegenerateDataError, InputError: As for `threshold_intervals`, of either sample.
+    distinct scores; ``exact`` O(h sqrt(m) log m) more.
 
     Examples
     --------
@@ -199,7 +188,10 @@ def threshold_difference_unpaired(
     """
     for sample, name in ((first, "first"), (second, "second")):
         _require_curve(sample, name)
-    at = _pairs(thresholds)
+    if np.ndim(thresholds) == 2:
+        at = threshold_pairs(thresholds)
+    else:
+        at = np.column_stack([valid_thresholds(thresholds)] * 2)
     options = interval_options(
         method,
         get_args(UnpairedThresholdMethod),
@@ -233,13 +225,6 @@ def _require_curve(sample: Sample, name: str) -> None:
     except InputError as error:
         raise type(error)(f"{name} sample: {error}") from error
     sample.require_distinct_scores(f"{name} sample: ")
-
-
-def _pairs(thresholds: ArrayLike) -> Floats:
-    if np.ndim(thresholds) == 2:
-        return threshold_pairs(thresholds)
-    at = valid_thresholds(thresholds)
-    return np.column_stack([at, at])
 
 
 def _at_thresholds(count: Any, n: int) -> ThresholdRate:
@@ -312,7 +297,6 @@ class _Lattice:
         self.sd = math.sqrt(float(law_1 @ of_1**2 + law_2 @ of_2**2))
 
     def up_to(self, value: int) -> float:
-        """Return the distribution function."""
         counts = (value + self.taken) // self.m_2 - (self.low_1 - 1)
         np.minimum(np.maximum(counts, 0, out=counts), len(self.law_1), out=counts)
         return float(np.sum(self.law_2 * self.reached[counts]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy
@@ -57,6 +57,8 @@ class VerticalIntervals(IntervalTable):
     tpr_low, tpr_high, shape (h,): Ends of the intervals, each with the confidence level by itself.
     """
 
+    _points: ClassVar[str] = "{} ROC points by false positive rate"
+
     fpr: Floats
     tpr: Floats
     tpr_low: Floats
@@ -65,9 +67,6 @@ class VerticalIntervals(IntervalTable):
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.roc_plane(ax, self._about("intervals at each rate"))
         plotting.along(ax, self.fpr, self.tpr, self.tpr_low, self.tpr_high, label=label)
-
-    def __str__(self) -> str:
-        return self._line(f"{len(self.fpr)} ROC points by false positive rate")
 
 
 @on_sample
@@ -94,8 +93,6 @@ def vertical_intervals(
         ``empirical``: percentiles over drawn resamples; ``kernel``: normal, about the curve of smoothed
         distribution functions [HHF]: see `rocmonitor.stats.curve.kernel`.
     m_pos, m_neg: Sizes of a resample, the class sizes by default; ``kernel`` does not support others.
-    n_resamples, rng: Of ``empirical``: how many resamples are drawn, and their randomness, which must be
-        given.
     bandwidth: Of ``kernel``, in place of its rule: in the units of the scores, for both or (positives,
         negatives).
 
@@ -221,7 +218,7 @@ class VerticalLaw(BootstrapLaw):
         return law_ends(*self.exact(i), self.m_pos, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Return each resample serves all rates."""
+        """Return values of resamples that serve all rates."""
         pos, neg, levels = self.rows.pos, self.rows.neg, self.levels
         drawn = np.zeros((n_resamples, len(self.r)))
         for line in drawn:
@@ -314,7 +311,7 @@ def _mixtures(r: Counts, m: int, neg: Counts, pos: Counts) -> list[_Flagged]:
     width, bounds, net = width[at - begin], np.append(before, neg[at]) / total, pos[at]
     differs = np.append(net[1:] != net[:-1], True)
     spans = np.searchsorted(at, first), np.searchsorted(at, last, side="right")
-    for i, (start, stop) in enumerate(zip(*(each.tolist() for each in spans), strict=True)):
+    for i, (start, stop) in enumerate(zip(*(span.tolist() for span in spans), strict=True)):
         # So many neighbours are still narrow.
         together = int(deviation[i] / _FINE * total / width[start:stop].max())
         coarse[i] |= together < 1
@@ -336,7 +333,7 @@ def _exact_cells(a: Floats, b: Floats, edges: list[Floats]) -> list[Floats]:
     """Mass of Beta(a, b) in the cells that hold all of it, for each a: in one call, which takes the time."""
     if not edges:
         return []
-    sizes = np.array([len(each) for each in edges])
+    sizes = np.array([len(edge) for edge in edges])
     starts = np.cumsum(sizes) - sizes
     of_a, of_b = np.repeat(a, sizes), np.repeat(b, sizes)
     reached = np.asarray(scipy.special.betainc(of_a, of_b, np.concatenate(edges)))

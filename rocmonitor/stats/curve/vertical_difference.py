@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy
@@ -61,6 +61,8 @@ class VerticalDifference(IntervalTable):
     confidence_level, n_pos, n_neg, caveats: As in `IntervalTable`.
     """
 
+    _points: ClassVar[str] = "Differences at {} false positive rates"
+
     fpr: Floats
     dtpr: Floats
     dtpr_low: Floats
@@ -72,9 +74,6 @@ class VerticalDifference(IntervalTable):
         plotting.along(ax, self.fpr, self.dtpr, self.dtpr_low, self.dtpr_high, label=label)
         about = self._about("intervals at each rate")
         plotting.describe(ax, x="false positive rate", y="TPR difference, first minus second", note=about)
-
-    def __str__(self) -> str:
-        return self._line(f"Differences at {len(self.fpr)} false positive rates")
 
 
 @on_pair
@@ -106,10 +105,6 @@ def vertical_difference(
     Returns
     -------
     ``agresti`` never gives an interval of zero length; the other two do where the models never disagree.
-
-    Raises
-    ------
-    DegenerateDataError, InputError: As for `vertical_intervals`; a model with one score for all rows.
 
     Notes
     -----
@@ -273,8 +268,7 @@ def _transform(
 
 
 def _negligible_from(weight: Floats, gap: Floats, apart: Floats, m: int) -> Floats:
-    """Return the 1 - cos θ from which a term of `_transform` is negligible; infinite where it is not for
-    good.
+    """Return the 1 - cos θ from which a term of `_transform` is negligible for good, or infinity.
 
     1 - |…|² is concave in 1 - cos θ: one above the limit at the end, 2, passes it once, at the first root of
     a quadratic. Negative where the weight itself is negligible.
@@ -292,9 +286,7 @@ def _log_share(weight: Floats) -> Floats:
 
 
 def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> DifferenceLaw:
-    """Return the laws at the ranks `r`: what all methods of `vertical_difference` take their intervals
-    from.
-    """
+    """Return the laws at the ranks `r`, from which all methods take their intervals."""
     if not is_number(most) or not 2 <= most < math.inf or most != int(most):
         raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
     levels = ThresholdLevels.of(pair)

@@ -124,6 +124,7 @@ def noisy_root(
 
     def reaching(wanted: float) -> float:
         """Return the least value within which are so many of the weights, on average over the noise."""
+        # Not SciPy's search: where a window lacks no noise this jumps, and its upper side is wanted.
         low, high = 0.0, largest
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -140,15 +141,14 @@ def noisy_root(
     place = int(np.searchsorted(reached, wanted))
     if 0 < place < len(reached) and reached[place] > wanted:
         ends = reached[place - 1], reached[place]
-        root = float(np.interp(wanted, ends, [reaching(each) for each in ends]))
+        root = float(np.interp(wanted, ends, [reaching(end) for end in ends]))
     else:
         root = reaching(wanted)
     return Root(max(root, observed.root), observed.level)
 
 
 def own_distance(distances: Sequence[float], root: float) -> float:
-    """Return the distance of a root: a window's own one to its last digit, where the root is that of a
-    window.
+    """Return the distance of a root: a window's own one to its last digit, if the root is a window's.
 
     So complete separation is reached at this distance, and not just below it.
     """
@@ -169,8 +169,7 @@ def windows_needed(confidence_level: float) -> int:
 
 
 def observed_root(outside: Floats, weights: Floats, confidence_level: float) -> Root:
-    """Return the conformal quantile of values with weights, between two of them; the largest where the level
-    asks for more.
+    """Return the conformal quantile of weighted values, interpolated; at most the largest.
 
     The k-th smallest of n values holds a coming one with probability k / (n + 1), whatever their law
     ([VGS05]; with weights, [BCRT23]). In between, the interpolated value leaves out at most what is wanted

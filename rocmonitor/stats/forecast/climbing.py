@@ -66,9 +66,7 @@ class Kernel(Protocol):
         """(2, k): the statistic of a negative in each cell against all positives, and the other way round."""
 
     def limit(self) -> Extreme:
-        """Return a value that weights reach and none exceeds, or a target beyond all that will be asked
-        for.
-        """
+        """Return a value that weights reach and none exceeds, or a target beyond all asked for."""
 
     def starts(self) -> list[Floats]:
         """Potentials, (2, k), from which other solutions may be reached."""
@@ -133,9 +131,7 @@ def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
 def _each_refined(
     kernel: Kernel, coarse: Kernel, place: NDArray[np.intp], distances: list[float]
 ) -> Iterator[Extreme]:
-    """Yield what the potential of the coarse kernel lacks changes slowly with the distance: it is carried
-    over.
-    """
+    """Yield as `_each`, carrying over what the coarse potential lacks: it changes slowly."""
     lacking: Floats | float = 0.0
     for distance, near in zip(distances, along(coarse, distances), strict=True):
         start = near.potential[:, place]
@@ -272,9 +268,7 @@ def _straight(
 
 
 def optimum(unique: float, *found: Extreme) -> str:
-    """Return whether no weights can do better than these ("proven": by `Kernel.unique`), or else
-    "searched".
-    """
+    """Return "proven" if no weights can do better than these (`Kernel.unique`), or "searched"."""
     known = all(of.multiplier <= unique or math.isinf(of.multiplier) for of in found)
     return "proven" if known else "searched"
 
@@ -404,7 +398,10 @@ def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: floa
         if abs(reached - distance) <= _EXACT * (distance + min(scale, _LARGEST_EXPONENT)):
             break
         low, high = (scale, high) if reached < distance else (low, scale)
-        new = _newton(scale, reached, slope, distance)
+        new = math.inf
+        if reached > 0.0 and slope > 0.0:
+            step = math.log(distance / reached) * reached / (scale * slope)
+            new = scale * math.exp(min(2.0, max(-2.0, step)))
         if not low < new < high:
             new = 100 * low if math.isinf(high) else math.sqrt(low * high) or high / 16
         if new == scale or new > _LARGEST_SCALE:
@@ -423,12 +420,6 @@ def _at_most_0(kernel: Kernel, potential: Floats) -> Floats:
     below: Floats = potential - top
     np.minimum(below, 0.0, out=below)  # above 0 only where there is no share
     return below
-
-
-def _newton(scale: float, reached: float, slope: float, distance: float) -> float:
-    if reached <= 0.0 or slope <= 0.0:
-        return math.inf
-    return scale * math.exp(min(2.0, max(-2.0, math.log(distance / reached) * reached / (scale * slope))))
 
 
 def _tilted(shares: Floats, below: Floats, scale: float, near: float) -> tuple[Floats, float, float]:

@@ -201,9 +201,7 @@ def _past(
 
 
 def _chosen(past: UsedWindows, distance: float | None, level: float) -> tuple[float, float | None]:
-    """Return the distance and the level that it has: the conformal quantile of the windows, or the fixed
-    one.
-    """
+    """Return the distance and its level: the conformal quantile of the windows, or the fixed one."""
     if distance is not None:
         return distance, None
     ones = np.ones(len(past.shifts))
@@ -232,9 +230,7 @@ def _caveats(distance: float, reference: PairedSample, ends: tuple[Extreme, Extr
 
 
 EXACT_DISTANCES = 20_000  # cells up to which distances, and ends without joined ones first, are found on all
-
 _BINS = 128  # of each order, where cells are joined
-
 _DESCENTS = 50
 
 
@@ -276,9 +272,7 @@ class Reach(TwoOrders):
         return Reach(shares, seen // _BINS, seen % _BINS), place
 
     def _binned(self, rank: Ranks) -> Ranks:
-        """Return the bin of each rank, by equal shares of the two classes; every rank its own if they are
-        few.
-        """
+        """Return the bin of each rank, by equal shares of the two classes; few ranks are their own."""
         mass = np.bincount(rank, self.shares.sum(axis=0) / 2)
         if len(mass) <= _BINS:
             return np.arange(len(mass))
@@ -303,7 +297,6 @@ class Reach(TwoOrders):
         return int(self.first[positives[place]]) - 1, int(self.second[positives[place]])
 
     def _cut_on_grid(self) -> tuple[int, int] | None:
-        """Return the cheapest cut between bins of either order, as ranks."""
         bins = [self._binned(rank) for rank in (self.first, self.second)]
         shape = tuple(int(of[-1]) + 1 for of in bins)
         code = bins[0][self.first] * shape[1] + bins[1][self.second]
@@ -321,7 +314,6 @@ class Reach(TwoOrders):
         return last[0], last[1]
 
     def _descended(self, a: int, b: int) -> tuple[tuple[int, int], float]:
-        """Return a cut that neither order alone can make cheaper, and its distance."""
         f, g = self.shares
         cost = math.inf
         for _ in range(_DESCENTS):
@@ -348,18 +340,16 @@ class Reach(TwoOrders):
         highest = np.lexsort((self.second[positives], -self.first[positives]))[0]
         above, below = np.argmax(self.second[negatives]), np.argmin(self.second[positives])
         pairs = [(int(negatives[n]), int(positives[p])) for n, p in ((lowest, highest), (above, below))]
-        return max(pairs, key=lambda pair: self._gain(*pair))
 
-    def _gain(self, negative: int, positive: int) -> int:
-        """Twice psi_1 - psi_2 of two cells."""
-        first, second = (np.sign(rank[positive] - rank[negative]) for rank in (self.first, self.second))
-        return int(first - second)
+        def gain(pair: tuple[int, int]) -> int:  # twice psi_1 - psi_2
+            first, second = (np.sign(rank[pair[1]] - rank[pair[0]]) for rank in (self.first, self.second))
+            return int(first - second)
+
+        return max(pairs, key=gain)
 
 
 def furthest(kernel: TwoOrders, distance: float) -> Extreme:
-    """Return the largest difference within `distance`; its ceiling may be nearer than the limit that was
-    found.
-    """
+    """Return the largest difference within `distance`, whose ceiling may be nearer than the limit."""
     found, ceiling = highest(kernel, distance), kernel.limit().value
     if found.value < ceiling - ROUNDING:
         return found
@@ -391,9 +381,7 @@ class PairedRows(NamedTuple):
         return kernel if coarse is None else coarse[0]
 
     def among(self, pair: PairedSample, window: PairedSample) -> NDArray[np.intp] | None:
-        """Return the cell of each cell of a window, None if one of its pairs of scores is not among the
-        rows.
-        """
+        """Return the cell of each cell of a window; None if a pair of scores is not among the rows."""
         first = found_in(pair.first.score, window.first.score)
         second = found_in(pair.second.score, window.second.score)
         if first is None or second is None:
@@ -407,9 +395,7 @@ class PairedRows(NamedTuple):
 def past_differences(
     pair: PairedSample, windows: Sequence[PairedSample], *, inside: bool | None = None
 ) -> UsedWindows:
-    """Return the distances of all windows with both classes; parts of the reference are taken out of it
-    first.
-    """
+    """Return the distances of all windows with both classes, parts of the reference taken out of it."""
     rows = PairedRows.of(pair)
     parts = contained(rows, windows, lambda window: rows.among(pair, window), inside=inside)
     kernel = rows.kernel(len(rows.first))
@@ -457,9 +443,7 @@ def _distance(kernel: TwoOrders, before: float, after: float, number: int) -> fl
 
 
 def _cheapest(rank: Ranks, below: Floats, above: Floats) -> tuple[int, float]:
-    """Return the cut of one order with the most of `below` up to it and of `above` after it, and its
-    distance.
-    """
+    """Return the cut of one order with the most `below` up to it and `above` after it; its distance."""
     up_to = np.cumsum(np.bincount(rank, below))[:-1]
     after = np.cumsum(np.bincount(rank, above)[::-1])[::-1][1:]
     with np.errstate(divide="ignore"):
@@ -471,9 +455,7 @@ def _cheapest(rank: Ranks, below: Floats, above: Floats) -> tuple[int, float]:
 def _cut_within(
     group: Ranks, rank: Ranks, below: Floats, above: Floats
 ) -> tuple[float, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the cheapest cut within a group: its distance, the cells of `below` up to it, of `above` after
-    it.
-    """
+    """Return the cheapest cut within a group: its distance, cells of `below` and of `above`."""
     order = np.lexsort((rank, group))
     first = np.concatenate([[True], np.diff(group[order]) > 0])
     start = np.flatnonzero(first)

@@ -18,9 +18,7 @@ from rocmonitor.stats.resampling import Rng, generator
 from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample, on_sample
 
-BINS = 10
-"""Quantile bins a class ([M18], as in its simulation)."""
-
+BINS = 10  # quantile bins a class ([M18], as in its simulation)
 _FLOOR = 0.5  # rows that a bin is taken to hold at least, in the symmetric distance
 _CHUNK = 10_000  # resamples that are held at once
 
@@ -47,11 +45,6 @@ def binned_distance(
     Returns
     -------
     float: Mean over the windows, in nats, of the distance of the binned negatives plus that of the positives.
-
-    Raises
-    ------
-    InputError: Unusable data (see `Sample`), no windows, something that is no `Sample`, fewer than 2 bins.
-    DegenerateDataError: The sample or a window has one class only.
 
     Notes
     -----
@@ -177,12 +170,8 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     Returns
     -------
     At most `cells` scores, each with the exact counts of the rows up to it and above the score before. Where
-        no more than `cells` runs of one class alternate (separated classes, say), up to twice as many: every
-        cell stays within a run, and nothing is lost.
-
-    Raises
-    ------
-    InputError: Something that is no `Sample`; fewer than 2 cells.
+    no more than `cells` runs of one class alternate (separated classes, say), up to twice as many: every cell
+    stays within a run, and nothing is lost.
 
     Notes
     -----
@@ -242,9 +231,7 @@ def joined(sample: Sample, starts: NDArray[np.intp]) -> Sample:
 
 
 JOINED_CELLS = 2048  # joined ones, on which distances are computed; the error is that of `condensed`
-
 EXACT_DISTANCES = 20_000  # scores up to which distances are computed on all of them: some 30 ms a window
-
 EXACT_BOUNDS = 1_000_000  # the same for the two bounds, which are computed only once
 
 

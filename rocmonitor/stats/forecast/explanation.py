@@ -123,11 +123,6 @@ def explain_shift(
     joined: Whether the reference is `condensed`: each of its scores stands for all that lie between the one
         before and itself, so a score of the window in between is tied with it, neither above nor below.
 
-    Raises
-    ------
-    InputError: Something that is no `Sample`; fewer than 2 bins.
-    DegenerateDataError: A sample with one class only.
-
     Notes
     -----
     With shares f, g (negatives, positives) of the reference, u, v of the window and the kernel psi of the
@@ -162,7 +157,9 @@ def explain_shift(
     """
     _require_valid(reference, window, bins)
     scale = reference.score if joined else np.union1d(reference.score, window.score)
-    ends = _ends(reference, bins)
+    # Floats, because products of class sizes may leave int64.
+    weights = reference.neg * float(reference.n_pos) + reference.pos * float(reference.n_neg)
+    ends = bin_ends(reference.score, weights, bins)
     old, new = (_placed(sample, scale, ends) for sample in (reference, window))
     before, now, moved = _in_bins(old), _in_bins(new), _contributions(old, new)
     cheapest = _least_favourable(reference, area(window))
@@ -227,12 +224,6 @@ def _least_favourable(reference: Sample, target: float) -> tuple[Floats, float] 
         return None
     bounds = auc_bounds(reference, distance)
     return bounds.low_weights if target < bounds.auc else bounds.high_weights, distance
-
-
-def _ends(reference: Sample, bins: int) -> Floats:
-    """Upper ends of all bins but the last; floats, because products of class sizes may leave int64."""
-    weights = reference.neg * float(reference.n_pos) + reference.pos * float(reference.n_neg)
-    return bin_ends(reference.score, weights, bins)
 
 
 def _placed(sample: Sample, scale: Floats, ends: Floats) -> _Placed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, get_args, overload
 
@@ -246,10 +247,6 @@ def forecast_fit(
     days, shape (number of windows,): Days since a fixed date of the windows. The day of the coming window is
         asked of the interval.
 
-    Raises
-    ------
-    InputError, DegenerateDataError: As `forecast_interval`.
-
     Examples
     --------
     >>> past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 2, 3, 4)]
@@ -260,7 +257,10 @@ def forecast_fit(
     """
     given = _valid_windows(reference, windows, method, confidence_level)
     _require_arguments(method, alternative, given, windows, distance, weights, symmetric, batch)
-    _require_correlation(correlation, method)
+    if correlation not in get_args(Correlation):
+        raise InputError(f"correlation must be 'none' or 'estimated'; it is {correlation!r}")
+    if correlation == "estimated" and method != "calibrated":
+        raise InputError("correlation 'estimated' belongs to method 'calibrated': leave one of the two out")
     dates = None if days is None else _valid_days(days, len(given), method, weights)
     sizes = None if batch is None else valid_batch(batch)
     past = used_windows(reference, given, method, symmetric, inside)
@@ -295,17 +295,12 @@ def forecast_fit(
         window_rests=rests,
     )
     reached, _ = fit.distance_for(Asked(sizes, fit.confidence_level))
-    widening = _widening(fit) if correlation == "estimated" else 1.0
+    widening = 1.0
+    if correlation == "estimated":
+        with suppress(DegenerateDataError):  # nothing is known of the correlation
+            widening = serial_correlation(fit).widening
     whole = replace(fit, widening=widening, error=_error(reference, given, reached))
     return replace(whole, usual=whole.usual_ends(reference))
-
-
-def _widening(fit: ForecastFit) -> float:
-    """Return what the roots are multiplied by for the correlation of windows; 1 where nothing is known."""
-    try:
-        return serial_correlation(fit).widening
-    except DegenerateDataError:
-        return 1.0
 
 
 def _error(reference: Sample, windows: Sequence[Sample], distance: float) -> float:
@@ -315,7 +310,9 @@ def _error(reference: Sample, windows: Sequence[Sample], distance: float) -> flo
     distance follows from the AUCs, and an end moves about as far as they do: twice as far is allowed.
     """
     of_windows = [
-        condensed_error(each).auc for each in windows if each.ends is not None and each.n_pos and each.n_neg
+        condensed_error(window).auc
+        for window in windows
+        if window.ends is not None and window.n_pos and window.n_neg
     ]
     own = 0.0 if reference.ends is None else condensed_error(reference).auc
     if not own and not any(of_windows):
@@ -334,15 +331,7 @@ def _valid_windows(
     return [] if windows is None else aligned(reference, valid_windows(windows, Sample))
 
 
-def _require_correlation(correlation: object, method: str) -> None:
-    if correlation not in get_args(Correlation):
-        raise InputError(f"correlation must be 'none' or 'estimated'; it is {correlation!r}")
-    if correlation == "estimated" and method != "calibrated":
-        raise InputError("correlation 'estimated' belongs to method 'calibrated': leave one of the two out")
-
-
 def _two(days: object) -> tuple[Any, float | None]:
-    """Return the days of the windows, and that of the coming one."""
     if days is None:
         return None, None
     if not isinstance(days, tuple | list) or len(days) != 2:
@@ -374,7 +363,6 @@ def _require_arguments(
     symmetric: bool,
     batch: object,
 ) -> None:
-    """Refuse an argument that a method does not use, and what it cannot do without."""
     require_alternative(alternative)
     if symmetric and method not in ("binned", "bootstrap"):
         raise InputError(f"method {method!r} does not support symmetric; use 'binned' or 'bootstrap'")

@@ -230,11 +230,6 @@ def score_shift(reference: Sample, scores: Scores, *, ends: Floats | tuple[float
     ends, shape (h - 1,): Increasing upper ends of all cells but the last, such as `ScoreHistory.ends`.
         Default: the cells of `expected_auc`.
 
-    Raises
-    ------
-    InputError: No sample; unusable scores.
-    DegenerateDataError: A reference without rows.
-
     Examples
     --------
     >>> reference = Sample([0, 0, 1, 0, 1, 1, 0, 1], [1, 1, 1, 1, 2, 2, 2, 2])
@@ -303,14 +298,11 @@ def split(
 def _label_distance(cells: ScoreCells, reference: Sample, window: Sample) -> float:
     """Return the mean over the window's rows of KL(label | cell)."""
     old = np.stack([binned_counts(reference.score, of, cells.ends) for of in (reference.neg, reference.pos)])
-    new = np.stack([_in(cells, window, of) for of in (window.neg, window.pos)]).astype(np.float64)
+    counted = [counted_in(cells.ends, window.score, rows) for rows in (window.neg, window.pos)]
+    new = np.stack(counted).astype(np.float64)
     share = np.maximum(old, FLOOR)
     share /= share.sum(axis=0)
     rows = new.sum(axis=0)
     seen = rows > 0
     each = scipy.special.rel_entr(new[:, seen] / rows[seen], share[:, seen]).sum(axis=0)
     return max(0.0, float(np.sum(rows[seen] * each)) / float(rows.sum()))
-
-
-def _in(cells: ScoreCells, window: Sample, counts: Counts) -> Counts:
-    return counted_in(cells.ends, window.score, counts)

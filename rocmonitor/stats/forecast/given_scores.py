@@ -254,9 +254,7 @@ def _doubted(
 
 
 def _factor(widening: float, strength: float) -> float:
-    """Return what roots at a strength are multiplied by: scores that are trusted fully explain the
-    correlation.
-    """
+    """Return what roots at a strength are multiplied by: scores fully trusted explain correlation."""
     return 1 + (widening - 1) * (1 - strength)
 
 
@@ -280,7 +278,6 @@ def _further(
 def _fit(
     history: ScoreHistory, roots: tuple[float, ...], asked: Asked, alternative: Alternative, widening: float
 ) -> ForecastFit:
-    """Return what the windows show at the strength chosen."""
     return ForecastFit(
         auc=history.auc,
         method="calibrated",

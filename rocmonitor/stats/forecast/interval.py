@@ -97,7 +97,7 @@ def by_model(
     caveats: Sequence[Caveat], level: float, achieved: float | None, n_windows: int
 ) -> tuple[Caveat, ...]:
     """Return the caveats of an interval at a model's level: without those on the level of the windows."""
-    kept = (each for each in caveats if each.code not in _OF_WINDOWS)
+    kept = (caveat for caveat in caveats if caveat.code not in _OF_WINDOWS)
     return (*kept, Caveat("level-by-model", n_windows=n_windows, known=achieved, confidence_level=level))
 
 
@@ -253,7 +253,8 @@ class ForecastFit(Result):
         models = full_level or not (self.weights or usual)
         further = self.further(asked, distance, achieved) if models else None
         ends = usual or self._ends(bounds or bounds_of(reference), asked, distance, further)
-        caveats = (*self.window_caveats(asked, achieved), *_zero(distance), *ends.caveats)
+        zero = (Caveat("zero-distance"),) if distance == 0 else ()
+        caveats = (*self.window_caveats(asked, achieved), *zero, *ends.caveats)
         low, high, model = ends.low, ends.high, (ends.model_low, ends.model_high)
         if full_level and further is not None:
             within = bounds or bounds_of(reference)
@@ -367,7 +368,6 @@ class ForecastFit(Result):
         return sampling_root(noise.variance(*asked.batch) + common, asked.level, self.alternative)
 
     def _sampling_distance(self, asked: Asked, distance: float) -> float | None:
-        """Return the part of a distance that sampling takes."""
         root = self._sampling_root(asked)
         return None if root is None else min(root * root / 2, distance)
 
@@ -415,7 +415,6 @@ class ForecastFit(Result):
         return carried(ends.low if root < 0 else ends.high, ends.auc, self.auc)
 
     def _require_own(self, reference: Sample) -> None:
-        """Refuse a reference that the fit was not made from."""
         require_sample(reference, "reference")
         reference.require_both_classes()
         if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
@@ -426,10 +425,6 @@ class ForecastFit(Result):
 
     def __str__(self) -> str:
         return f"AUC forecast fit of {self.n_windows} windows, reference AUC {self.auc:.4f} ({self.method})"
-
-
-def _zero(distance: float) -> tuple[Caveat, ...]:
-    return (Caveat("zero-distance"),) if distance == 0 else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -525,7 +520,6 @@ class ForecastInterval(WindowForecast):
 
     @property
     def _middle(self) -> float:
-        """The AUC that the interval lies around."""
         return self.auc if self.seasonal_auc is None else self.seasonal_auc
 
     def _ends(self, low: float, high: float) -> str:
@@ -556,8 +550,6 @@ def season_of(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return `season` and `window_rests` of a fit, by the yearly wave of its windows; empty without one.
 
-    Parameters
-    ----------
     shifts: Signed roots of the distances of windows without weights.
     days: Of the windows; None where no wave is looked for.
     inside: Whether they are parts of the reference.

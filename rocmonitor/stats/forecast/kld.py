@@ -115,11 +115,6 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
     distance: D >= 0, in nats: KL(u||f) + KL(v||g) of new shares u of the negatives and v of the positives
         against those of the sample, f and g.
 
-    Raises
-    ------
-    InputError: Unusable data (see `Sample`); a distance that is negative or not a finite number.
-    DegenerateDataError: A class without rows.
-
     Notes
     -----
     [M18] eq. 2-9, with ties counting one half. From the distance on that separates the classes
@@ -140,7 +135,13 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
         raise InputError(f"distance must be a finite number >= 0; it is {distance}")
     sample.require_both_classes()
     if sample.ends is not None:
-        return _of_any_order(sample, distance)
+        # New shares of the rows of a cell add up to a share of the cell, and no reweighting of cells is
+        # further away than that of their rows. So both bounds of any order lie between those of the two
+        # extreme ones, which are orders themselves.
+        tied = auc_bounds(sample.with_ends(None), distance)
+        others = [auc_bounds(order, distance) for order in extremes(sample)]
+        off = [abs(getattr(other, end) - getattr(tied, end)) for other in others for end in ("low", "high")]
+        return replace(tied, error=max(off))
     own = area(sample)
     low, high = (_end(sample, distance, step) for step in (-1, 1))
     return AucBounds(
@@ -224,19 +225,6 @@ def area(sample: Sample) -> float:
     return total / sample.n_pos
 
 
-def _of_any_order(sample: Sample, distance: float) -> AucBounds:
-    """Return the bounds of tied cells, and how far those of any order of the rows may lie from them.
-
-    New shares of the rows of a cell add up to a share of the cell, and no reweighting of cells is further
-    away than that of their rows. So both bounds of any order lie between those of the two extreme ones, which
-    are orders themselves.
-    """
-    tied = auc_bounds(sample.with_ends(None), distance)
-    others = [auc_bounds(order, distance) for order in extremes(sample)]
-    off = [abs(getattr(each, end) - getattr(tied, end)) for each in others for end in ("low", "high")]
-    return replace(tied, error=max(off))
-
-
 def _weights(sample: Sample, tilt: Floats, step: int) -> Floats:
     """Return the weight of every score, from tilts of the columns of the cells, upwards or downwards."""
     shares, cell = cells(sample.pos, sample.neg)
@@ -255,11 +243,9 @@ def _caveats(low: Extreme, high: Extreme) -> tuple[Caveat, ...]:
 
 
 PIECE = 1 / 32  # of the axis x = sqrt(2 D)
-
 _DEGREE = 9
 
 _PATIENCE = 8  # distances that are solved one by one before their piece is: as much work as the piece
-
 _AGREEMENT = 1e-13  # last coefficients, and deviations from those distances: the solutions' own rounding
 
 
@@ -272,8 +258,7 @@ class Ends(NamedTuple):
     caveats: tuple[Caveat, ...] = ()
 
 
-Bounds = Callable[[float], Ends]
-"""Both bounds of a reference within a distance."""
+Bounds = Callable[[float], Ends]  # both bounds of a reference within a distance
 
 
 def bounds_of(reference: Sample) -> Bounds:

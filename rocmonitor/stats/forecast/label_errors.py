@@ -19,8 +19,7 @@ from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc
 from rocmonitor.stats.proportion import normal_quantile, require_level
 from rocmonitor.stats.result import Interval, Result
 
-ENOUGH = 8
-"""Past windows from which on errors can be judged."""
+ENOUGH = 8  # past windows from which on errors can be judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +50,9 @@ class LabelErrors(Result):
         """
         require_level(confidence_level)
         quantile, level = observed_root(np.abs(self.ratios), np.ones(self.n_windows), confidence_level)
-        beyond = normal_quantile((1 - confidence_level) / 2) * self._law_se(found)
+        # What a change of P(y | score) leaves open more than in past windows.
+        law_se = math.sqrt(max(found.law_se**2 - self.law**2, 0.0))
+        beyond = normal_quantile((1 - confidence_level) / 2) * law_se
         reach = math.hypot(quantile * found.label_se, self.arrival, beyond)
         return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
 
@@ -83,8 +84,6 @@ class LabelErrors(Result):
     ) -> Interval:
         """Confidence interval of the population's AUC, or of its difference to an independent estimate.
 
-        Parameters
-        ----------
         minus, minus_se: The other estimate and its standard error. Without it the interval is made on the
             logit scale.
 
@@ -111,10 +110,6 @@ class LabelErrors(Result):
         low, high = scipy.special.expit([middle - slope, middle + slope]).tolist()
         return Interval(low, high)
 
-    def _law_se(self, found: PartlyLabelledAuc) -> float:
-        """Return what a change of P(y | score) leaves open more than in past windows."""
-        return math.sqrt(max(found.law_se**2 - self.law**2, 0.0))
-
     def _label_se(self, found: PartlyLabelledAuc) -> float:
         return found.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
 
@@ -122,8 +117,6 @@ class LabelErrors(Result):
 def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]) -> LabelErrors:
     """Return the errors of past windows.
 
-    Parameters
-    ----------
     estimates: Of past windows at one label age, each with the p of the others.
     finals: Their AUCs once all labels were in.
     """
@@ -138,5 +131,5 @@ def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]
         (final - each.auc) / each.label_se if each.label_se else 0.0
         for each, final in zip(estimates, finals, strict=True)
     ]
-    law = math.sqrt(float(np.mean([each.law_se**2 for each in estimates])))
+    law = math.sqrt(float(np.mean([estimate.law_se**2 for estimate in estimates])))
     return LabelErrors(ratios=tuple(ratios), law=law)

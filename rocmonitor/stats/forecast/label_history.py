@@ -27,8 +27,7 @@ from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
 from rocmonitor.stats.unlabelled import ScoreCounts
 
-CELLS = 200
-"""Scores that are told apart: more do not change an AUC by 0.0001."""
+CELLS = 200  # scores that are told apart: more do not change an AUC by 0.0001
 
 Counts = NDArray[np.int64]
 
@@ -70,14 +69,12 @@ class Reading(NamedTuple):
         reference's rows. A window is taken to have the noise of all its rows with labels, which is more than
         an estimate has: a small one gets an interval that is rather too wide.
 
-        Parameters
-        ----------
         full: By the final AUCs. One that is not calibrated is unchanged.
         cells: What `condensed` left of the reference.
         batch: Positives and negatives of the coming window in the end.
         weights, days: Of the windows, as in `forecast_fit`.
         """
-        past = np.array([each.auc for each in self.estimates])
+        past = np.array([estimate.auc for estimate in self.estimates])
         worth = np.ones(len(past)) if weights is None else np.array(weights)
         centre = float(np.average(past, weights=worth))
         if full.method != "calibrated":
@@ -172,9 +169,7 @@ class LabelHistory:
         return np.asarray(np.where(later > 0, known / np.maximum(total, 1), math.inf))
 
     def _known(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return labelled rows by window and age (the last of all), all rows by window, and which windows
-        were known at which age.
-        """
+        """Return labelled rows by window and age (the last of all), all rows, and which were known when."""
         cells, classes, windows = len(self.score), len(self.ages) + 1, len(self.known_for)
         place = self.place // (2 * cells)
         by_age = np.bincount(place, weights=self.rows, minlength=windows * classes)
@@ -237,9 +232,7 @@ class LabelHistory:
         all_waiting: int,
         past: PastLaw | None,
     ) -> PartlyLabelledAuc | None:
-        """Return the estimate of one window with the p of the others; None where there is none, or no final
-        AUC.
-        """
+        """Return the estimate of a window with the p of the others; None without one, or a final AUC."""
         others = all_late - late
         if ((known + late).sum(axis=1) == 0).any():
             return None
@@ -295,7 +288,6 @@ def label_history(windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> L
 
 
 def _cells(whole: Sample) -> NDArray[np.float64]:
-    """Return the highest score of each cell: all scores, or quantiles of the two classes together."""
     if len(whole.score) <= CELLS:
         return whole.score
     mass = whole.pos / max(whole.n_pos, 1) + whole.neg / max(whole.n_neg, 1)

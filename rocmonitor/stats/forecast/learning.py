@@ -19,18 +19,14 @@ class Answer(StrEnum):
 def answer(foretold: float, reference: float, auc: float, interval: tuple[float, float]) -> Answer:
     """Return what the labels of a window say of the AUC that a warning foretold.
 
-    Parameters
-    ----------
     foretold: The AUC that was foretold. Not below `reference`: a loss was foretold, and not how large.
     reference: The AUC of the reference.
     auc: The AUC of the window, with its labels.
     interval: Its confidence interval.
 
-    Returns
-    -------
     Undecided if the interval covers both AUCs; else right if the window's is nearer to the one foretold, and
-        wrong if it is nearer to the reference's. A loss of unknown size is right if the whole interval lies
-        below the reference, wrong if the AUC does not, undecided between.
+    wrong if it is nearer to the reference's. A loss of unknown size is right if the whole interval lies below
+    the reference, wrong if the AUC does not, undecided between.
     """
     low, high = interval
     if foretold >= reference:
@@ -75,8 +71,6 @@ def tracked_margin(
 ) -> float:
     """Return the margin that a limit needs after windows wrongly lay beyond it by so much.
 
-    Parameters
-    ----------
     shortfalls: By how much each window lay beyond the limit without a margin, oldest first; negative within
         it.
     tail: The share of windows that may wrongly lie beyond, within (0, 1).

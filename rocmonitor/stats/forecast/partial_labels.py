@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
@@ -106,7 +107,7 @@ def partly_labelled_auc(
     Returns
     -------
     `auc` equals the expected AUC of the scores when no row has a label, and the realised one exactly when
-        none is missing.
+    none is missing.
 
     Raises
     ------
@@ -170,9 +171,15 @@ def partly_labelled_auc(
         law_se = abs(ends[1] - ends[0]) / 2
     outside = int(rows[(score < late.score[0]) | (score > late.score[-1])].sum()) if missing.any() else 0
     share = outside / waiting if waiting else 0.0
+    caveats: tuple[Caveat, ...] = ()
+    if outside:
+        caveats = (Caveat("scores-outside-reference", share=share, rows=outside, n_rows=waiting),)
+    alone = None
+    if min(labelled.n_pos, labelled.n_neg) > 0:
+        alone = mean_over_pairs(*placements(labelled), labelled.pos, labelled.neg)[0]
     return PartlyLabelledAuc(
         auc=auc,
-        labelled_auc=_realised(labelled),
+        labelled_auc=alone,
         labelled_share=n / (n + waiting),
         prevalence=both.n_pos / (both.n_pos + both.n_neg),
         label_se=label_se,
@@ -184,18 +191,8 @@ def partly_labelled_auc(
         n_unlabelled=waiting,
         law_change=auc - unchanged,
         law_se=law_se,
-        caveats=_outside(share, outside, waiting),
+        caveats=caveats,
     )
-
-
-def _outside(share: float, rows: int, n_rows: int) -> tuple[Caveat, ...]:
-    return (Caveat("scores-outside-reference", share=share, rows=rows, n_rows=n_rows),) if rows else ()
-
-
-def _realised(labelled: Sample) -> float | None:
-    if min(labelled.n_pos, labelled.n_neg) == 0:
-        return None
-    return mean_over_pairs(*placements(labelled), labelled.pos, labelled.neg)[0]
 
 
 def share_of_positives(late: Sample, score: Floats) -> Floats:
@@ -251,14 +248,12 @@ class _Weighted:
 CHANGED = 0.5
 """Chance, before labels are seen, that something has changed; chosen by simulation, docs/coverage.md."""
 
-SPREAD = 0.4
-"""Standard deviation of beta where something has: 0.2 takes about 0.06 off an AUC of 0.85."""
+SPREAD = 0.4  # standard deviation of beta where something has: 0.2 takes about 0.06 off an AUC of 0.85
 
 _STEPS, _LARGEST = 25, 2.0  # of Newton's method; of a step
 
 _RIDGE = 1e-4  # information on a slope without any
 
-_HALVINGS = 40
 
 _FAR = 20.0  # log odds
 
@@ -332,12 +327,15 @@ class ChangedLaw:
         if not beta:
             return np.asarray(expit(self._own))
         positives = float(self._rows @ expit(self._all))
-        low, high = -_FAR, _FAR
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            more = float(self._rows @ expit((1 + beta) * self._all + middle)) > positives
-            low, high = (low, middle) if more else (middle, high)
-        return np.asarray(expit(self._own + high + beta * self._log_odds))
+
+        def more(shift: float) -> float:
+            return float(self._rows @ expit((1 + beta) * self._all + shift)) - positives
+
+        # Beyond this many log odds the sum is level: there may be no root.
+        shift = -_FAR if more(-_FAR) > 0 else _FAR
+        if more(-_FAR) <= 0 < more(_FAR):
+            shift = scipy.optimize.brentq(more, -_FAR, _FAR, xtol=1e-13)
+        return np.asarray(expit(self._own + shift + beta * self._log_odds))
 
 
 def _log_odds(sample: Sample, score: Floats) -> Floats:

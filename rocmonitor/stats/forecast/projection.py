@@ -1,10 +1,9 @@
 """The AUC that unlabelled scores promise: the reference's law of (score, label), moved to other scores.
 
 Of all joint laws of score and label with the observed law G of the scores, the one with the smallest
-Kullback-Leibler distance to the reference R keeps its P(y | score): Q(s, y) = G(s) R(y | s). For
-KL(Q || R) = KL(Q_s || R_s) + E[KL(Q_{y|s} || R_{y|s})] (chain rule), whose first term is the same for all
-of them and whose second is 0 for Q only. P(y | score) is isotonic, fitted to the counts by
-pool adjacent violators.
+Kullback-Leibler distance to the reference R keeps its P(y | score): Q(s, y) = G(s) R(y | s). For KL(Q || R) =
+KL(Q_s || R_s) + E[KL(Q_{y|s} || R_{y|s})] (chain rule), whose first term is the same for all of them and
+whose second is 0 for Q only. P(y | score) is isotonic, fitted to the counts by pool adjacent violators.
 """
 
 from __future__ import annotations
@@ -124,12 +123,6 @@ def expected_auc(reference: Sample, scores: Scores) -> ExpectedAuc:
     scores, shape (n,), or tuple of two array_like, shape (k,): Unlabelled scores, finite, at least one; or
         the pair (score, count).
 
-    Raises
-    ------
-    InputError: No sample; scores that are no finite numbers, not one-dimensional or none at all; counts that
-        are no whole numbers >= 0.
-    DegenerateDataError: A reference of one class.
-
     Notes
     -----
     A row with score s counts p(s) as a positive and 1 - p(s) as a negative, with p isotonic on the reference
@@ -165,10 +158,6 @@ def expected_auc_difference(
     reference: Rows that both models scored, with both classes.
     score_1, score_2, shape (n,), or tuple of two array_like, shape (k,): The scores of the two models for the
         same rows, each as in `expected_auc`.
-
-    Raises
-    ------
-    InputError, DegenerateDataError: As `expected_auc`; different numbers of rows.
 
     Notes
     -----
@@ -247,9 +236,7 @@ def rising(pos: Counts, neg: Counts) -> Rising:
 def projected(
     reference: Sample, score: Floats, count: Counts | None, cells: ScoreCells, low: float | None = None
 ) -> ExpectedAuc:
-    """Return the expected AUC of valid scores; `low` is the smallest score of the reference if it is
-    joined.
-    """
+    """Return the expected AUC of valid scores; `low` is the smallest score of a joined reference."""
     fit = rising(reference.pos, reference.neg)
     rows = counted_in(reference.score[fit.start[1:] - 1], score, count)
     total = int(rows.sum())
@@ -257,7 +244,8 @@ def projected(
     n_pos = float(pos.sum())
     window = counted_in(cells.ends, score, count)
     low, high = float(reference.score[0]) if low is None else low, float(reference.score[-1])
-    outside = counted_where((score < low) | (score > high), count)
+    beyond = (score < low) | (score > high)
+    outside = int(np.count_nonzero(beyond) if count is None else count[beyond].sum())
     return ExpectedAuc(
         auc=area_in_cells(pos, neg),
         reference_auc=area(reference),
@@ -284,11 +272,6 @@ def counted_in(ends: Floats, score: Floats, count: Counts | None) -> Counts:
     """Rows in each cell, shape (ends + 1,); a cell holds its upper end, the last one has none."""
     number = np.bincount(np.searchsorted(ends, score), weights=count, minlength=len(ends) + 1)
     return number.astype(np.int64)
-
-
-def counted_where(chosen: NDArray[np.bool_], count: Counts | None) -> int:
-    """Return the number of rows chosen."""
-    return int(np.count_nonzero(chosen) if count is None else count[chosen].sum())
 
 
 def _caveats(score: Floats, outside: int, total: int, positives: float, levels: int) -> tuple[Caveat, ...]:

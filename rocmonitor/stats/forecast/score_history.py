@@ -165,10 +165,6 @@ class ScoreHistory(Result):
         stated: `expected_auc` of all scores of the reference, which the forecast states then; the interval is
             computed on joined ones.
 
-        Raises
-        ------
-        InputError: Another reference; unusable scores; impossible sizes; a level outside (0, 1).
-
         Notes
         -----
         Cost: `expected_auc` and five `auc_bounds` on about 400 cells; where the scores have moved, besides 50
@@ -254,7 +250,6 @@ class ScoreHistory(Result):
         return np.array(self.weights) if self.weights else np.ones(self.n_windows)
 
     def _cells(self, reference: Sample) -> Sample:
-        """Return the reference, condensed if it is not yet."""
         require_sample(reference, "reference")
         if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
             raise InputError(

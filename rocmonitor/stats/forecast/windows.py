@@ -78,9 +78,7 @@ def used_windows(
 def past_windows(
     reference: Sample, windows: Sequence[Sample], *, take_out: bool, inside: bool | None = None
 ) -> UsedWindows:
-    """Return the dual distances of all windows with both classes; with `take_out`, parts are taken out
-    first.
-    """
+    """Return the dual distances of all windows with both classes, parts taken out if `take_out`."""
     rest = resting(reference, windows, inside=inside) if take_out else None
     whole = CoarseSample(fewer(reference, EXACT_DISTANCES), area(reference)) if rest is None else None
 
@@ -161,9 +159,7 @@ def found_in(score: Floats, other: Floats) -> Places | None:
 def resting(
     reference: Sample, windows: Sequence[Sample], *, inside: bool | None = None
 ) -> Callable[[int], CoarseSample] | None:
-    """Return a function of the number of a window: the reference without it. None: they are no parts of
-    it.
-    """
+    """Return a function of a window's number: the reference without it. None: they are no parts."""
     parts = contained(
         reference, windows, lambda window: found_in(reference.score, window.score), inside=inside
     )
@@ -190,9 +186,7 @@ def resting(
 
 
 def carried(auc: float, own: float, to: float) -> float:
-    """Return an AUC relative to `own`, moved to be relative to `to`: its share of the way to 0 or to 1 is
-    kept.
-    """
+    """Return an AUC moved from `own` to `to`, keeping its share of the way to 0 or to 1."""
     if auc == own or own == to:
         return to if auc == own else auc
     return 1 - (1 - auc) * ((1 - to) / (1 - own)) if auc > own else auc * (to / own)
@@ -224,7 +218,6 @@ def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:
 
 
 def _both_classes(windows: Sequence[Window]) -> tuple[tuple[int, ...], tuple[Caveat, ...]]:
-    """Positions of the windows with rows of both classes, and a caveat that names the others."""
     kept = tuple(place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg))
     caveats = _set_aside(kept, range(len(windows)), len(windows), "one-class")
     _require_some(kept, len(windows), caveats)

@@ -110,10 +110,6 @@ class LastingChart(Result):
         later: All windows since the reference, in order; None for a gap. With `day` where the reference
             windows had one.
 
-        Raises
-        ------
-        InputError: No windows; impossible numbers.
-
         Notes
         -----
         Cost: O(k); with a change O(k² g), g some 200.
@@ -195,11 +191,6 @@ def lasting_chart(
     pair_variances: AUC of all rows of the reference, zeta10, zeta01 and the variance of psi over all its
         pairs.
     false_alarm_probability, horizon, alternative: As in `lasting_change`.
-
-    Raises
-    ------
-    InputError: Impossible numbers.
-    DegenerateDataError: Fewer than 3 usable windows, or windows without any scatter.
 
     Notes
     -----
@@ -377,17 +368,13 @@ def _caveats(used: Sequence[WindowAuc], serial: float) -> tuple[Caveat, ...]:
     return tuple(found)
 
 
-DRAWN = 0.005
-"""The smallest probability that the drawn series show themselves: 30 of 6,000."""
-
+DRAWN = 0.005  # the smallest probability that the drawn series show themselves: 30 of 6,000
 _FITTED = (0.1, 0.07, 0.05, 0.03, 0.02, 0.014, 0.01, 0.007, DRAWN)
 
 
 def at_probability(chart: LastingChart, false_alarm_probability: float) -> LastingChart:
     """Return the same chart with the limit that it passes within its horizon with another probability.
 
-    Parameters
-    ----------
     false_alarm_probability: Above 0 and below 1, also less than `lasting_chart` takes.
 
     Limits for probabilities of `DRAWN` and more are quantiles of the largest value of drawn series. Below,

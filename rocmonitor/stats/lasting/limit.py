@@ -17,14 +17,9 @@ from numpy.typing import NDArray
 from rocmonitor.stats.dependence import series_likelihood
 from rocmonitor.stats.rows import Floats
 
-DECAY = 0.15
-"""Weight of the newest window in the mean [R59]; chosen by simulation, docs/coverage.md."""
-
-CAP = 2.5
-"""Standard deviations at which one window is cut off: no single window is a lasting change."""
-
-ENDS = 0.5
-"""Share of its limit below which the chart must fall before an alarm ends: one change is one alarm."""
+DECAY = 0.15  # weight of the newest window in the mean [R59]; chosen by simulation, docs/coverage.md
+CAP = 2.5  # standard deviations at which one window is cut off: no single window is a lasting change
+ENDS = 0.5  # share of its limit below which the chart must fall before an alarm ends: one change is one alarm
 
 
 class ChartShape(NamedTuple):
@@ -66,8 +61,6 @@ class Running(NamedTuple):
 def running(standardised: Floats, size: Floats, mean_share: float) -> Running:
     """Return the chart after each window, over the first axis of `standardised`.
 
-    Parameters
-    ----------
     standardised, shape (k,) or (k, r): (mean - value) / standard deviation of each window, its own one.
     size, shape (k,): Standard deviation of a window of the median size over the window's own one; 0 for a
         gap.
@@ -110,9 +103,7 @@ def alarms(statistic: Floats, limit: float, *, two_sided: bool) -> NDArray[np.in
 SERIAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Serial correlations that are thought possible."""
 
-DEPENDENT = 0.05
-"""Weight, before the reference windows are seen, of all correlations but 0 together."""
-
+DEPENDENT = 0.05  # weight, before the reference windows are seen, of all correlations but 0 together
 DRAWS = 6000
 _SEED = 14
 _SCATTERS = 18  # sizes of the scatter that are thought possible
@@ -169,9 +160,7 @@ def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> Possible
 def chart_limit(
     outlook: PossibleLevels, shape: ChartShape, horizon: int, probability: float, *, two_sided: bool
 ) -> float:
-    """Return the value that the chart passes within `horizon` windows with this probability, nothing
-    lasting.
-    """
+    """Return the value that the chart passes within `horizon` quiet windows with this probability."""
     return float(np.quantile(largest_values(outlook, shape, horizon, two_sided=two_sided), 1 - probability))
 
 

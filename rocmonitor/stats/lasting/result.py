@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from rocmonitor.stats.lasting.chart import LastingChart
 
 
-MOST_STARTS = 156
-"""Latest windows among which the start of a change is looked for."""
+MOST_STARTS = 156  # latest windows among which the start of a change is looked for
 
 
 class StartSteps(NamedTuple):
@@ -52,8 +51,6 @@ class StepSums(NamedTuple):
 def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: PossibleLevels) -> StartSteps:
     """Fit a step from each of the starts to the end of the series.
 
-    Parameters
-    ----------
     values, noise, shape (t,): Values less a constant near them, and their sampling variances; infinite for a
         gap.
     starts: Places in the series with a value; windows of the reference are before all of them.
@@ -84,9 +81,7 @@ def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: Possibl
 def step_sums(
     values: Floats, noise: Floats, starts: Sequence[int], serial: Floats, between: Floats
 ) -> StepSums:
-    """Return the Kalman filter of an AR(1) plus noise, run on values, ones and all steps with the same
-    gains.
-    """
+    """Run the Kalman filter of an AR(1) plus noise on values, ones and all steps at once."""
     stationary = between**2
     fresh = stationary * (1 - serial**2)
     first = np.array(starts)
@@ -110,13 +105,13 @@ def step_sums(
 
 
 def mixed_quantile(weight: Floats, mean: Floats, error: Floats, probability: float) -> float:
-    """Return a quantile of a mixture of normal laws, by bisection."""
+    """Return a quantile of a mixture of normal laws."""
+
+    def beyond(value: float) -> float:
+        return float(weight @ scipy.special.ndtr((value - mean) / error)) - probability
+
     low, high = float(np.min(mean - 9 * error)), float(np.max(mean + 9 * error))
-    for _ in range(60):
-        middle = (low + high) / 2
-        below = float(weight @ scipy.special.ndtr((middle - mean) / error))
-        low, high = (middle, high) if below < probability else (low, middle)
-    return (low + high) / 2
+    return float(scipy.optimize.brentq(beyond, low, high, xtol=1e-15))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -288,7 +283,6 @@ def found_change(chart: LastingChart, course: Running, values: Floats, noise: Fl
 def _steps(
     chart: LastingChart, values: Floats, noise: Floats, until: int | None
 ) -> dict[str, tuple[float, ...]]:
-    """Return the columns about the starts of the change that the alarm until this window is about."""
     names = ("starts", "start_log_likelihood", "start_weight", "start_size", "start_size_error")
     if until is None:
         return dict.fromkeys(names, ())
@@ -304,10 +298,9 @@ def _steps(
     found = steps(series, variances, (before + starts).tolist(), outlook)
     columns = (found.log_likelihood, found.weight, found.size, found.size_error)
     return dict(
-        zip(names, (tuple(starts.tolist()), *(tuple(each.tolist()) for each in columns)), strict=True)
+        zip(names, (tuple(starts.tolist()), *(tuple(column.tolist()) for column in columns)), strict=True)
     )
 
 
 def _change(reference: float, size: float) -> float:
-    """Return a shift on the chart's scale as a difference of AUCs."""
     return unscaled(2 * math.asin(math.sqrt(reference)) + size) - reference

@@ -90,10 +90,6 @@ def averaging_table(
     -------
     Agresti's smoothing in all three: ``agresti-coull`` by threshold, ``agresti`` by the two rates.
 
-    Raises
-    ------
-    DegenerateDataError, InputError: As for `threshold_intervals` and `vertical_intervals`.
-
     Notes
     -----
     The cost is that of `total_rate_intervals`. In place of a rate of 0 or 1, which cannot be held fixed,

@@ -97,7 +97,7 @@ def roc_functional(
     Returns
     -------
     The ends lie as far from `value` as the opposite quantiles of the fluctuation from 0, which takes off the
-        bias of a maximum such as "youden".
+    bias of a maximum such as "youden".
 
     Raises
     ------

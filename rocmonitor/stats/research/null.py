@@ -89,7 +89,6 @@ def auc_test(
     alternative, {"two-sided", "greater", "less"}: "less": the AUC is below `null`.
     method, {"studentized", "plain"}: Whether the difference to `null` is divided by DeLong's standard error,
         in the resamples too.
-    n_resamples, rng: How many resamples are drawn, and their randomness, which must be given.
 
     Raises
     ------
@@ -274,7 +273,6 @@ def auc_equality_test(
 
 
 def _level(pair: PairedSample, difference: float) -> tuple[Extreme, TwoOrders]:
-    """Return the closest population in which the models are level."""
     kernel = TwoOrders.of(pair)
     if abs(difference) < ROUNDING:
         return reference(kernel), kernel
@@ -380,15 +378,13 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
 METHODS = ("studentized", "plain")
 
 _AT_ONCE = 2**18  # cells of a class in memory together
-
 _ROUNDING = 1e-9  # of a statistic, by which a resample equal to the sample may come out different
 
 
 class CellOrder(NamedTuple):
     """The places of the cells of each class among those of the other, in one order of the scores."""
 
-    negatives: NDArray[np.intp]
-    """(m,): the cells of the negatives, sorted."""
+    negatives: NDArray[np.intp]  # (m,): the cells of the negatives, sorted
     positives: NDArray[np.intp]
     below: tuple[NDArray[np.intp], NDArray[np.intp]]
     """Twice (n,): how many cells of negatives are below each of the positives, and how many not above."""
@@ -399,14 +395,10 @@ class CellOrder(NamedTuple):
 class Population(NamedTuple):
     """The population to draw from, and what is measured on it."""
 
-    u: Floats
-    """(m,): chances of the cells that hold negatives."""
-    v: Floats
-    """(n,): chances of the cells that hold positives."""
-    orders: tuple[CellOrder, ...]
-    """One for an AUC, two for the difference of two."""
-    null: float
-    """Its area, or its difference of two."""
+    u: Floats  # (m,): chances of the cells that hold negatives
+    v: Floats  # (n,): chances of the cells that hold positives
+    orders: tuple[CellOrder, ...]  # one for an AUC, two for the difference of two
+    null: float  # its area, or its difference of two
 
 
 def reweighted(
@@ -427,7 +419,6 @@ def reweighted(
 
 
 def _order(neg_rank: NDArray[np.intp], pos_rank: NDArray[np.intp]) -> CellOrder:
-    """From the ranks of the cells with negatives, (m,), and with positives, (n,)."""
     negatives, positives = np.argsort(neg_rank, kind="stable"), np.argsort(pos_rank, kind="stable")
     return CellOrder(
         negatives, positives, _sides(neg_rank[negatives], pos_rank), _sides(pos_rank[positives], neg_rank)
@@ -454,7 +445,10 @@ def statistics(population: Population, neg: Counts, pos: Counts, *, studentized:
     zeta10 = (pos * below**2).sum(axis=1) / n_pos / float(n_neg) ** 2
     zeta01 = (neg * above**2).sum(axis=1) / n_neg / float(n_pos) ** 2
     se = np.sqrt(delong_variance(zeta10, zeta01, n_pos, n_neg))
-    return _ratio(difference, se)
+    some = se > _ROUNDING
+    # Without scatter it is infinitely far from its null value, or on it.
+    far = np.where(np.abs(difference) > _ROUNDING, np.copysign(np.inf, difference), 0.0)
+    return np.where(some, difference / np.where(some, se, 1.0), far)
 
 
 def resampled(
@@ -499,13 +493,6 @@ def placements(of: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]
     below = (negatives[:, of.below[0]] + negatives[:, of.below[1]]) / 2
     not_above = (positives[:, of.not_above[0]] + positives[:, of.not_above[1]]) / 2
     return below, positives[:, -1:] - not_above
-
-
-def _ratio(difference: Floats, se: Floats) -> Floats:
-    """Return a statistic without scatter is infinitely far from its null value, or on it."""
-    some = se > _ROUNDING
-    far = np.where(np.abs(difference) > _ROUNDING, np.copysign(np.inf, difference), 0.0)
-    return np.where(some, difference / np.where(some, se, 1.0), far)
 
 
 _UNIT = 2**52  # counts a class: each share is as exact as float64 holds it
