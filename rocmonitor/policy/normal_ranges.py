@@ -19,9 +19,9 @@ from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule, settings_of
 from rocmonitor.rules.evidence import ABOVE, is_usual
 from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, WindowAuc, lasting_chart
-from rocmonitor.stats.area.variances import moments
-from rocmonitor.stats.forecast.bounds import Bounds, FollowedBounds
-from rocmonitor.stats.lasting.strict import at_probability
+from rocmonitor.stats.area.delong import moments
+from rocmonitor.stats.forecast.kld import Bounds, FollowedBounds
+from rocmonitor.stats.lasting.chart import at_probability
 from rocmonitor.stats.season import YEAR_DAYS
 
 

@@ -36,7 +36,7 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.clusters import repeated
 from rocmonitor.stats.condensed import aligned
-from rocmonitor.stats.cost.wrong_decisions import WrongDecisions, cross_fitted
+from rocmonitor.stats.cost.conditions import WrongDecisions, cross_fitted
 from rocmonitor.stats.forecast.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
 from rocmonitor.stats.season import WHOLE_YEAR

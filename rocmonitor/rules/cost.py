@@ -15,7 +15,7 @@ from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from rocmonitor.stats import Sample
-    from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
+    from rocmonitor.stats.cost.conditions import WrongDecisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

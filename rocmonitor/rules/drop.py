@@ -60,7 +60,7 @@ class Drop(TwoSided):
 
         0 where fewer than two windows show it. Half of the misses are on each side.
         """
-        from rocmonitor.stats.area.variances import exact_bootstrap_variance, moments
+        from rocmonitor.stats.area.delong import exact_bootstrap_variance, moments
         from rocmonitor.stats.forecast.strict import coming_window
 
         past = [each["auc"] if is_usual(each) else None for each in reference.windows]

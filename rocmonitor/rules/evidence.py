@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         ScoreHistory,
         WindowAuc,
     )
-    from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
+    from rocmonitor.stats.cost.conditions import WrongDecisions
     from rocmonitor.stats.forecast.label_errors import LabelErrors
     from rocmonitor.stats.forecast.learning import JudgedOutlook
 

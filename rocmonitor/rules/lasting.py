@@ -66,7 +66,7 @@ class Lasting(Rule):
             Too few usable windows, or windows without any scatter.
         """
         from rocmonitor.stats import WindowAuc, lasting_chart
-        from rocmonitor.stats.area.variances import moments
+        from rocmonitor.stats.area.delong import moments
 
         numbers = [
             WindowAuc(moments(sample).auc, sample.n_pos, sample.n_neg, day)

@@ -23,16 +23,15 @@ Then by family:
 
 - area: `partial_auc`, `auc_covariance`, `auc_power`, `detectable_drop`
 - curve: `threshold_intervals`, `threshold_law`, `vertical_law`, `total_rate_intervals`, `total_rate_law`,
-  `roc_pointwise`, `equal_error_rate`
+  `roc_pointwise`
 - two models, or two samples, along the curve: `roc_difference_band`, `vertical_difference`,
   `vertical_difference_law`, `vertical_difference_unpaired`, `threshold_difference`, `threshold_dominance`,
   `threshold_difference_unpaired`, `total_rate_difference`, `total_rate_difference_law`, `matched_pairs`,
   `calibrated_pairs`
-- cost: `cost_thresholds`, `cost_difference`, `expected_cost`, `minimum_detection_cost`
-- coming windows: `forecast_fit`, `forecast_difference`, `auc_bounds`, `auc_distance`, `binned_distance`,
-  `seasonal_weights`
+- cost: `cost_thresholds`, `cost_difference`, `expected_cost`
+- coming windows: `forecast_fit`, `forecast_difference`, `auc_bounds`, `auc_distance`, `binned_distance`
 - without labels: `expected_auc`, `expected_auc_difference`, `partly_labelled_auc`, `score_history`,
-  `score_shift`, `foreseen_change`
+  `score_shift`
 - later windows: `auc_sequence`, `lasting_change`, `lasting_chart`, `windows_to_decide`
 - groups that made a change: `group_changes`, `group_changes_by_column`
 - many rows: `condensed`, `condensed_error`
@@ -62,14 +61,12 @@ from rocmonitor.stats.cost.curve import (
     cost_difference,
     expected_cost,
 )
-from rocmonitor.stats.cost.detection import MinimumDetectionCost, minimum_detection_cost
 from rocmonitor.stats.curve.difference import (
     ThresholdDifference,
     ThresholdDominance,
     threshold_difference,
     threshold_dominance,
 )
-from rocmonitor.stats.curve.equal_error_rate import EqualErrorRate, equal_error_rate
 from rocmonitor.stats.curve.matching import calibrated_pairs, matched_pairs
 from rocmonitor.stats.curve.roc import RocCurve, roc_curve
 from rocmonitor.stats.curve.threshold import (
@@ -104,11 +101,12 @@ from rocmonitor.stats.curve.vertical_difference import (
 )
 from rocmonitor.stats.decomposition import GroupChanges, group_changes
 from rocmonitor.stats.ends import Grid
+from rocmonitor.stats.explained import explain
 from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_difference
 from rocmonitor.stats.forecast.distance import binned_distance, condensed
 from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
 from rocmonitor.stats.forecast.forecasting import forecast_fit, forecast_interval
-from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, foreseen_change, score_shift
+from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import ForecastFit, ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
@@ -126,7 +124,6 @@ from rocmonitor.stats.lasting.windows import WindowAuc
 from rocmonitor.stats.probabilities import CalibrationResult, calibration
 from rocmonitor.stats.result import Interval
 from rocmonitor.stats.sample import PairedSample, Sample
-from rocmonitor.stats.season import seasonal_weights
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, windows_to_decide
 
 __all__ = [
@@ -146,7 +143,6 @@ __all__ = [
     "CostCurve",
     "CostDifference",
     "CostThresholds",
-    "EqualErrorRate",
     "ExpectedAuc",
     "ExpectedAucDifference",
     "ExpectedCost",
@@ -160,7 +156,6 @@ __all__ = [
     "Interval",
     "LastingChange",
     "LastingChart",
-    "MinimumDetectionCost",
     "OperatingCondition",
     "PairedSample",
     "PairedSpread",
@@ -207,7 +202,6 @@ __all__ = [
     "cost_difference",
     "cost_thresholds",
     "detectable_drop",
-    "equal_error_rate",
     "expected_auc",
     "expected_auc_difference",
     "expected_cost",
@@ -215,13 +209,11 @@ __all__ = [
     "forecast_difference",
     "forecast_fit",
     "forecast_interval",
-    "foreseen_change",
     "group_changes",
     "group_changes_by_column",
     "lasting_change",
     "lasting_chart",
     "matched_pairs",
-    "minimum_detection_cost",
     "partial_auc",
     "partly_labelled_auc",
     "roc_band",
@@ -230,7 +222,6 @@ __all__ = [
     "roc_pointwise",
     "score_history",
     "score_shift",
-    "seasonal_weights",
     "threshold_difference",
     "threshold_difference_unpaired",
     "threshold_dominance",
@@ -247,3 +238,5 @@ __all__ = [
     "vertical_law",
     "windows_to_decide",
 ]
+
+explain(globals()[name] for name in __all__)

@@ -19,22 +19,15 @@ from rocmonitor.errors import InputError
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-NEGLIGIBLE = 1e-16
-"""A probability that may be left out, on each side of a law."""
+NEGLIGIBLE = 1e-16  # A probability that may be left out, on each side of a law
 LOG_NEGLIGIBLE = 37.0  # exp(-37) < 1e-16
 LEVEL_ROUNDING = 1e-12  # a distribution function this close to a level has reached it
 _BINS = 1 << 14  # of the first search for a quantile
-MOST_CELLS = 50_000_000
-"""The largest number of probabilities a law may hold at once: 400 MB."""
+MOST_CELLS = 50_000_000  # the largest number of probabilities a law may hold at once: 400 MB
 
 
 def require_room(cells: float) -> None:
-    """Refuse a law that would hold more than `MOST_CELLS` probabilities at once.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a law that would hold more than `MOST_CELLS` probabilities at once."""
     if cells > MOST_CELLS:
         raise InputError(
             f"the exact law of so many rows would hold {cells:,.0f} probabilities at once, and at most "
@@ -44,11 +37,7 @@ def require_room(cells: float) -> None:
 
 
 def law_ends(low: int, law: Floats, m: int, tail: float) -> tuple[float, float]:
-    """Return ends of the exact interval of a rate whose count, of `m`, has the law `law`, from the count
-    `low` on.
-
-    The smallest counts whose distribution function reaches `tail` and ``1 - tail``.
-    """
+    """Return the least rates, of `m`, whose distribution reaches `tail` and 1 - `tail`."""
     ends = np.searchsorted(np.cumsum(law), [tail - LEVEL_ROUNDING, 1 - tail - LEVEL_ROUNDING])
     low_end, high_end = (low + np.minimum(ends, len(law) - 1)) / m
     return float(low_end), float(high_end)
@@ -96,9 +85,7 @@ def binomial_range(m: int, p: float) -> tuple[int, int]:
 
 
 def binomial_window(m: int, p: float) -> tuple[int, Floats]:
-    """Return the part of `binomial_law` within `binomial_range`: first count, and O(sqrt(m))
-    probabilities.
-    """
+    """Return `binomial_law` within `binomial_range`: first count, and O(sqrt(m)) probabilities."""
     low, high = binomial_range(m, p)
     return low, _binomial_pmf(m, p, low, high)
 
@@ -164,10 +151,9 @@ _STEPS_A_BINOMIAL = 1000  # values of a characteristic function that take as lon
 
 
 def mixed_binomials(weight: Floats, count: Floats, n: int, m: int) -> tuple[int, Floats]:
-    """Return the mixture of Bin(m, count / n) with these weights: first value, and probabilities from there
-    on.
-    """
-    weight, count = _grouped(weight, count)
+    """Return the mixture of Bin(m, count / n) with these weights: first count, and probabilities."""
+    first = np.flatnonzero(np.concatenate([[True], count[1:] != count[:-1]]))
+    weight, count = np.add.reduceat(weight, first), count[first]
     if 2 * count.min() <= n:
         return _mixture(weight, count / n, m)
     # Misses are fewer, and their angles keep more digits.
@@ -297,12 +283,6 @@ def _chebyshev(x: Floats, order: int) -> Floats:
     return values
 
 
-def _grouped(weight: Floats, count: Floats) -> tuple[Floats, Floats]:
-    """One term for each run of equal counts."""
-    first = np.flatnonzero(np.concatenate([[True], count[1:] != count[:-1]]))
-    return np.add.reduceat(weight, first), count[first]
-
-
 def trinomial_difference(m: int, a: float, b: float) -> tuple[int, Floats]:
     """Law of X - Y for (X, Y, rest) multinomial in `m` trials with shares `a`, `b`, 1 - a - b.
 
@@ -319,7 +299,12 @@ def joint_difference(m: int, shares: Sequence[tuple[float, float]]) -> tuple[lis
     difference. Returns the first differences, and the probabilities from there on.
     """
     real, imaginary, shift = (np.zeros((1,) * len(shares)) for _ in range(3))
-    windows = [difference_range(m, a, b) for a, b in shares]
+    windows = []  # of each difference: all but 2e-16 of its mass
+    for a, b in shares:
+        centre = round(m * (a - b))
+        # A step deviates from its mean by up to 2; 1 more for rounding.
+        half = math.ceil(bernstein(m * max(a + b - (a - b) ** 2, 0.0), step=2.0)) + 1
+        windows.append((max(-m, centre - half), min(m, centre + half)))
     sizes = [1 << (high - low).bit_length() for low, high in windows]  # powers of 2, above high - low
     require_room(math.prod(sizes))
     for axis, ((a, b), (low, _), size) in enumerate(zip(shares, windows, sizes, strict=True)):
@@ -336,11 +321,3 @@ def joint_difference(m: int, shares: Sequence[tuple[float, float]]) -> tuple[lis
     law = np.fft.irfftn(np.exp(m * log_modulus) * np.exp(-1j * phase), sizes, axes=range(len(shares)))
     law = law[tuple(slice(high - low + 1) for low, high in windows)]
     return [low for low, _ in windows], np.maximum(law, 0.0)
-
-
-def difference_range(m: int, a: float, b: float) -> tuple[int, int]:
-    """Return the first and the last value of a range that holds all but 2e-16 of the mass of X - Y."""
-    centre = round(m * (a - b))
-    # A step deviates from its mean by up to 2; 1 more for rounding.
-    half = math.ceil(bernstein(m * max(a + b - (a - b) ** 2, 0.0), step=2.0)) + 1
-    return max(-m, centre - half), min(m, centre + half)

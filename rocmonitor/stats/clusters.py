@@ -17,34 +17,21 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.rows import Counts, Floats
 
-FEW = 30
-"""Clusters, were they of equal size, below which a caveat says how few they are (docs/coverage.md)."""
+FEW = 30  # clusters, were they of equal size, below which a caveat says how few they are (docs/coverage.md)
 
 
-LARGE = 0.5
-"""Share of the variance from which on one cluster, or two, are said to make most of it."""
+LARGE = 0.5  # share of the variance from which on one cluster, or two, are said to make most of it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clusters:
-    """The cells of a sample by cluster.
+    """The cells of a sample by cluster."""
 
-    Attributes
-    ----------
-    ids : ndarray, shape (g,)
-        The clusters, each once.
-    cluster : ndarray of intp, shape (c,)
-        Position of each cell's cluster in `ids`.
-    index : ndarray of intp, shape (c,)
-        Position of each cell's score in ``sample.score``; of a pair, the position of the cell itself.
-    pos, neg : ndarray of int64, shape (c,)
-        Rows in each cell.
-    """
-
-    ids: NDArray[Any]
-    cluster: NDArray[np.intp]
+    ids: NDArray[Any]  # (g,): The clusters, each once
+    cluster: NDArray[np.intp]  # (c,): Position of each cell's cluster in `ids`
+    # (c,): Position of each cell's score in ``sample.score``; of a pair, the position of the cell itself.
     index: NDArray[np.intp]
-    pos: Counts
+    pos: Counts  # (c,): Rows in each cell
     neg: Counts
 
     @property
@@ -113,54 +100,33 @@ def merged_ids(parts: Sequence[Clusters | None]) -> NDArray[Any] | None:
 
 
 class Effective(NamedTuple):
-    """The worth of a standard error from clusters.
+    """The worth of a standard error from clusters."""
 
-    Attributes
-    ----------
-    df : float
-        Degrees of freedom of Student's t, 1 or more: the number of clusters less one if all are alike.
-    inflation : float
-        Factor on the standard error, 1 or more: 1 if all are alike.
-    parts : ndarray, shape (g,)
-        The share of each cluster in the variance.
-    """
-
+    # Degrees of freedom of Student's t, 1 or more: the number of clusters less one if all are alike.
     df: float
-    inflation: float
-    parts: Floats
+    inflation: float  # factor on the standard error, 1 or more: 1 if all are alike
+    parts: Floats  # (g,): The share of each cluster in the variance
 
 
 def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[float]) -> Effective | None:
     """Return what a variance from sums over clusters is worth; None where no cluster has two rows.
 
-    Parameters
-    ----------
-    sums : sequence of ndarray, shape (g,)
-        Of one class, or of the positives and of the negatives: for each cluster, the sum of its values.
-    rows : sequence of ndarray, shape (g,)
-        Likewise, the rows of each cluster.
-    zetas : sequence of float
-        Variances of the values.
+    sums, shape (g,): Of one class, or of the positives and of the negatives: for each cluster, the sum of its
+        values.
+    rows, shape (g,): Likewise, the rows of each cluster.
+    zetas: Variances of the values.
 
-    Notes
-    -----
     [BM02] with a model: rows of a cluster have correlation r, and rows of different classes the opposite one,
     for high scores of a cluster help its positives and harm its negatives. r is that at which the sums of
     squares are what they are, the larger of the two. What a cluster shows is its part of the total less its
     share of the total. With R, the covariance of these, df = (tr R)² / tr R² ([S46]); the variance is too
     small by tr R over the variance of the total. For g equal clusters they are g - 1 and (g - 1) / g, as
     [O97] corrects. R is diagonal but for a few vectors: O(g).
-
-    References
-    ----------
-    .. [BM02] Bell and McCaffrey (2002). Survey Methodology 28, 169-181.
-    .. [S46] Satterthwaite (1946). Biometrics Bulletin 2, 110-114.
-    .. [O97] Obuchowski (1997). Biometrics 53, 567-578.
     """
     together = np.sum(rows, axis=0)
     if together.max() < 2:
         return None
-    totals = [float(each.sum()) for each in rows]
+    totals = [float(row.sum()) for row in rows]
     alike = max(map(_correlation, sums, rows, zetas))
     shares = np.array([each / total for each, total in zip(rows, totals, strict=True)])
     signs = np.array([1.0, -1.0])[: len(shares), np.newaxis]
@@ -197,23 +163,12 @@ def _correlation(sums: Floats, rows: Floats, zeta: float) -> float:
 def clustered_variance(by_cell: tuple[Floats, Floats], clusters: Clusters, n_pos: int, n_neg: int) -> float:
     """Variance of a mean over pairs from clustered rows: [O97] eq. 5 and 6, clusters in both classes.
 
-    Parameters
-    ----------
-    by_cell : tuple of ndarray, shape (c,)
-        Placement values less their mean, of a positive and of a negative of each cell.
-    clusters : Clusters
-    n_pos, n_neg : int
+    by_cell, shape (c,): Placement values less their mean, of a positive and of a negative of each cell.
 
-    Notes
-    -----
     With x and y the sums of these over the positives and the negatives of a cluster, and I10, I01 and I the
     clusters with a positive, with a negative, and all: I10 / (I10 - 1) sum x² / n_pos² + I01 / (I01 - 1) sum
     y² / n_neg² + 2 I / (I - 1) sum x y / (n_pos n_neg). Clusters of one row give DeLong's variance. The
     last term may take it below 0: then the sum of (x / n_pos + y / n_neg)², with I / (I - 1).
-
-    References
-    ----------
-    .. [O97] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53, 567-578.
     """
     sizes = clusters.sizes
     if min(sizes.pos, sizes.neg) < 2:

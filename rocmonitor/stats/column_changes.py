@@ -40,19 +40,14 @@ class ColumnChanges(Table):
 
     Attributes
     ----------
-    columns : tuple of str
-    groups : tuple of str, int, float, bool or None
-        As in `GroupChanges`.
+    columns
+    groups: As in `GroupChanges`.
     kinds : tuple of {"mix", "ranking"}
-    part : ndarray
-        The part of the change.
-    effect, se : ndarray
-        What is tested to be 0, and its standard error: the part of the mix, or what the part of the ranking
-        is beyond the group's share of all ranking (`GroupChanges.excess`).
-    pvalue, adjusted_pvalue : ndarray
-        Two-sided, by the normal law; and adjusted for all lines [BH95].
-    change, change_se : float
-        Of the AUROC.
+    part: The part of the change.
+    effect, se: What is tested to be 0, and its standard error: the part of the mix, or what the part of the
+        ranking is beyond the group's share of all ranking (`GroupChanges.excess`).
+    pvalue, adjusted_pvalue: Two-sided, by the normal law; and adjusted for all lines [BH95].
+    change, change_se: Of the AUROC.
     """
 
     columns: tuple[str, ...]
@@ -128,23 +123,14 @@ def group_changes_by_column(
 
     Parameters
     ----------
-    reference, window : tuple (y_true, y_score, columns)
-        Labels 0 and 1 and finite scores, shape (n,), and a mapping of names to columns of the same rows, such
-        as a pandas DataFrame. Both samples have the same names.
-    bins : int
-        As for `group_changes`.
+    reference, window : tuple (y_true, y_score, columns): Labels 0 and 1 and finite scores, shape (n,), and a
+        mapping of names to columns of the same rows, such as a pandas DataFrame. Both samples have the same
+        names.
+    bins: As for `group_changes`.
 
     Returns
     -------
-    ColumnChanges
-        A column that `group_changes` refuses, such as an id, is left out with a caveat.
-
-    Raises
-    ------
-    DegenerateDataError
-        A sample with one class only.
-    InputError
-        Unusable labels or scores; columns that one sample lacks; no column that can be used.
+    A column that `group_changes` refuses, such as an id, is left out with a caveat.
 
     Notes
     -----
@@ -153,10 +139,6 @@ def group_changes_by_column(
     irrelevant column has its share of the fall. The p-values of all lines are adjusted by [BH95]. Columns
     that are alike stand out together.
     Cost: one sort of each sample, then O(n k) for a column with k groups.
-
-    References
-    ----------
-    .. [BH95] Benjamini and Hochberg (1995). Journal of the Royal Statistical Society B 57, 289-300.
 
     Examples
     --------
@@ -178,9 +160,7 @@ def group_changes_by_column(
 def split_by_column(
     reference: SampleOfColumns, window: SampleOfColumns, *, bins: int = BINS
 ) -> tuple[dict[str, GroupChanges], dict[str, str]]:
-    """Split the change of the AUROC by each column, as `group_changes_by_column`; say why others cannot be
-    used.
-    """
+    """Split the change of the AUROC by each column; say why others cannot be used."""
     parts = [three(rows, name, "columns") for rows, name in ((reference, "reference"), (window, "window"))]
     names = _names(parts[0][2], parts[1][2])
     samples = [

@@ -15,9 +15,12 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from rocmonitor.errors import InputError
 from rocmonitor.stats.dependence import Continuation, series_ahead, series_likelihood
 from rocmonitor.stats.lasting.limit import possible
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.proportion import require_level
+from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.sequence import ConfidenceSequence, reach
 
 CORRELATED = 0.5
 """Weight, before the reference windows are seen, of all serial correlations but 0 together.
@@ -27,13 +30,10 @@ matters. With 0.2 a third too few false alarms were expected where windows corre
 """
 
 PROCESSES = 200
-SERIES = 10_400
-"""Windows that are drawn of each process: 200 series of 52."""
-
+SERIES = 10_400  # windows that are drawn of each process: 200 series of 52
 _SEED = 14
 
-_FEWEST_ALIKE = 0.1
-"""Share from which correlated processes are counted apart."""
+_FEWEST_ALIKE = 0.1  # share from which correlated processes are counted apart
 
 
 class PossibleProcesses(NamedTuple):
@@ -51,25 +51,16 @@ class PossibleProcesses(NamedTuple):
 
 
 class Coming(NamedTuple):
-    """Series of windows to come.
+    """Series of windows to come."""
 
-    Attributes
-    ----------
-    seen : ndarray, shape (k, g r)
-        k windows of r series of each of g processes: series of one process lie side by side.
-    mean, deviation : ndarray, shape (g,)
-        Of the windows of each process in the long run, sampling noise included.
-    luck : ndarray, shape (g,)
-        Numbers that are spread evenly over (0, 1), in no order: how well a limit came out that is not known.
-    serial : ndarray, shape (g,)
-        Serial correlation of the windows of each process.
-    """
-
+    # (k, g r): k windows of r series of each of g processes: series of one process lie side by side.
     seen: Floats
-    mean: Floats
+    mean: Floats  # (g,): Of the windows of each process in the long run, sampling noise included
     deviation: Floats
+    # (g,): Numbers that are spread evenly over (0, 1), in no order: how well a limit came out that is not
+    # known.
     luck: Floats
-    serial: Floats
+    serial: Floats  # (g,): Serial correlation of the windows of each process
 
     def by_process(self, counts: Floats) -> Floats:
         """(g,): the mean over the series of each process, of one number for each series."""
@@ -88,15 +79,9 @@ class Coming(NamedTuple):
 def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> PossibleProcesses:
     """Return the processes that windows at these places of a series leave possible, at least 2 of them.
 
-    Parameters
-    ----------
-    values, noise : array_like, shape (n,)
-        Of each window, and its sampling variance, above 0.
-    places : tuple of int
-        Where in the series each window is; the first at 0.
+    values, noise, shape (n,): Of each window, and its sampling variance, above 0.
+    places: Where in the series each window is; the first at 0.
 
-    Notes
-    -----
     Prior weights: flat in the mean and in the log of the scatter, 1 - `CORRELATED` of a serial correlation
     of 0, and the rest over 0.1 to 0.95 in proportion to it. Cost: O(n g), g some 200.
     """
@@ -169,9 +154,7 @@ def _processes(
 
 @lru_cache(maxsize=2)
 def _numbers(windows: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return standard normal numbers, (windows, series) twice; and three permutations of quantiles,
-    (processes,).
-    """
+    """Return standard normal numbers, (windows, series) twice; three permutations of quantiles."""
     rng = np.random.default_rng(_SEED)
     repeats = max(SERIES // windows, 10)
     shocks, errors = rng.standard_normal((2, windows, PROCESSES * repeats))
@@ -182,25 +165,17 @@ def _numbers(windows: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Events a year.
+    """Events a year."""
 
-    Attributes
-    ----------
-    expected : float
-        On average of all that the reference leaves possible. Of a ``floor`` alone it is set so that its
-        average over references is right: see `expected_below_fixed`.
-    low, high : float
-        Between these it is for at least 80 % of references, or nearly so: see `rate_range`.
-    """
-
+    # On average of all that the reference leaves possible. Of a ``floor`` alone it is set so that its average
+    # over references is right: see `expected_below_fixed`.
     expected: float
-    low: float
+    low: float  # between these it is for at least 80 % of references, or nearly so: see `rate_range`
     high: float
 
 
 def rate_range(rates: Floats, serial: Floats) -> tuple[float, float]:
-    """Return the range of a rate: 80 % of what is possible, and 90 % of what is possible if neighbours are
-    alike.
+    """Return the range of a rate: 80 % of what is possible, 90 % of it if neighbours are alike.
 
     A few reference windows that are alike show neither that nor how far they scatter in the long run. With a
     correlation of 0.9, 80 % of what is possible had the rate for 53 to 82 % of references: docs/coverage.md.
@@ -224,3 +199,78 @@ def expected_below_fixed(rates: Floats, error: float) -> float:
     mean = float(rates.mean())
     variance = max(float(rates.var()) - error, 0.0)
     return mean / (1 + variance / mean**2) if mean > 0 else 0.0
+
+
+LONGEST = 52  # windows ahead that are drawn: further ahead, such windows say nothing
+LEAST = 3  # windows from which their scatter can be learned
+SURE = 0.95  # share of the drawn series that must be decided by the window that is named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NextWindows:
+    """Series of coming windows, each as probable as the others."""
+
+    seen: Floats  # (LONGEST, r): Differences of the windows of each series, sampling error included
+    se: float  # standard error of each
+
+    def mean_of(self, windows: int, confidence_level: float) -> tuple[float, float]:
+        """Return the ends of a prediction interval for the mean of the next windows, within [-1, 1]."""
+        if not 1 <= windows <= LONGEST:
+            raise InputError(f"windows must be a number of windows, 1 to {LONGEST}, not {windows!r}")
+        tail = (1 - require_level(confidence_level)) / 2
+        low, high = np.quantile(self.seen[:windows].mean(axis=0), [tail, 1 - tail]).tolist()
+        return max(low, -1.0), min(high, 1.0)
+
+    def until_decided(self, sequence: ConfidenceSequence, margin: float) -> int | None:
+        """Return the number of windows by which `SURE` of the series are decided; None beyond `LONGEST`.
+
+        sequence: Of the windows so far, with estimand "period". The coming ones weigh as much as these on
+            average.
+        margin: Decided is a sequence with ``low > margin``, ``high < -margin`` or, with a margin above 0,
+            ``low > -margin``.
+        """
+        if sequence.estimand != "period":
+            raise InputError(
+                "sequence must have estimand 'period': of the future too few are decided in time"
+            )
+        so_far = len(sequence.estimate)
+        windows = np.arange(1.0, LONGEST + 1)
+        share = windows / (so_far + windows)
+        means = self.seen.cumsum(axis=0) / windows[:, None]
+        mean = sequence.estimate[-1] + share[:, None] * (means - sequence.estimate[-1])
+        below, above = (each[:, None] for each in reach(sequence, windows))
+        low, high = mean - below, mean + above
+        decided = (low > margin) | (high < -margin) | ((margin > 0) & (low > -margin))
+        by = np.logical_or.accumulate(decided, axis=0).mean(axis=1)
+        return None if by[-1] < SURE else int(1 + np.argmax(by >= SURE))
+
+
+def next_windows(differences: ArrayLike, ses: ArrayLike, places: tuple[int, ...]) -> NextWindows | None:
+    """Draw coming windows from all that those so far leave possible; None with fewer than `LEAST`.
+
+    differences, shape (k,): Differences of AUCs or rates, one for each window.
+    ses, shape (k,): Standard errors of them. 0 counts as the pooled one.
+    places: The position of each window in the series, increasing. A place without a window is a gap.
+
+    NextWindows or None: None also while no window has any standard error.
+
+    Random effects: true differences follow a stationary AR(1) process about a mean; mean, scatter and
+    correlation are integrated over what the windows leave possible (`rocmonitor.stats.coming`). A coming
+    window has the mean sampling variance of those so far. Coverage by simulation: docs/coverage.md. Cost:
+    O(k g) and 0.1 s.
+    """
+    d, s = window_numbers(differences, "differences"), window_numbers(ses, "ses")
+    if not len(d) == len(s) == len(places):
+        raise InputError(
+            "differences, ses and places must have one number for each window; "
+            f"they have {len(d)}, {len(s)} and {len(places)}"
+        )
+    if np.any(np.diff(places) <= 0):
+        raise InputError(f"places must increase: the windows in their order; they are {places}")
+    if len(d) < LEAST or not np.any(s > 0):
+        return None
+    noise = s**2
+    noise = np.where(noise > 0, noise, noise.mean())
+    at = tuple(place - places[0] for place in places)
+    drawn = draw(learned(d, noise, at), float(noise.mean()), LONGEST)
+    return NextWindows(seen=drawn.seen, se=float(np.sqrt(noise.mean())))

@@ -29,17 +29,12 @@ class CondensedError(Result):
 
     Attributes
     ----------
-    auc : float
-        Of the AUC. Some order of the rows within the cells reaches it.
-    se : float
-        Of its standard error, by "delong" and by "exact-bootstrap".
-    tpr, fpr : float
-        Of the true and of the false positive rate at any threshold; `tpr` also of the true positive rate at
-        any false positive rate.
-    cells : int
-        Cells of the sample.
-    spread_cells : int
-        Cells with more than one score. The others are ties, in which nothing is lost.
+    auc: Of the AUC. Some order of the rows within the cells reaches it.
+    se: Of its standard error, by "delong" and by "exact-bootstrap".
+    tpr, fpr: Of the true and of the false positive rate at any threshold; `tpr` also of the true positive
+        rate at any false positive rate.
+    cells: Cells of the sample.
+    spread_cells: Cells with more than one score. The others are ties, in which nothing is lost.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -66,19 +61,7 @@ def condensed_error(sample: Sample) -> CondensedError:
 
     Parameters
     ----------
-    sample : Sample
-        From `Sample.from_cells`, `condensed`, or a source with ``grouped: condensed``; with both classes.
-
-    Returns
-    -------
-    CondensedError
-
-    Raises
-    ------
-    InputError
-        Something that is no `Sample`.
-    DegenerateDataError
-        A class without rows.
+    sample: From `Sample.from_cells`, `condensed`, or a source with ``grouped: condensed``; with both classes.
 
     Notes
     -----
@@ -145,9 +128,7 @@ def require_guarantee(sample: Sample, method: str) -> None:
 
 
 def error_of_auc(sample: Sample, method: str, m_pos: int, m_neg: int) -> tuple[float, float] | None:
-    """Return the guaranteed errors of an AUC and of its standard error; None where every cell is one
-    score.
-    """
+    """Return the guaranteed errors of an AUC and of its standard error; None without joined scores."""
     if sample.ends is None:
         return None
     p, m = _spread(sample)
@@ -172,13 +153,7 @@ def extremes(sample: Sample) -> tuple[Sample, Sample]:
 
 
 def aligned(whole: Sample, parts: Sequence[Sample]) -> list[Sample]:
-    """Return the parts on the cells of the whole that was merged from them: each of their cells lies in one.
-
-    Raises
-    ------
-    InputError
-        Cells of different grids.
-    """
+    """Return the parts on the cells of the whole merged from them: each of their cells lies in one."""
     one_grid([whole.ends, *(part.ends for part in parts)])
     if whole.ends is None:
         return list(parts)
@@ -195,7 +170,6 @@ def aligned(whole: Sample, parts: Sequence[Sample]) -> list[Sample]:
 
 
 def _spread(sample: Sample) -> tuple[Floats, Floats]:
-    """Shares of the positives and of the negatives in each cell with more than one score."""
     if sample.ends is None:
         return np.zeros(0), np.zeros(0)
     spread = sample.ends.spread
@@ -215,7 +189,7 @@ def of_any_order(
         return found
     lines = zip(found, *(rows_of(each) for each in extremes(sample)), strict=True)
     return [
-        _outermost(row, others) | {name: sum(each[name] for each in others) / 2 for name in halfway}
+        _outermost(row, others) | {name: sum(other[name] for other in others) / 2 for name in halfway}
         for row, *others in lines
     ]
 

@@ -37,15 +37,10 @@ from rocmonitor.stats.rows import (
 if TYPE_CHECKING:
     import pandas as pd
 
-Rows = tuple[ArrayLike, ArrayLike, ArrayLike]
-"""Labels, scores and a column of the same rows."""
+Rows = tuple[ArrayLike, ArrayLike, ArrayLike]  # labels, scores and a column of the same rows
 
-ENOUGH = 10
-"""Rows of a class in a group from which its standard error is not called uncertain."""
-
-CELLS = 4096
-"""Cells of neighbouring scores from which standard errors are taken; areas are of all scores."""
-
+ENOUGH = 10  # rows of a class in a group from which its standard error is not called uncertain
+CELLS = 4096  # cells of neighbouring scores from which standard errors are taken; areas are of all scores
 _FEWEST = 20  # rows from which a column that equals the labels is taken for them
 _SHOWN = 8  # groups in a picture
 
@@ -58,27 +53,18 @@ class GroupChanges(Table):
 
     Attributes
     ----------
-    groups : tuple of str, int, float, bool or None
-        Values of the column, in order, or names of bins; None are the rows without a value.
-    mix_parts, ranking_parts : ndarray
-        How much a group added to the change by its share of either class, and by its ranking, within it and
-        against the others. All together they add up to `change`.
-    excess : ndarray
-        What `ranking_parts` is beyond the group's share of `ranking`, by its share of the rows. It is 0 where
-        a group ranks as much better or worse as all others do: of every group of an irrelevant column.
-    mix_se, ranking_se, excess_se, se : ndarray
-        Standard errors: of `mix_parts`, of `ranking_parts`, of `excess`, and of both parts of a group
-        together.
-    pvalue : ndarray
-        That both parts of a group together are 0, by the normal law, two-sided; 1 where `se` is 0.
-    pos_reference, neg_reference, pos_window, neg_window : ndarray
-        Rows of the group by class.
-    change, change_se : float
-        ``auc - reference_auc``, and its standard error.
-    mix, ranking : float
-        The two parts of `change`.
-    reference_auc, auc : float
-        Of the reference and of the window.
+    groups: Values of the column, in order, or names of bins; None are the rows without a value.
+    mix_parts, ranking_parts: How much a group added to the change by its share of either class, and by its
+        ranking, within it and against the others. All together they add up to `change`.
+    excess: What `ranking_parts` is beyond the group's share of `ranking`, by its share of the rows. It is 0
+        where a group ranks as much better or worse as all others do: of every group of an irrelevant column.
+    mix_se, ranking_se, excess_se, se: Standard errors: of `mix_parts`, of `ranking_parts`, of `excess`, and
+        of both parts of a group together.
+    pvalue: That both parts of a group together are 0, by the normal law, two-sided; 1 where `se` is 0.
+    pos_reference, neg_reference, pos_window, neg_window: Rows of the group by class.
+    change, change_se: ``auc - reference_auc``, and its standard error.
+    mix, ranking: The two parts of `change`.
+    reference_auc, auc: Of the reference and of the window.
     """
 
     groups: tuple[Label, ...]
@@ -152,25 +138,21 @@ def group_changes(reference: Rows, window: Rows, *, bins: int = BINS) -> GroupCh
 
     Parameters
     ----------
-    reference, window : tuple of three array_like, shape (n,) each
-        ``(y_true, y_score, group)`` of the same rows: labels 0 and 1, finite scores, and numbers, texts or
-        truth values. None, NaN and the NA of pandas are a group of their own. The two share no row.
-    bins : int
-        Numbers with more than `bins` values are cut at quantiles of the reference; from 2 to 500.
+    reference, window : tuple of three array_like, shape (n,) each: ``(y_true, y_score, group)`` of the same
+        rows: labels 0 and 1, finite scores, and numbers, texts or truth values. None, NaN and the NA of
+        pandas are a group of their own. The two share no row.
+    bins: Numbers with more than `bins` values are cut at quantiles of the reference; from 2 to 500.
 
     Returns
     -------
-    GroupChanges
-        Parts in units of the AUROC.
+    Parts in units of the AUROC.
 
     Raises
     ------
-    DegenerateDataError
-        A sample with one class only.
-    InputError
-        Not three arrays of equal length; unusable labels or scores; a column that is the label or the score,
-        an id, dates, numbers in one sample and texts in the other, missing in all rows, or with more than 500
-        values.
+    DegenerateDataError: A sample with one class only.
+    InputError: Not three arrays of equal length; unusable labels or scores; a column that is the label or the
+        score, an id, dates, numbers in one sample and texts in the other, missing in all rows, or with more
+        than 500 values.
 
     Notes
     -----
@@ -191,11 +173,6 @@ def group_changes(reference: Rows, window: Rows, *, bins: int = BINS) -> GroupCh
     rows. From 4,096 runs of scores on, rows are placed by cells of neighbouring runs, which changes a
     standard error by less than 0.1 %; areas and parts stay exact.
     Cost: one sort of each sample and O(n k) for k groups, and 4,096 k² for the standard errors.
-
-    References
-    ----------
-    .. [S53] L. S. Shapley (1953). A value for n-person games. Contributions to the Theory of Games II.
-    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
 
     Examples
     --------
@@ -224,9 +201,12 @@ def changes_by(
     name: str = "group",
 ) -> GroupChanges:
     """Split a change by a column of two samples that are ranked already; see `group_changes`."""
-    _require_other_column([reference, window], [group_0, group_1], name)
+    rows = [(reference.positive, reference.score, group_0), (window.positive, window.score, group_1)]
+    require_other_column(rows, name)
     found = grouping(group_0, group_1, bins=bins, name=name)
-    return _changes(reference, window, found.labels, (found.reference, found.window))
+    groups = len(found.labels)
+    sides = _side(reference, found.reference, groups), _side(window, found.window, groups)
+    return _between_sides(*sides, found.labels)
 
 
 def three(rows: object, name: str, third: str) -> tuple[Any, Any, Any]:
@@ -301,14 +281,6 @@ def ranked_rows(y_true: ArrayLike, y_score: ArrayLike, name: str, **columns: Any
     return RankedRows(positive, score, run, int(np.count_nonzero(new_run)))
 
 
-def _require_other_column(samples: list[RankedRows], columns: list[ArrayLike], name: str) -> None:
-    """Refuse the score, and the label."""
-    require_other_column(
-        [(sample.positive, sample.score, column) for sample, column in zip(samples, columns, strict=True)],
-        name,
-    )
-
-
 def require_other_column(samples: Sequence[tuple[NDArray[Any], Floats, ArrayLike]], name: str) -> None:
     """Refuse a column that is the score, or the label, of all samples of (labels, scores, column)."""
     if all(_equal(column, score) for _, score, column in samples):
@@ -325,24 +297,10 @@ def _equal(column: ArrayLike, values: NDArray[Any]) -> bool:
     return given.dtype.kind in "biuf" and given.shape == values.shape and bool(np.all(given == values))
 
 
-def _changes(
-    reference: RankedRows, window: RankedRows, labels: tuple[Label, ...], codes: tuple[Codes, Codes]
-) -> GroupChanges:
-    sides = [
-        _side(sample, each, len(labels)) for sample, each in zip((reference, window), codes, strict=True)
-    ]
-    return _between_sides(sides[0], sides[1], labels)
-
-
 def changes_of_cells(reference: CellCounts, window: CellCounts, labels: tuple[Label, ...]) -> GroupChanges:
     """Split a change by groups that are counted in the same cells of neighbouring scores.
 
     Rows of one cell count as level. Counts need not be whole numbers.
-
-    Raises
-    ------
-    DegenerateDataError
-        A sample with one class only.
     """
     return _between_sides(_side_of_cells(reference, "reference"), _side_of_cells(window, "window"), labels)
 
@@ -445,16 +403,12 @@ class _Split(NamedTuple):
 
     own: tuple[Floats, Floats]
     other: tuple[Floats, Floats]
-    weight: Floats
-    """Mean of the products of shares, where both samples have the pair; else 0."""
-    gain: Floats
-    """Change of the areas, where both samples have the pair; else 0."""
-    excess: Floats
-    """Mean area less the mean of all, where a sample has the pair; else 0."""
+    weight: Floats  # mean of the products of shares, where both samples have the pair; else 0
+    gain: Floats  # change of the areas, where both samples have the pair; else 0
+    excess: Floats  # mean area less the mean of all, where a sample has the pair; else 0
     known: tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
     def turned(self) -> _Split:
-        """Return the same with the classes exchanged."""
         known = self.known[0].T, self.known[1].T
         return _Split(self.other, self.own, self.weight.T, self.gain.T, self.excess.T, known)
 
@@ -463,7 +417,6 @@ class _Split(NamedTuple):
         return np.asarray(d_own * (self.excess @ mean_other) + d_other * (mean_own @ self.excess))
 
     def rows(self) -> Floats:
-        """Mean share of a group, over classes and samples."""
         return np.asarray((_mean_and_change(self.own)[0] + _mean_and_change(self.other)[0]) / 2)
 
     def ranking_parts(self) -> Floats:
@@ -546,7 +499,10 @@ def _variances(split: _Split, side: _Side, sign: float) -> Floats:
     of_ranking[k, k] += split.gain @ side.q / 4
     of_excess = of_ranking - np.outer(of_ranking.sum(axis=1), split.rows())
     of_excess[k, k] -= split.ranking_parts().sum() / 4
-    between = [_between(side, each) for each in (of_mix, of_ranking, of_mix + of_ranking, of_excess)]
+    # Variance of each part by the numbers of rows in the groups; slopes are by share and part.
+    slopes = of_mix, of_ranking, of_mix + of_ranking, of_excess
+    rows = max(int(side.pos.sum()) - 1, 1)
+    between = [side.p @ (slope - side.p @ slope) ** 2 / rows for slope in slopes]
     return np.array(within) + np.array(between)
 
 
@@ -588,13 +544,6 @@ def _within(of: _Moments, alpha: Floats, beta: Floats, gamma: Floats) -> Floats:
     total = alpha**2 * of.x[:, np.newaxis] + beta**2 * of.v + 2 * alpha * beta * of.xv
     total += gamma**2 * of.y[:, np.newaxis] + 2 * gamma * (alpha * of.xy[:, np.newaxis] + beta * of.yv)
     return np.asarray(total.sum(axis=0))
-
-
-def _between(side: _Side, slope: Floats) -> Floats:
-    """Variance of each part by the numbers of rows in the groups, (k,); `slope` is by share and part."""
-    n = int(side.pos.sum())
-    away = slope - side.p @ slope
-    return np.asarray(side.p @ away**2 / max(n - 1, 1))
 
 
 def _area_variance(side: _Side) -> float:

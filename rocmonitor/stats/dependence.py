@@ -23,23 +23,12 @@ class SeriesLikelihood:
     """Gaussian likelihoods of a series up to each window. Every array has shape (k, g).
 
     With V the covariance of the first j values under one (phi, between), and 1 a vector of ones:
-
-    Attributes
-    ----------
-    log_det : ndarray
-        log det V.
-    information : ndarray
-        1' V^-1 1: one over the variance of the best estimate of the mean.
-    score : ndarray
-        1' V^-1 d; `score` / `information` is that estimate.
-    square : ndarray
-        d' V^-1 d.
     """
 
-    log_det: Floats
-    information: Floats
-    score: Floats
-    square: Floats
+    log_det: Floats  # log det V
+    information: Floats  # 1' V^-1 1: one over the variance of the best estimate of the mean
+    score: Floats  # 1' V^-1 d; `score` / `information` is that estimate
+    square: Floats  # d' V^-1 d
 
     def of_mean(self, mean: ArrayLike = 0.0) -> Floats:
         """Log-likelihood at a mean that broadcasts against (k, g), without the constant (j / 2) log 2 pi."""
@@ -54,11 +43,7 @@ class SeriesLikelihood:
         return -0.5 * (self.log_det + np.log(growth) + self._distance(theta) - gain)
 
     def of_any_mean(self) -> Floats:
-        """Return the same, with the mean integrated out under a flat prior: what (phi, between) alone
-        explain.
-
-        That is the restricted likelihood, without the constant ((j - 1) / 2) log 2 pi.
-        """
+        """Return the same under a flat prior of the mean: the restricted likelihood, without its constant."""
         seen = self.information > 0  # before the first value all is 0
         divisor = np.where(seen, self.information, 1.0)
         residual = np.maximum(self.square - self.score**2 / divisor, 0.0)
@@ -73,40 +58,14 @@ def series_likelihood(
 ) -> SeriesLikelihood:
     """Likelihood of a series after each window, at each point of a grid of (phi, between).
 
-    Parameters
-    ----------
-    values : array_like, shape (k,)
-        One estimate for each window, in their order.
-    variances : array_like, shape (k,)
-        Sampling variances of `values`, above 0. Infinite: a gap in the series, whose value counts nothing.
-    serial : array_like, shape (g,)
-        AR(1) coefficients phi of the true values, within [0, 1).
-    between : array_like, shape (g,)
-        Standard deviations of the true values, at least 0.
+    values, shape (k,): One estimate for each window, in their order.
+    variances, shape (k,): Sampling variances of `values`, above 0. Infinite: a gap in the series, whose value
+        counts nothing.
+    serial, shape (g,): AR(1) coefficients phi of the true values, within [0, 1).
+    between, shape (g,): Standard deviations of the true values, at least 0.
 
-    Returns
-    -------
-    SeriesLikelihood
-
-    Raises
-    ------
-    InputError
-        Unequal lengths, or a number outside of its range.
-
-    Notes
-    -----
     Kalman filter of a stationary AR(1) plus noise, run on the values and on a series of ones with the same
     gains ([DK12] sections 4.3 and 6.2). Cost: O(k g).
-
-    References
-    ----------
-    .. [DK12] Durbin and Koopman (2012). Time Series Analysis by State Space Methods. Oxford University Press.
-
-    Examples
-    --------
-    >>> found = series_likelihood([0.1, 0.2], [0.01, 0.01], serial=[0.0, 0.5], between=[0.1, 0.1])
-    >>> (found.score / found.information)[-1].round(3).tolist()
-    [0.15, 0.15]
     """
     rows, _ = _filtered(values, variances, serial, between)
     return SeriesLikelihood(log_det=rows[0], information=rows[1], score=rows[2], square=rows[3])
@@ -126,14 +85,7 @@ class Continuation(NamedTuple):
 def series_ahead(
     values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
 ) -> Continuation:
-    """Return where a series goes on, at each point of a grid; arguments and errors as in `series_likelihood`.
-
-    Examples
-    --------
-    >>> ahead = series_ahead([0.3], [0.01], serial=[0.5], between=[0.1])
-    >>> [round(float(each[0]), 4) for each in ahead]  # half of what half of the value tells
-    [0.075, 0.25, 0.0088]
-    """
+    """Return where a series goes on, at each point of a grid; arguments as in `series_likelihood`."""
     return _filtered(values, variances, serial, between)[1]
 
 
@@ -165,25 +117,18 @@ def _filtered(
 
 
 def scatter_between(values: Floats, noise: Floats) -> float:
-    """Return the variance between windows that makes their scatter what was expected ([PM82]); at least 0.
-
-    References
-    ----------
-    .. [PM82] Paule and Mandel (1982). Journal of Research of the National Bureau of Standards 87, 377-385.
-    """
+    """Return the variance between windows that makes their scatter what was expected ([PM82]); at least 0."""
 
     def excess(between: float) -> float:
         weight = 1 / (noise + between)
         mean = weight @ values / weight.sum()
         return float(weight @ (values - mean) ** 2) - (len(values) - 1)
 
-    low, high = 0.0, float(np.sum((values - values.mean()) ** 2))
-    if excess(0.0) <= 0:
+    most = 2 * float(np.sum((values - values.mean()) ** 2))
+    least = 1e-18 * most  # above 0: noise may be 0
+    if most == 0 or excess(least) <= 0:
         return 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return high
+    return float(scipy.optimize.brentq(excess, least, most, xtol=least))
 
 
 def log_mean_exp(log: Floats, weight: ArrayLike) -> Floats:

@@ -12,15 +12,6 @@ def adjusted_pvalues(pvalue: Sequence[float] | NDArray[np.float64]) -> NDArray[n
     """Return p-values, adjusted so that those of at most q are false in a share of at most q ([BH95]).
 
     They are those of `scipy.stats.false_discovery_control`, without the second that its import takes.
-
-    Examples
-    --------
-    >>> adjusted_pvalues([0.01, 0.5, 0.03])
-    array([0.03 , 0.5  , 0.045])
-
-    References
-    ----------
-    .. [BH95] Benjamini and Hochberg (1995). Journal of the Royal Statistical Society B 57, 289-300.
     """
     given = np.asarray(pvalue, dtype=np.float64)
     order, adjusted = np.argsort(given), np.empty(len(given))

@@ -15,12 +15,8 @@ from rocmonitor.stats.rows import Counts, Floats
 
 Scale = Literal["logit", "linear"]
 
-FAR = 2.0**52
-"""Cells whose numbers would be beyond are one: whole numbers are exact up to here."""
-
-FINEST = 1e9
-"""The largest `per_unit`."""
-
+FAR = 2.0**52  # cells whose numbers would be beyond are one: whole numbers are exact up to here
+FINEST = 1e9  # the largest `per_unit`
 BESIDE = 1e12
 """Added to the numbers of cells beside the log-odds: more than `FINEST` times any of those, which is 745."""
 
@@ -31,11 +27,9 @@ class Grid:
 
     Parameters
     ----------
-    scale : {"logit", "linear"}
-        "logit": scores between 0 and 1 are cut by their log-odds, all others as by "linear". "linear": at
-        multiples of 1 / `per_unit`.
-    per_unit : float
-        Cells of a unit; the larger, the finer.
+    scale, {"logit", "linear"}: "logit": scores between 0 and 1 are cut by their log-odds, all others as by
+        "linear". "linear": at multiples of 1 / `per_unit`.
+    per_unit: Cells of a unit; the larger, the finer.
     """
 
     scale: Scale = "logit"
@@ -68,20 +62,13 @@ class Grid:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellEnds:
-    """The scores in each cell of a condensed sample.
+    """The scores in each cell of a condensed sample."""
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (k,)
-        Lowest and highest score of the rows in each cell. No two cells overlap. Where both are equal, all
-        rows of the cell have that score: a tie, as in any sample.
-    grid : Grid or None
-        Which cut them; None where that is not known.
-    """
-
+    # (k,): Lowest and highest score of the rows in each cell. No two cells overlap. Where both are equal, all
+    # rows of the cell have that score: a tie, as in any sample.
     low: Floats
     high: Floats
-    grid: Grid | None = None
+    grid: Grid | None = None  # which cut them; None where that is not known
 
     @property
     def spread(self) -> NDArray[np.bool_]:
@@ -123,14 +110,8 @@ def merged_cells(
 
 
 def one_grid(ends: Sequence[CellEnds | None]) -> Grid | None:
-    """Return the grid of several samples; None where none is known.
-
-    Raises
-    ------
-    InputError
-        They were cut by different ones.
-    """
-    known = [each.grid for each in ends if each is not None and each.grid is not None]
+    """Return the grid of several samples; None where none is known."""
+    known = [end.grid for end in ends if end is not None and end.grid is not None]
     grids = list(dict.fromkeys(known))
     if len(grids) > 1:
         raise InputError(

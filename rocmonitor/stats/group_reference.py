@@ -26,18 +26,13 @@ from rocmonitor.stats.rows import Floats
 EDGES = 400
 """Scores that part the cells: quantiles of the reference, or all of its scores where it has no more."""
 
-OWN = 2_000
-"""Distinct scores of a window up to which each is a cell of its own."""
-
-COARSE = 81
-"""Cells in which rows of two columns are counted together."""
-
+OWN = 2_000  # distinct scores of a window up to which each is a cell of its own
+COARSE = 81  # cells in which rows of two columns are counted together
 _PAIRED = 6  # columns of which the reference keeps pairs
 _MOST_PAIRS = 2_500  # groups of a pair
 _DRAWS = 100
 
-MIN_GROUP = 20
-"""Rows from which a value of a column is a group of its own."""
+MIN_GROUP = 20  # rows from which a value of a column is a group of its own
 
 
 class ColumnRows(NamedTuple):
@@ -88,49 +83,22 @@ class GroupCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupReference:
-    """Counts of the reference by group of each column, class and cell of scores; no row is kept.
+    """Counts of the reference by group of each column, class and cell of scores; no row is kept."""
 
-    Attributes
-    ----------
-    edges : ndarray
-        Scores, increasing. Each is a cell of its own, and so is what lies between two.
-    whole : CellCounts
-        Of all rows, as one group.
-    columns : dict of str to GroupCounts
-    refused : dict of str to str
-        Why a column cannot be used, by name.
-    pairs : dict of (str, str) to CellCounts
-        Of the rows by the groups of two columns, those of the second within those of the first, in coarse
-        cells; of the first columns only.
-    """
-
-    edges: Floats
-    whole: CellCounts
+    edges: Floats  # scores, increasing. Each is a cell of its own, and so is what lies between two.
+    whole: CellCounts  # of all rows, as one group
     columns: dict[str, GroupCounts]
-    refused: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)  # why a column cannot be used, by name
+    # Of the rows by the groups of two columns, those of the second within those of the first, in coarse
+    # cells; of the first columns only.
     pairs: dict[tuple[str, str], CellCounts] = field(default_factory=dict)
 
     def split(self, window: Mapping[str, ColumnRows], *, fewest: int = MIN_GROUP) -> Split:
         """Split the change of the AUROC from the reference by the groups of each column.
 
-        Parameters
-        ----------
-        window : dict of str to ColumnRows
-            Labelled rows of the window, for each column.
-        fewest : int
-            Groups with fewer rows, but some, in either sample are pooled.
+        window: Labelled rows of the window, for each column.
+        fewest: Groups with fewer rows, but some, in either sample are pooled.
 
-        Returns
-        -------
-        Split
-
-        Raises
-        ------
-        DegenerateDataError
-            A sample with one class only.
-
-        Notes
-        -----
         As `group_changes` on scores in cells. A window of at most 2,000 distinct scores has cells of its
         own, so its AUROC is exact; that of more rows, and of the reference, changes by less than 1e-4, and
         not at all where the reference has at most 400 distinct scores.
@@ -165,7 +133,7 @@ class GroupReference:
         def without(name: str, groups: Collection[Label], pooled: bool) -> GroupChanges:
             labels, *samples = sides[name]
             kept = [at for at, label in enumerate(labels) if label not in groups]
-            old, new = (CellCounts(each.pos[kept], each.neg[kept]) for each in samples)
+            old, new = (CellCounts(sample.pos[kept], sample.neg[kept]) for sample in samples)
             if pooled:
                 old, new = (CellCounts(*(table.sum(axis=0)[None] for table in each)) for each in (old, new))
                 return change(old, new, ("others",))
@@ -184,14 +152,9 @@ class GroupReference:
     ) -> PairChange | None:
         """Split a change by two groups of different columns, each given as (column, group).
 
-        Returns
-        -------
-        PairChange or None
-            None where the reference has no counts of the two columns together, or either sample has fewer
-            than `fewest` rows of both groups, of one alone, or of neither.
+        PairChange or None: None where the reference has no counts of the two columns together, or either
+            sample has fewer than `fewest` rows of both groups, of one alone, or of neither.
 
-        Notes
-        -----
         With t_ab and r_ab the part and the rows of both groups, and a that of the first, tested is
         t_ab - r_ab / r_a t_a, and likewise for the second; the p-value is the larger of the two. The standard
         errors are from 100 Poisson draws of the rows in each cell.
@@ -217,7 +180,7 @@ class GroupReference:
         shares = (sizes[0] / sizes[0].sum() + sizes[1] / sizes[1].sum()) / 2
         generator = np.random.default_rng(rng)
         drawn = [
-            _beyond(parts_of_cells(*(_poisson(each, generator) for each in sides))[2], shares)
+            _beyond(parts_of_cells(*(CellCounts(*map(generator.poisson, side)) for side in sides))[2], shares)
             for _ in range(_DRAWS)
         ]
         se, ours = np.std(drawn, axis=0, ddof=1), _beyond(found.parts, shares)
@@ -263,40 +226,35 @@ class GroupReference:
     def expected(self, window: Mapping[str, ColumnRows], *, rng: Rng, fewest: int = MIN_GROUP) -> Split:
         """Split the change of the AUROC that the scores of a window lead to, before its labels.
 
-        Parameters
-        ----------
-        window : dict of str to ColumnRows
-            Rows of the window for each column, labelled or not; labels are not read.
-        rng : int, SeedSequence or Generator
-            For the standard errors.
-        fewest : int
-            As for `split`.
+        window: Rows of the window for each column, labelled or not; labels are not read.
+        rng: For the standard errors.
+        fewest: As for `split`.
 
-        Returns
-        -------
-        Split
-            Of reference and window, in which each row is a positive as likely as the rows of its cell were
-            in the reference. So `whole.reference_auc` is the AUROC of the reference.
+        Of reference and window, in which each row is a positive as likely as the rows of its cell were in the
+        reference. So `whole.reference_auc` is the AUROC of the reference.
 
-        Raises
-        ------
-        DegenerateDataError
-            A reference with one class only; no row.
-
-        Notes
-        -----
         Standard errors are of the numbers of rows by group and cell (100 Poisson draws): the labels that
         these will get, and what the reference lets one expect, are taken as given.
         """
         generator = np.random.default_rng(rng)
-        chance = _chance(self.whole)
-        unlabelled = _as_negatives(window)
+        # The share of positives in each cell; between the nearest cells with rows where one has none.
+        rows_of_cells = (self.whole.pos + self.whole.neg)[0]
+        at = np.flatnonzero(rows_of_cells)
+        share = self.whole.pos[0, at] / rows_of_cells[at]
+        chance = np.interp(np.arange(len(rows_of_cells)), at, share)
+        # Rows that count alike whatever their labels are.
+        label = {id(rows.label): np.zeros_like(rows.label) for rows in window.values()}
+        unlabelled = {name: rows._replace(label=label[id(rows.label)]) for name, rows in window.items()}
         first = next(iter(unlabelled.values()))
         cells = _Cells(self.edges)
 
         def change(old: CellCounts, new: CellCounts, labels: tuple[Label, ...]) -> GroupChanges:
             found = changes_of_cells(_as_expected(old, chance), _as_expected(new, chance), labels)
-            errors = np.std([_drawn((old, new), chance, generator) for _ in range(_DRAWS)], axis=0, ddof=1)
+            drawn = []  # with other rows: as many by group and cell as a Poisson draw gives
+            for _ in range(_DRAWS):
+                draws = [generator.poisson(side.pos + side.neg) for side in (old, new)]
+                drawn.append(parts_of_cells(*(CellCounts(n * chance, n * (1 - chance)) for n in draws)))
+            errors = np.std(drawn, axis=0, ddof=1)
             mix_se, ranking_se, se, excess_se = errors
             return replace(
                 found,
@@ -304,7 +262,7 @@ class GroupReference:
                 ranking_se=ranking_se,
                 se=se,
                 excess_se=excess_se,
-                pvalue=_pvalue(found, se),
+                pvalue=2 * ndtr(-np.where(se > 0, np.abs(found.parts) / np.where(se > 0, se, 1.0), 0.0)),
             )
 
         here = _as_expected(cells.counted(first, None, 1), chance)
@@ -372,21 +330,10 @@ def group_reference(
 ) -> GroupReference:
     """Count the reference by group of each column and cell of scores.
 
-    Parameters
-    ----------
-    rows : dict of str to ColumnRows
-        Labelled rows of the reference, for each column; at least one.
-    fewest : int
-        Rows from which a value is a group of its own; all others are pooled.
-    bins : int
-        As for `group_changes`.
-    groups : dict of str to Groups, optional
-        Of columns whose groups are known already.
-
-    Raises
-    ------
-    InputError
-        No column.
+    rows: Labelled rows of the reference, for each column; at least one.
+    fewest: Rows from which a value is a group of its own; all others are pooled.
+    bins: As for `group_changes`.
+    groups: Of columns whose groups are known already.
     """
     if not rows:
         raise InputError("rows has no column: name at least one")
@@ -464,17 +411,15 @@ def _four(table: NDArray[Any], chosen: Sequence[int | None], sizes: tuple[int, i
     return np.array([both, first, second, cells.sum(axis=(0, 1)) - both - first - second])
 
 
-def _poisson(counts: CellCounts, generator: np.random.Generator) -> CellCounts:
-    return CellCounts(generator.poisson(counts.pos), generator.poisson(counts.neg))
-
-
 def _beyond(parts: Floats, rows: Floats) -> Floats:
     """Return what both groups did beyond their share of what the first did, and of the second, (2,)."""
     return np.array([parts[0] - rows[0] / (rows[0] + rows[at]) * (parts[0] + parts[at]) for at in (1, 2)])
 
 
 def _edges(rows: ColumnRows) -> Floats:
-    score = rows.score if rows.weight is None else np.repeat(rows.score, _thinned(rows.weight))
+    score = rows.score
+    if rows.weight is not None:  # for quantiles, at most a few million rows
+        score = np.repeat(score, np.maximum(rows.weight // max(int(rows.weight.sum()) // 4_000_000, 1), 1))
     values = np.unique(score)
     if len(values) <= EDGES:
         return values
@@ -482,28 +427,10 @@ def _edges(rows: ColumnRows) -> Floats:
     return np.unique(np.partition(score, ranks)[ranks])
 
 
-def _thinned(weight: Codes) -> Codes:
-    """Return weights for quantiles: at most a few million rows."""
-    return np.asarray(np.maximum(weight // max(int(weight.sum()) // 4_000_000, 1), 1))
-
-
 def _with_new(counts: CellCounts, groups: int) -> CellCounts:
     """Return the counts with lines for the groups that only the window has, before the last two."""
     new = np.zeros((groups - len(counts.pos), counts.pos.shape[1]), dtype=np.int64)
-    return CellCounts(*(np.concatenate([each[:-2], new, each[-2:]]) for each in counts))
-
-
-def _as_negatives(window: Mapping[str, ColumnRows]) -> dict[str, ColumnRows]:
-    """Return rows that count alike whatever their labels are."""
-    label = {id(each.label): np.zeros_like(each.label) for each in window.values()}
-    return {name: each._replace(label=label[id(each.label)]) for name, each in window.items()}
-
-
-def _chance(whole: CellCounts) -> Floats:
-    """Return the share of positives in each cell; between the nearest cells with rows where one has none."""
-    rows = (whole.pos + whole.neg)[0]
-    at = np.flatnonzero(rows)
-    return np.asarray(np.interp(np.arange(len(rows)), at, whole.pos[0, at] / rows[at]))
+    return CellCounts(*(np.concatenate([count[:-2], new, count[-2:]]) for count in counts))
 
 
 def _as_expected(counts: CellCounts, chance: Floats) -> CellCounts:
@@ -511,22 +438,10 @@ def _as_expected(counts: CellCounts, chance: Floats) -> CellCounts:
     return CellCounts(rows * chance, rows * (1 - chance))
 
 
-def _drawn(sides: Sequence[CellCounts], chance: Floats, generator: np.random.Generator) -> Floats:
-    """Return the parts with other rows: as many by group and cell as a Poisson draw gives."""
-    rows = [generator.poisson(each.pos + each.neg) for each in sides]
-    old, new = (CellCounts(each * chance, each * (1 - chance)) for each in rows)
-    return parts_of_cells(old, new)
-
-
-def _pvalue(found: GroupChanges, se: Floats) -> Floats:
-    away = np.where(se > 0, np.abs(found.parts) / np.where(se > 0, se, 1.0), 0.0)
-    return np.asarray(2 * ndtr(-away))
-
-
 def _pooled(here: CellCounts, before: CellCounts, fewest: int) -> tuple[CellCounts, CellCounts]:
     """Return the counts with the rows of rare groups among the others, which are the last but one."""
     rows = [(each.pos + each.neg).sum(axis=1) for each in (here, before)]
-    rare = np.any([(each > 0) & (each < fewest) for each in rows], axis=0)
+    rare = np.any([(row > 0) & (row < fewest) for row in rows], axis=0)
     rare[-2:] = False
     tables = []
     for each in (*here, *before):

@@ -13,14 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.errors import InputError, quoted
 from rocmonitor.stats.nouns import many
 
-Label = str | int | float | bool | None
-"""A value of a column, the name of a bin, or None for missing values."""
+Label = str | int | float | bool | None  # A value of a column, the name of a bin, or None for missing values
 
 Codes = NDArray[np.intp]
 
-MOST_GROUPS = 500
-"""Groups that a column may make."""
-
+MOST_GROUPS = 500  # groups that a column may make
 BINS = 10
 
 _GLANCE = 1024  # rows that mostly show whether a column of numbers has more values than bins
@@ -65,29 +62,12 @@ class _Column(NamedTuple):
 def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name: str = "group") -> Grouping:
     """Return the groups that a column makes of the rows of two samples.
 
-    Parameters
-    ----------
-    reference, window : array_like, shape (n0,) and (n1,)
-        Numbers, texts or truth values. None, NaN and the NA of pandas are a group of their own.
-    bins : int
-        At least 2. Numbers with more than `bins` values are cut at quantiles of the reference.
-    name : str
-        What messages call the column.
+    reference, window, shape (n0,) and (n1,): Numbers, texts or truth values. None, NaN and the NA of pandas
+        are a group of their own.
+    bins: At least 2. Numbers with more than `bins` values are cut at quantiles of the reference.
+    name: What messages call the column.
 
-    Raises
-    ------
-    InputError
-        Dates, numbers in one sample and texts in the other, a sample in which all values are missing, an id
-        (no value comes twice), more than 500 values.
-
-    Notes
-    -----
     Cost: O(n), and O(n log n) for numbers with few values.
-
-    Examples
-    --------
-    >>> grouping([1, 2, 3, 4, 5, 6], [2.5, None, 9], bins=3).labels
-    ('up to 2', 'above 2 to 4', 'above 4', None)
     """
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_GROUPS:
         raise InputError(f"bins must be a whole number from 2 to {MOST_GROUPS}; it is {bins!r}")
@@ -114,29 +94,16 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
 _MANY, _SELDOM = 10, 0.1
 """Share of values that come again, below which a column of many values does not group rows."""
 
-OTHERS = "others"
-"""The label of the values that have too few rows each."""
+OTHERS = "others"  # the label of the values that have too few rows each
 
 
 def learned_groups(values: ArrayLike, weight: Codes | None, *, bins: int, fewest: int, name: str) -> Groups:
     """Return the groups of a column from its reference, to be applied to later rows.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        As for `grouping`.
-    weight : ndarray or None
-        Rows of each entry, where equal rows were counted; by default each is one.
-    bins : int
-        As for `grouping`.
-    fewest : int
-        Rows from which a value is a group of its own.
-    name : str
-
-    Raises
-    ------
-    InputError
-        As `grouping`; or no value has `fewest` rows.
+    values, shape (n,): As for `grouping`.
+    weight: Rows of each entry, where equal rows were counted; by default each is one.
+    bins: As for `grouping`.
+    fewest: Rows from which a value is a group of its own.
     """
     column = _column(values, f"{name} of the reference")
     of_row = np.ones(len(column.values), dtype=np.int64) if weight is None else weight
@@ -176,13 +143,7 @@ def named_groups(groups: Groups) -> tuple[Label, ...]:
 def codes_of(
     groups: Groups, values: ArrayLike, weight: Codes | None = None, *, fewest: int, name: str
 ) -> tuple[tuple[Label, ...], Codes]:
-    """Return the groups of rows: those of the reference, new values, `OTHERS`, None; and each row's number.
-
-    Raises
-    ------
-    InputError
-        Numbers where the reference has texts, or texts where it has numbers; all values missing.
-    """
+    """Return the groups of rows (the reference's, new values, `OTHERS`, None), and each row's number."""
     column = _column(values, f"{name} of the window")
     of_row = np.ones(len(column.values), dtype=np.int64) if weight is None else weight
     if column.missing.all() and len(of_row):
@@ -350,8 +311,7 @@ def _plain(value: float) -> Label:
 
 
 def _require_no_id(codes: list[Codes], name: str) -> None:
-    """Refuse a column of which no value comes twice in either sample."""
-    if max(map(len, codes)) >= _FEWEST_IDS and all(len(np.unique(each)) == len(each) for each in codes):
+    if max(map(len, codes)) >= _FEWEST_IDS and all(len(np.unique(code)) == len(code) for code in codes):
         rows = zip(codes, _SAMPLES, strict=False)
         held = " and ".join(f"{len(each):,} rows of the {of}" for each, of in rows)
         raise InputError(
@@ -361,7 +321,6 @@ def _require_no_id(codes: list[Codes], name: str) -> None:
 
 
 def _require_no_numbered_rows(present: list[NDArray[Any]], name: str) -> None:
-    """Refuse whole numbers that are all different and lie as close as those of numbered rows."""
     for values in present:
         spread = float(values.max() - values.min())
         if len(values) < _FEWEST_NUMBERED or spread > 2 * len(values) or len(np.unique(values)) < len(values):

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 
 def many(number: float, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1.
-
-    Examples
-    --------
-    >>> many(1, "positive"), many(2000, "window")
-    ('1 positive', '2,000 windows')
-    """
+    """Return a number with its noun, in the plural unless it is 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

@@ -11,53 +11,36 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from scipy.special import gammaln, stdtr
 
 from rocmonitor.stats.area.auc import AucResult
-from rocmonitor.stats.area.variances import exact_bootstrap_variance
+from rocmonitor.stats.area.delong import exact_bootstrap_variance
 from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.rows import Floats
 
-FEWEST = 9
-"""Windows below which none is looked for: what is left shows scatter and scores from 8 on."""
+FEWEST = 9  # windows below which none is looked for: what is left shows scatter and scores from 8 on
 _PART = 5  # one in so many windows may be outlying
 _LOW = 0.9  # of the chance belongs to windows below the others
 _TOGETHER = 2 / 3  # of that of a side: what several windows show together
 _EACH = 1.5  # times the chance of one window: what each of several must show by itself
 _CHI_MEDIAN = 0.4549364  # of a squared standard normal variable
 _LEAST = 1e-12  # variance
-_HALVINGS = 60
 
 
 class Side(NamedTuple):
-    """The windows far from the others on one side.
+    """The windows far from the others on one side."""
 
-    Attributes
-    ----------
-    places : tuple of int
-        Their indices, the farthest first; empty without any.
-    chance : float
-        Of windows so far out in a reference without bad ones; 1 without any.
-    """
-
-    places: tuple[int, ...] = ()
-    chance: float = 1.0
+    places: tuple[int, ...] = ()  # their indices, the farthest first; empty without any
+    chance: float = 1.0  # of windows so far out in a reference without bad ones; 1 without any
 
 
 class Outlying(NamedTuple):
-    """The windows far from the others.
+    """The windows far from the others."""
 
-    Attributes
-    ----------
-    low, high : Side
-        Below and above the others.
-    others : float
-        Mean AUC of the others.
-    """
-
-    low: Side
+    low: Side  # below and above the others
     high: Side
-    others: float
+    others: float  # mean AUC of the others
 
 
 def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
@@ -66,10 +49,7 @@ def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
     The standard error of a small window is small where its AUC is high by chance, and 0 where no pair is in
     the wrong order, so such a window would seem far from the others.
 
-    Parameters
-    ----------
-    areas : sequence of AucResult
-        Of windows with `zeta`. Where rows come in clusters, all windows have the mean design effect.
+    areas: Of windows with `zeta`. Where rows come in clusters, all windows have the mean design effect.
     """
     known = [(area, area.zeta) for area in areas if area.zeta is not None]
     if not known:
@@ -88,14 +68,8 @@ def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
 def sampling_skewness(areas: Sequence[AucResult], errors: Sequence[float]) -> list[float]:
     """Return the skewness of the sampling error of each window: below 0 where AUCs are above 1/2.
 
-    Parameters
-    ----------
-    areas : sequence of AucResult
-    errors : sequence of float
-        Of `sampling_errors`.
+    errors: Of `sampling_errors`.
 
-    Notes
-    -----
     Skewness falls with the root of the number of rows, as the error does; their ratio is the mean over the
     windows. It follows from mean and skewness of the studentised AUC (`rocmonitor.stats.area.skewness`):
     ``skewness - 6 mean``. Without them (clusters, joined scores) it is that of two normal laws of scores,
@@ -123,22 +97,12 @@ def outlying_windows(
 ) -> Outlying:
     """Return the windows that the others do not lead to expect.
 
-    Parameters
-    ----------
-    aucs, ses : sequence of float
-        Of each window, with the sampling error of its own size (`sampling_errors`); both of length n.
-    skewness : sequence of float, optional
-        Of the sampling errors (`sampling_skewness`); default 0.
-    chance : float
-        Share of references without a bad window in which one is named; nine tenths of it for low windows.
+    aucs, ses: Of each window, with the sampling error of its own size (`sampling_errors`); both of length n.
+    skewness: Of the sampling errors (`sampling_skewness`); default 0.
+    chance: Share of references without a bad window in which one is named; nine tenths of it for low windows.
 
-    Returns
-    -------
-    Outlying
-        Without any where there are fewer than 9 windows; never more than a fifth of them on one side.
+    Without any where there are fewer than 9 windows; never more than a fifth of them on one side.
 
-    Notes
-    -----
     Windows are put in order by ``(auc - m) / sqrt(se^2 + tau^2)``, with their median m and a scatter tau that
     makes the median square that of the normal law. From the k = n/5 farthest on one side inwards out, each is
     compared with those that are in: their mean and their scatter by [PM82]. The distance has nearly
@@ -151,19 +115,6 @@ def outlying_windows(
     mean, times the ``n! / (k! (n - k)!)`` choices of them, below its part of `chance`; besides the nearest
     must be far by itself. So the chance is kept where scatter is normal; with heavy tails more is named
     (docs/numbers.md). Cost: O(n^2).
-
-    References
-    ----------
-    .. [PM82] Paule and Mandel (1982). Journal of Research of the National Bureau of Standards 87, 377-385.
-    .. [R83] Rosner (1983). Technometrics 25, 165-172.
-    .. [H92] Hall (1992). The Bootstrap and Edgeworth Expansion. Springer.
-
-    Examples
-    --------
-    >>> aucs = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.81, 0.60, 0.80, 0.79]
-    >>> found = outlying_windows(aucs, [0.01] * 10)
-    >>> found.low.places, found.high.places, round(found.others, 2)
-    ((7,), (), 0.8)
     """
     values, errors = np.asarray(aucs, dtype=float), np.asarray(ses, dtype=float)
     skews = np.zeros(len(values)) if skewness is None else np.asarray(skewness, dtype=float)
@@ -198,16 +149,13 @@ def _by_distance(values: Floats, variances: Floats) -> np.ndarray:
     """Return the order of windows by their standardised distance from the median, the lowest first."""
     apart = values - np.median(values)
 
-    def middle(scatter: float) -> float:
-        return float(np.median(apart**2 / (variances + scatter)))
+    def excess(scatter: float) -> float:
+        return float(np.median(apart**2 / (variances + scatter))) - _CHI_MEDIAN
 
-    low, high = 0.0, float(np.max(apart**2)) / _CHI_MEDIAN
-    if middle(0.0) <= _CHI_MEDIAN:
-        high = 0.0
-    for _ in range(_HALVINGS if high else 0):
-        between = (low + high) / 2
-        low, high = (between, high) if middle(between) > _CHI_MEDIAN else (low, between)
-    return np.argsort(apart / np.sqrt(variances + high), kind="stable")
+    scatter, most = 0.0, float(np.max(apart**2)) / _CHI_MEDIAN
+    if excess(0.0) > 0:
+        scatter = scipy.optimize.brentq(excess, 0.0, most, xtol=1e-18 * most)
+    return np.argsort(apart / np.sqrt(variances + scatter), kind="stable")
 
 
 def _jump(values: Floats, variances: Floats, skews: Floats, count: int, most: int, chance: float) -> float:
@@ -227,9 +175,11 @@ def _jump(values: Floats, variances: Floats, skews: Floats, count: int, most: in
         cubes = float(of**3 @ (skews[first:count] * variances[first:count] ** 1.5))
         bend = max(-cubes * variance**1.5, 0.0) / 6
         t = distance / math.sqrt(variance + 1 / weights.sum())
+        if t > 0 and bend:  # u with u + bend (u^2 - 1) = t: the first terms of Cornish and Fisher
+            t = 2 * (t + bend) / (1 + math.sqrt(1 + 4 * bend * (t + bend)))
         # The scatter is known less well beside a window whose sampling error is smaller than those of most.
         known = min(1.0, (count - first) * variance * float(weights.mean())) ** 2
-        return float(stdtr((n - count - 1) * known, -_unskewed(t, bend)))
+        return float(stdtr((n - count - 1) * known, -t))
 
     alone = pvalue(count - 1) * (n - count + 1)
     if count == 1:
@@ -237,10 +187,3 @@ def _jump(values: Floats, variances: Floats, skews: Floats, count: int, most: in
     choices = gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)
     together = math.exp(min(math.log(max(pvalue(0), 1e-300)) + float(choices), 0.0)) * (most - 1)
     return together if alone < _EACH * chance and together < _TOGETHER * chance else 1.0
-
-
-def _unskewed(t: float, bend: float) -> float:
-    """Return u with u + bend (u^2 - 1) = t: the first terms of Cornish and Fisher. `bend` is at least 0."""
-    if t <= 0 or not bend:
-        return t
-    return 2 * (t + bend) / (1 + math.sqrt(1 + 4 * bend * (t + bend)))

@@ -30,9 +30,7 @@ _COLOURS = (BLUE, PURPLE, GREEN, BROWN)
 _OURS = "rocmonitor"
 """Marks one line of each result that was drawn: how many there are gives the next colour and row."""
 
-MOST_POINTS = 25
-"""More points than these are drawn as a line in a band."""
-
+MOST_POINTS = 25  # more points than these are drawn as a line in a band
 _MOST_LABELS = 12
 _WIDTH, _HEIGHT, _ROW = 4.8, 3.6, 1.4  # inches
 _LINE = 60  # characters that such a width holds
@@ -305,9 +303,7 @@ def _colour(ax: Axes) -> str:
 
 
 def _name_result(ax: Axes, name: str | None, x: float, y: float, colour: str) -> None:
-    """Write the name of a result: below the diagonal of the unit square, where no curve is; else at (x,
-    y).
-    """
+    """Write the name of a result: in the unit square below the diagonal, else at (x, y)."""
     if name and ax.get_aspect() == 1:
         at = 0.02 + 0.07 * (_drawn(ax) - 1)
         ax.text(0.98, at, name, color=colour, ha="right", transform=ax.transAxes, parse_math=False)

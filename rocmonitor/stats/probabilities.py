@@ -32,15 +32,13 @@ class CalibrationResult(Result):
 
     Attributes
     ----------
-    log_loss, brier : float
-        Means over the rows of -log(probability of what came) and of (p - y)²; smaller is better.
-    slope : float or None
-        1 where calibrated; below 1 the probabilities are too extreme. None where it has no finite value:
+    log_loss, brier: Means over the rows of -log(probability of what came) and of (p - y)²; smaller is better.
+    slope: 1 where calibrated; below 1 the probabilities are too extreme. None where it has no finite value:
         all p are equal, or they separate the classes.
-    intercept : float
-        0 where calibrated; above 0 there are more positives than the probabilities promise, in log odds.
-    log_loss_se, brier_se, slope_se, intercept_se : float
-        The last two by the sandwich formula, which holds whatever the shape of the miscalibration.
+    intercept: 0 where calibrated; above 0 there are more positives than the probabilities promise, in log
+        odds.
+    log_loss_se, brier_se, slope_se, intercept_se: The last two by the sandwich formula, which holds whatever
+        the shape of the miscalibration.
     """
 
     _estimate: ClassVar[str | None] = "log_loss"
@@ -66,13 +64,7 @@ class CalibrationResult(Result):
         return _on_log_scale(self.brier, self.brier_se, confidence_level)
 
     def slope_ci(self, confidence_level: float = 0.95) -> Interval:
-        """Confidence interval of the slope, normal.
-
-        Raises
-        ------
-        DegenerateDataError
-            There is no slope.
-        """
+        """Confidence interval of the slope, normal."""
         if self.slope is None or self.slope_se is None:
             raise DegenerateDataError(
                 "there is no calibration slope: all probabilities are equal, or they separate the classes; "
@@ -98,29 +90,18 @@ def calibration(sample: Sample) -> CalibrationResult:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-        The scores are the probabilities of y = 1, within [0, 1].
-
-    Returns
-    -------
-    Calibration
+    y_true, y_score, shape (n,): Or one `Sample` in their place. The scores are the probabilities of y = 1,
+        within [0, 1].
 
     Raises
     ------
-    InputError
-        Scores outside of [0, 1], such as percentages.
-    DegenerateDataError
-        Fewer than two rows of a class.
+    InputError: Scores outside of [0, 1], such as percentages.
+    DegenerateDataError: Fewer than two rows of a class.
 
     Notes
     -----
     Coverage of the intervals: docs/coverage.md. A p of exactly 0 or 1 is moved by 2.2e-16, with a caveat.
     Cost: O(k) for k distinct p after sorting, times the steps of Newton's method (about 6).
-
-    References
-    ----------
-    .. [C58] D. R. Cox (1958). Two further applications of a model for binary regression. Biometrika 45.
-    .. [W82] H. White (1982). Maximum likelihood estimation of misspecified models. Econometrica 50.
 
     Examples
     --------
@@ -156,12 +137,7 @@ def calibration(sample: Sample) -> CalibrationResult:
 
 
 def require_probabilities(sample: Sample) -> None:
-    """Refuse scores that are no probabilities.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse scores that are no probabilities."""
     if not len(sample.score) or (sample.score[0] >= 0 and sample.score[-1] <= 1):
         return
     bad = (sample.score < 0) | (sample.score > 1)
@@ -175,7 +151,6 @@ def require_probabilities(sample: Sample) -> None:
 
 
 def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
-    """Mean over the rows and its standard error; the losses of a positive and of a negative at each p."""
     n = float(pos.sum() + neg.sum())
     mean = float(of_pos @ pos + of_neg @ neg) / n
     square = float((of_pos - mean) ** 2 @ pos + (of_neg - mean) ** 2 @ neg)
@@ -183,16 +158,12 @@ def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[flo
 
 
 def _slope(logits: Floats, pos: Floats, neg: Floats) -> tuple[float | None, float | None]:
-    if len(logits) == 1 or _are_separated(logits, pos, neg):
+    of_pos, of_neg = logits[pos > 0], logits[neg > 0]
+    # All equal; or all positives lie on one side of all negatives, ties at the border included.
+    if len(logits) == 1 or of_pos[0] >= of_neg[-1] or of_pos[-1] <= of_neg[0]:
         return None, None
     found, error = _coefficient(logits[:, np.newaxis], np.zeros_like(logits), pos, neg)
     return (found, error) if abs(found) < _STEEPEST and math.isfinite(error) else (None, None)
-
-
-def _are_separated(logits: Floats, pos: Floats, neg: Floats) -> bool:
-    """Return True if all positives lie on one side of all negatives, ties at the border included."""
-    of_pos, of_neg = logits[pos > 0], logits[neg > 0]
-    return bool(of_pos[0] >= of_neg[-1] or of_pos[-1] <= of_neg[0])
 
 
 def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:

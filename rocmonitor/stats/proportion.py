@@ -42,13 +42,11 @@ class Smoothing(NamedTuple):
 
 
 NOT_SMOOTHED = Smoothing(0.0, 0.0)
-AGRESTI_COULL = Smoothing(2.0, 4.0)
-"""For one model: 2 flagged rows and 2 others."""
+AGRESTI_COULL = Smoothing(2.0, 4.0)  # for one model: 2 flagged rows and 2 others
 AGRESTI_MIN = Smoothing(0.5, 2.0)
 """For two models: 1/2 row that only the first flags, 1/2 that only the second does, 1 on which they agree."""
 
-AGRESTI_CAFFO = Smoothing(1.0, 2.0)
-"""For two samples of different rows: 1 flagged row and 1 other in each."""
+AGRESTI_CAFFO = Smoothing(1.0, 2.0)  # for two samples of different rows: 1 flagged row and 1 other in each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,33 +64,19 @@ class Intervals:
 def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: float) -> tuple[Floats, Floats]:
     """Return ends of two-sided intervals of a proportion, not clipped; each leaves `tail` on its side.
 
-    Parameters
-    ----------
-    count : array, shape (h,)
-        Whole numbers in [0, n].
-    n : int
-        Trials, at least 1.
-    m : int
-        Size of a resample. ``agresti-coull``, ``wald`` and ``exact`` describe the rate in a resample of that
+    count, shape (h,): Whole numbers in [0, n].
+    n: Trials, at least 1.
+    m: Size of a resample. ``agresti-coull``, ``wald`` and ``exact`` describe the rate in a resample of that
         size ([DG09] alg. 1); the others do not support another size than `n`.
-    method : str
-        ``agresti-coull``: normal, after adding 2 successes and 2 failures ([DG09] eq. 1); ``wald``: normal,
-        nothing added; ``wilson``: inverted score test; ``clopper-pearson``: inverted binomial test;
+    method: ``agresti-coull``: normal, after adding 2 successes and 2 failures ([DG09] eq. 1); ``wald``:
+        normal, nothing added; ``wilson``: inverted score test; ``clopper-pearson``: inverted binomial test;
         ``jeffreys``: equal tails of the posterior under Beta(1/2, 1/2), with end 0 when nothing was seen and
         1 when everything was [BCD01]; ``exact``: quantiles of the exact bootstrap law Bin(m, count/n) / m.
-    tail : float within (0, 1/2)
+    tail: Within (0, 1/2)
 
-    Notes
-    -----
     ``wald`` and ``exact`` have zero length where nothing or everything was seen; the others never do.
     Cost: O(h), and O(h log m) for ``exact``. At levels below about 0.84 the interval of ``agresti-coull``
     need not contain an observed rate of 0 or 1.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [BCD01] L. D. Brown, T. T. Cai and A. DasGupta (2001). Statistical Science 16, 101-133.
-    .. [AC98] A. Agresti and B. A. Coull (1998). The American Statistician 52, 119-126.
     """
     if method == "exact":
         return _exact(count, n, m, tail)

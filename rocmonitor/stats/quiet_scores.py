@@ -82,13 +82,8 @@ def distance_law(history: ScoreHistory, cells: Sample, rows: int) -> Callable[[f
     its mean as it does to theirs, and to its variance by how far their rows scatter in the log ratios that
     the loss brings about.
 
-    Parameters
-    ----------
-    history : ScoreHistory
-    cells : Sample
-        Of the reference.
-    rows : int
-        Scores of the window.
+    cells: Of the reference.
+    rows: Scores of the window.
     """
     drift = _drift_distance(history)
 
@@ -125,7 +120,6 @@ def _drift_variance(history: ScoreHistory, log_ratio: Floats) -> float:
 
 
 def _drift_distance(history: ScoreHistory) -> float:
-    """Return the mean distance of the reference windows beyond what sampling explains."""
     rows = np.array(history.window_n_pos) + np.array(history.window_n_neg)
     rest = history.n_pos + history.n_neg - (rows if history.inside else 0)
     sampling = (np.array(history.occupied) - 1) / 2 * (1 / rows + 1 / rest)

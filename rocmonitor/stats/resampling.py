@@ -41,9 +41,7 @@ Percentiles = Literal["inverted_cdf", "averaged_inverted_cdf"]
 def percentiles(
     drawn: Floats, tail: float, definition: Percentiles = "inverted_cdf"
 ) -> tuple[Floats, Floats]:
-    """Return ends that leave `tail` of the resamples, shape (n_resamples, …), on either side: observed
-    values, or by Definition 2 the mean of two where the empirical law is level at `tail`.
-    """
+    """Return ends that leave `tail` of resamples, (n_resamples, …), on either side, by a definition."""
     require_method(definition, get_args(Percentiles), "percentiles")
     if definition == "averaged_inverted_cdf":
         return _averaged(np.sort(drawn, axis=0), tail)

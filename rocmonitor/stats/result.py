@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
@@ -17,6 +16,7 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.explained import explained
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ class Interval(NamedTuple):
         return ax
 
 
-_COMMON = {
+_FIELDS = {
     "n_pos": "Positives of the sample.",
     "n_neg": "Negatives of the sample.",
     "method": "How the uncertainty was computed.",
@@ -54,29 +54,18 @@ _COMMON = {
 }
 """Fields that many results have."""
 
-_ARGUMENT = "As the text says, or the argument of this name."
-_HEAD = "    Attributes\n    ----------\n"
 
-
-def _described(doc: str, cls: type) -> str:
-    """Return a docstring whose attributes are all fields of the class, for `help`."""
-    before, head, after = doc.rstrip().partition(_HEAD)
-    section, *rest = re.split(r"(?=\n\n    \w[\w ]*\n    ---)", after, maxsplit=1)
-    told = re.findall(r"^    (\w[\w, ]*) : ", section, flags=re.MULTILINE)
-    known, lines = set(", ".join(told).split(", ")), list[str]()
+def _fields(cls: type) -> dict[str, str]:
+    """Return what `help` says of each field that no docstring describes."""
+    told = dict[str, str]()
     for base in reversed(cls.__mro__):
+        why = (
+            "As the text says, or the argument of this name." if base is cls else f"As of `{base.__name__}`."
+        )
         for name, kind in vars(base).get("__annotations__", {}).items():
-            if name.startswith("_") or name in known:
-                continue
-            known.add(name)
-            why = _ARGUMENT if base is cls else f"As of `{base.__name__}`."
-            lines.append(f"\n    {name} : {kind}\n        {_COMMON.get(name, why)}")
-    if not lines:
-        return doc
-    return (
-        "".join([before if head else f"{before}\n\n", _HEAD, section or lines.pop(0)[1:], *lines, *rest])
-        + "\n"
-    )
+            if not name.startswith("_"):
+                told[name] = f"{kind}. {_FIELDS.get(name, why)}"
+    return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +88,9 @@ class Result:
     def __init_subclass__(cls) -> None:
         # A dataclass writes a __repr__ with every number of every array, unless its class body has one.
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
-        cls.__doc__ = cls.__doc__ and _described(cls.__doc__, cls)
+        if cls.__doc__:
+            also = " ".join(str(method.__doc__) for method in vars(cls).values())
+            cls.__doc__ = explained(cls.__doc__, {"Attributes": _fields(cls)}, also)
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -117,11 +108,6 @@ class Result:
 
         Fields are read by their annotations: arrays, tuples, results and caveats come back as such. An entry
         that is absent takes its default.
-
-        Raises
-        ------
-        InputError
-            An entry without a default is absent, or does not fit its field.
         """
         given = {}
         for name, reader in _readers(cls).items():  # type: ignore[arg-type]
@@ -133,32 +119,26 @@ class Result:
                 raise
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                 raise InputError(f"{cls.__name__}.{name} cannot be restored: it does not fit") from None
-        absent = [f.name for f in fields(cls) if f.name not in given and _is_required(f)]
+        absent = [
+            field.name
+            for field in fields(cls)
+            if field.name not in given and field.default is MISSING and field.default_factory is MISSING
+        ]
         if absent:
             why = cls._unstored or f"the data have no {absent[0]}"
             raise InputError(f"{cls.__name__} cannot be restored: {why}")
         return cls(**given)
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw the result, intervals included; matplotlib is imported here.
+        """Draw the result, intervals included; matplotlib is imported here. TypeError if it has no picture.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; default new axes of pyplot. A second result on the same axes has another colour.
-        label : str, optional
-            What the result is of, such as a model's name, written beside it.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        TypeError
-            The result has no picture.
+        ax: Where to draw; default new axes of pyplot. A second result on the same axes has another colour.
+        label: What the result is of, such as a model's name, written beside it.
         """
-        self._require_picture()
+        if not self._has_picture():
+            raise TypeError(f"{type(self).__name__} has no picture; to_dict() gives its numbers")
         ax = plotting.new_axes(flat=self._flat) if ax is None else ax
         self._draw(ax, label)
         return ax
@@ -193,14 +173,10 @@ class Result:
         return values if self._estimate is None else {self._estimate: values[self._estimate]} | values
 
     def _draw(self, ax: Axes, label: str | None) -> None:
-        raise NotImplementedError  # `_require_picture` comes before
+        raise NotImplementedError  # `plot` refuses before
 
     def _has_picture(self) -> bool:
         return type(self)._draw is not Result._draw
-
-    def _require_picture(self) -> None:
-        if not self._has_picture():
-            raise TypeError(f"{type(self).__name__} has no picture; to_dict() gives its numbers")
 
     def _values(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -228,13 +204,11 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-_Reader = Callable[[Any], Any]
-"""The inverse of `_plain` for one kind of field."""
+_Reader = Callable[[Any], Any]  # the inverse of `_plain` for one kind of field
 
 
 @cache
 def _readers(cls: type[Result]) -> dict[str, _Reader]:
-    """Return the reader of each field."""
     hints = get_type_hints(cls)
     return {field.name: _reader(hints[field.name]) for field in fields(cls)}
 
@@ -245,32 +219,17 @@ def _reader(annotation: Any) -> _Reader:
     if origin is np.ndarray:
         (dtype,) = get_args(of[1])
         return lambda value: np.array(value, dtype=dtype)
+    if origin is tuple and of[-1] is Ellipsis:
+        item_reader = _reader(of[0])
+        return lambda value: tuple(item_reader(item) for item in value)
     if origin is tuple:
-        return _tuple_reader(of)
+        parts = [_reader(one) for one in of]
+        return lambda value: tuple(part(item) for part, item in zip(parts, value, strict=True))
     if origin in (UnionType, Union):
         kinds = [_reader(one) for one in of if one is not NoneType]
         if len(kinds) == 1:
             return lambda value: None if value is None else kinds[0](value)
     if isinstance(annotation, type) and issubclass(annotation, Result | Caveat):
         return annotation.from_dict
-    return _number if annotation is float else _as_stored
-
-
-def _tuple_reader(of: Sequence[Any]) -> _Reader:
-    if of[-1] is Ellipsis:
-        each = _reader(of[0])
-        return lambda value: tuple(each(item) for item in value)
-    parts = [_reader(one) for one in of]
-    return lambda value: tuple(part(item) for part, item in zip(parts, value, strict=True))
-
-
-def _number(value: Any) -> Any:
-    return float(value) if isinstance(value, str) else value
-
-
-def _as_stored(value: Any) -> Any:
-    return value
-
-
-def _is_required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
+    # Infinity was stored as a text.
+    return lambda value: float(value) if annotation is float and isinstance(value, str) else value

@@ -50,7 +50,12 @@ def valid_scores(y_score: ArrayLike, name: str) -> Floats:
     values = _one_dimensional(y_score, name)
     if values.dtype.kind in "cMmSUV":
         raise InputError(f"{name} must be numbers, not {values.dtype}; convert it first")
-    if (largest := _largest_integer(values)) > _LARGEST_EXACT_INTEGER:
+    largest = 0  # whole number, without its sign; floats were chosen by the caller
+    if values.dtype.kind in "iu" and values.size:
+        largest = max(abs(int(values.min())), abs(int(values.max())))
+    elif values.dtype.kind == "O":
+        largest = max((abs(int(value)) for value in values if isinstance(value, Integral)), default=0)
+    if largest > _LARGEST_EXACT_INTEGER:
         raise InputError(
             f"{name} holds integers beyond 2**53 ({quoted(largest)}), which float64 would merge; "
             "rescale or rank them first"
@@ -74,15 +79,6 @@ def valid_scores(y_score: ArrayLike, name: str) -> Floats:
                 "rescale or rank them first"
             )
     return scores
-
-
-def _largest_integer(values: NDArray[Any]) -> int:
-    """Return the largest of the whole numbers, without its sign; 0 where float64 was chosen by the caller."""
-    if values.dtype.kind in "iu" and values.size:
-        return max(abs(int(values.min())), abs(int(values.max())))
-    if values.dtype.kind != "O":
-        return 0
-    return max((abs(int(each)) for each in values if isinstance(each, Integral)), default=0)
 
 
 def valid_counts(values: ArrayLike, name: str) -> Counts:
@@ -125,7 +121,7 @@ def _require_known(values: NDArray[Any], name: str) -> None:
     if values.dtype.kind == "f":
         missing = int(np.count_nonzero(np.isnan(values)))
     elif values.dtype == object:
-        missing = sum(each is None or type(each).__name__ in _MISSING or each != each for each in values)
+        missing = sum(value is None or type(value).__name__ in _MISSING or value != value for value in values)
     else:
         return
     if missing:
@@ -210,9 +206,7 @@ def counted(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Counts,
 
 
 def run_starts(pos: Counts, neg: Counts) -> NDArray[np.bool_]:
-    """Return where runs of scores with rows of one class begin, shape (k,); a score of both classes is its
-    own.
-    """
+    """Return where runs of scores of one class begin, (k,); a score of both classes is its own."""
     kind = (pos > 0).view(np.int8) * np.int8(2)  # small: there may be many
     kind += (neg > 0).view(np.int8)
     return np.concatenate([[True], (kind[1:] != kind[:-1]) | (kind[1:] == 3)])

@@ -44,32 +44,24 @@ class Sample:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 (or True) for positive and 0 (or False) for negative.
-    y_score : array_like, shape (n,)
-        Finite scores; higher means more positive. Converted to float64.
-    cluster : array_like, shape (n,), optional
-        Which rows belong together, such as those of one customer: whole numbers or texts. Standard errors
-        are then those of clustered rows.
+    y_true, shape (n,): Labels, 1 (or True) for positive and 0 (or False) for negative.
+    y_score, shape (n,): Finite scores; higher means more positive. Converted to float64.
+    cluster, shape (n,): Which rows belong together, such as those of one customer: whole numbers or texts.
+        Standard errors are then those of clustered rows.
 
     Attributes
     ----------
-    score : ndarray, shape (k,)
-        The distinct scores, increasing.
-    pos, neg : ndarray of int64, shape (k,)
-        Positives and negatives at each distinct score.
-    n_pos, n_neg : int
-        Class sizes.
-    clusters : Clusters or None
-        The same rows by cluster.
-    ends : CellEnds or None
-        The scores in each cell of a condensed sample (`from_cells`), whose `score` is the lowest of a cell.
+    score, shape (k,): The distinct scores, increasing.
+    pos, neg, shape (k,): Positives and negatives at each distinct score.
+    n_pos, n_neg: Class sizes.
+    clusters: The same rows by cluster.
+    ends: The scores in each cell of a condensed sample (`from_cells`), whose `score` is the lowest of a cell.
         None where every cell is one score.
 
     Raises
     ------
-    InputError
-        Unequal lengths, not one-dimensional, labels other than 0 and 1, scores that are not finite numbers.
+    InputError: Unequal lengths, not one-dimensional, labels other than 0 and 1, scores that are not finite
+        numbers.
 
     Notes
     -----
@@ -109,12 +101,9 @@ class Sample:
 
         Parameters
         ----------
-        score : array_like, shape (k,)
-            Finite scores, in any order; a score may come more than once.
-        n_pos, n_neg : array_like, shape (k,)
-            Whole, non-negative numbers of positives and negatives in each cell.
-        cluster : array_like, shape (k,), optional
-            The cluster that all rows of the cell belong to.
+        score, shape (k,): Finite scores, in any order; a score may come more than once.
+        n_pos, n_neg, shape (k,): Whole, non-negative numbers of positives and negatives in each cell.
+        cluster, shape (k,): The cluster that all rows of the cell belong to.
         """
         same_order(score=score, n_pos=n_pos, n_neg=n_neg, cluster=cluster)
         values = valid_scores(score, "score")
@@ -135,11 +124,10 @@ class Sample:
 
         Parameters
         ----------
-        low, high : array_like, shape (k,)
-            Finite lowest and highest score in each cell, in any order. Cells that overlap are joined.
+        low, high, shape (k,): Finite lowest and highest score in each cell, in any order. Cells that overlap
+            are joined.
         n_pos, n_neg : array_like, shape (k,); as in `from_counts`
-        grid : Grid, optional
-            What cut the scores into cells; samples of different grids cannot be merged.
+        grid: What cut the scores into cells; samples of different grids cannot be merged.
         """
         same_order(low=low, high=high, n_pos=n_pos, n_neg=n_neg)
         given = valid_scores(low, "low"), valid_scores(high, "high")
@@ -200,13 +188,11 @@ class Sample:
         _set_fields(self, clusters=clusters, ends=None)
 
     def _set_cells(self, score: Floats, pos: Counts, neg: Counts, cluster: ArrayLike) -> None:
-        """Set up a sample of validated cells that have clusters."""
         ids = cluster_ids(cluster, len(score))
         plain, index = indexed(score, pos, neg)
         self._set(plain.score, plain.pos, plain.neg, clustered(ids, index, pos, neg))
 
     def _cells(self) -> tuple[Floats, Counts, Counts]:
-        """Scores and counts of the cells of the clusters."""
         if self.clusters is None:
             return self.score, self.pos, self.neg
         return self.score[self.clusters.index], self.clusters.pos, self.clusters.neg
@@ -218,25 +204,17 @@ class PairedSample:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative.
-    score_1, score_2 : array_like, shape (n,)
-        Finite scores of the two models; the scales need not agree.
-    cluster : array_like, shape (n,), optional
-        As for `Sample`.
+    y_true, shape (n,): Labels, 1 for positive and 0 for negative.
+    score_1, score_2, shape (n,): Finite scores of the two models; the scales need not agree.
+    cluster, shape (n,): As for `Sample`.
 
     Attributes
     ----------
-    first, second : Sample
-        Each model on its own.
-    index_1, index_2 : ndarray of intp, shape (c,)
-        Position of each cell's score in ``first.score`` and ``second.score``.
-    pos, neg : ndarray of int64, shape (c,)
-        Positives and negatives in each cell (a cell is one row, or a group of equal rows).
-    n_pos, n_neg : int
-        Class sizes.
-    clusters : Clusters or None
-        The same cells by cluster; `first` and `second` have theirs.
+    first, second: Each model on its own.
+    index_1, index_2, shape (c,): Position of each cell's score in ``first.score`` and ``second.score``.
+    pos, neg, shape (c,): Positives and negatives in each cell (a cell is one row, or a group of equal rows).
+    n_pos, n_neg: Class sizes.
+    clusters: The same cells by cluster; `first` and `second` have theirs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The time of year: a yearly wave in the windows of a reference, and windows of the same season.
+"""The time of year: a yearly wave in the windows of a reference.
 
 A wave is one cosine and one sine of the time of year, learned from the windows. It is used only where the
 windows are spread over the year, where the wave cannot be chance or a trend, and where each window is more
@@ -15,40 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
-from rocmonitor.errors import InputError
-from rocmonitor.stats.proportion import is_number
-from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.rows import Floats
 
 YEAR_DAYS = 365.25
-WHOLE_YEAR = 364.0
-"""Days that the reference must cover before a season can be known: 52 weeks."""
-
-LONGEST_GAP = 100.0
-"""Days of the year without a window beyond which the others do not show a wave."""
-CHANCE = 0.025
-"""Share of references without a season of which a wave is taken off."""
-
+WHOLE_YEAR = 364.0  # days that the reference must cover before a season can be known: 52 weeks
+LONGEST_GAP = 100.0  # days of the year without a window beyond which the others do not show a wave
+CHANCE = 0.025  # share of references without a season of which a wave is taken off
 _WORTH_IT = 0.95  # of the squared differences: what must be left, at most, for a term to be used
 
 
 class FittedTerms(NamedTuple):
-    """The part of some values that terms explain.
+    """The part of some values that terms explain."""
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (t,)
-    level : float
-        Mean of the values without the terms.
-    left : ndarray, shape (n,)
-        What is left of each value when the others give the coefficients.
-    gaps : ndarray, shape (n,)
-        How far that is from the mean of what is left of the others.
-    """
-
-    coefficients: Floats
-    level: float
-    left: Floats
-    gaps: Floats
+    coefficients: Floats  # (t,)
+    level: float  # mean of the values without the terms
+    left: Floats  # (n,): What is left of each value when the others give the coefficients
+    gaps: Floats  # (n,): How far that is from the mean of what is left of the others
 
 
 def season(day: float) -> tuple[float, float]:
@@ -76,17 +58,14 @@ def wave_of(values: ArrayLike, days: Sequence[float | None]) -> FittedTerms | No
     """
     covered = days_covered(days)
     values, known = np.asarray(values, dtype=float), np.array([day for day in days if day is not None])
-    if covered is None or covered < WHOLE_YEAR or longest_gap(known) > LONGEST_GAP:
+    if covered is None or covered < WHOLE_YEAR:
+        return None
+    phases = np.sort(known % YEAR_DAYS)
+    if np.max(np.diff(phases, append=phases[0] + YEAR_DAYS)) > LONGEST_GAP:
         return None
     if wave_pvalue(values, known) > CHANCE:
         return None
     return _explained(values, np.array([season(day) for day in known]))
-
-
-def longest_gap(days: Floats) -> float:
-    """Return the longest stretch of the year, in days, in which no window falls; shape (n,)."""
-    phases = np.sort(days % YEAR_DAYS)
-    return float(np.max(np.diff(phases, append=phases[0] + YEAR_DAYS)))
 
 
 def wave_pvalue(values: Floats, days: Floats) -> float:
@@ -105,7 +84,7 @@ def wave_pvalue(values: Floats, days: Floats) -> float:
         return 1.0
     plain = np.column_stack([np.ones(n), trend / np.abs(trend).max()])
     terms = np.column_stack([plain, [season(day) for day in days]])
-    without, left = (_residuals(of, values) for of in (plain, terms))
+    without, left = (values - part @ np.linalg.lstsq(part, values, rcond=None)[0] for part in (plain, terms))
     noise, freedom = float(left @ left), n - terms.shape[1]
     if noise <= 1e-20 * float(values @ values):  # nothing but a wave
         return 0.0
@@ -115,13 +94,8 @@ def wave_pvalue(values: Floats, days: Floats) -> float:
     return float(fdtrc(2, freedom, max(ratio, 0.0) * (1 - alike) / (1 + alike)))
 
 
-def _residuals(terms: Floats, values: Floats) -> Floats:
-    found, *_ = np.linalg.lstsq(terms, values, rcond=None)
-    return np.asarray(values - terms @ found)
-
-
 def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
-    """Return what terms, shape (n, t), explain of values; None where too little. Cost: O(n² t)."""
+    """Return what terms, shape (n, t), explain of values; None where too little. O(n² t)."""
     if len(values) <= terms.shape[1] + 2:
         return None
 
@@ -144,40 +118,3 @@ def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
         return None
     coefficients = fit(everyone)
     return FittedTerms(coefficients, float(np.mean(values - terms @ coefficients)), left, gaps)
-
-
-def seasonal_weights(days: ArrayLike, day: float, *, width: float = 45.0) -> Floats:
-    """Weights of past windows for a coming one: those of the same season count most.
-
-    For ``forecast_interval(…, weights=…)``, with two years of windows and more: with one year few windows
-    count, and the interval says that its level is lower. With few years it costs power: docs/coverage.md.
-
-    Parameters
-    ----------
-    days : array_like, shape (n,)
-        Days since a fixed date of the past windows.
-    day : float
-        That of the coming window.
-    width : float
-        Days from the same time of year after which a window counts exp(-1/2), above 0.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Within (0, 1], by a normal law of the days between the times of year.
-
-    Raises
-    ------
-    InputError
-        Days that are not finite, a width of 0 or less.
-
-    Examples
-    --------
-    >>> seasonal_weights([0, 91, 182, 274, 365], 365).round(2).tolist()
-    [1.0, 0.13, 0.0, 0.13, 1.0]
-    """
-    past = window_numbers(days, "days")
-    if not (is_number(day) and math.isfinite(day)) or not (is_number(width) and 0 < width < math.inf):
-        raise InputError(f"day must be finite and width above 0 days; they are {day!r} and {width!r}")
-    apart = np.abs((past - day + YEAR_DAYS / 2) % YEAR_DAYS - YEAR_DAYS / 2)
-    return np.asarray(np.exp(-0.5 * (apart / width) ** 2))

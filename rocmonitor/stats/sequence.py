@@ -9,8 +9,8 @@ run, with their scatter beyond sampling error.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import dataclass, replace
+from typing import NamedTuple, get_args
 
 import numpy as np
 import scipy
@@ -20,7 +20,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.correlated_sequence import correlated_sequence, typical_widening
+from rocmonitor.stats.dependence import SeriesLikelihood, log_mean_exp, series_likelihood
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
@@ -42,30 +42,23 @@ class ConfidenceSequence(Table):
 
     Attributes
     ----------
-    estimate : ndarray
-        Weighted mean of the windows so far.
-    low, high : ndarray
-        Ends, within [-1, 1], for the average of the true differences over the windows so far (`estimand`
-        "period"), or for their mean in the long run ("future"). -1 and 1 while nothing is known: before a
-        window has shown scatter, and for "future" until differences between windows can be estimated. Those
-        of "future" may widen again.
-    between : ndarray
-        Estimated standard deviation of the true differences among the windows so far; 0 if sampling error
-        accounts for what they show.
-    information : ndarray
-        Precision of `estimate`, one over its variance, for "future" with `between`; 0 while no window has
-        shown any scatter.
-    elapsed : ndarray
-        Sampling noise gathered so far, in windows like the first.
-    pvalue : ndarray
-        Of the hypothesis that the average (or mean) is 0, after this window, valid whenever one stops: it may
-        rise again. At most 1 - `confidence_level` where 0 is outside of the interval; with `correlation`
+    estimate: Weighted mean of the windows so far.
+    low, high: Ends, within [-1, 1], for the average of the true differences over the windows so far
+        (`estimand` "period"), or for their mean in the long run ("future"). -1 and 1 while nothing is known:
+        before a window has shown scatter, and for "future" until differences between windows can be
+        estimated. Those of "future" may widen again.
+    between: Estimated standard deviation of the true differences among the windows so far; 0 if sampling
+        error accounts for what they show.
+    information: Precision of `estimate`, one over its variance, for "future" with `between`; 0 while no
+        window has shown any scatter.
+    elapsed: Sampling noise gathered so far, in windows like the first.
+    pvalue: Of the hypothesis that the average (or mean) is 0, after this window, valid whenever one stops: it
+        may rise again. At most 1 - `confidence_level` where 0 is outside of the interval; with `correlation`
         "none" exactly there.
-    serial : ndarray
-        Coefficient from one window's true difference to the next that is allowed for; 0 with `correlation`
-        "none".
-    unseen_low, unseen_high : ndarray
-        How much further `low` and `high` lie for rows that the windows may lack: of `auc_sequence`, else 0.
+    serial: Coefficient from one window's true difference to the next that is allowed for; 0 with
+        `correlation` "none".
+    unseen_low, unseen_high: How much further `low` and `high` lie for rows that the windows may lack: of
+        `auc_sequence`, else 0.
     """
 
     estimate: Floats
@@ -120,40 +113,29 @@ def confidence_sequence(
 
     Parameters
     ----------
-    estimates : array_like, shape (k,)
-        Differences within [-1, 1] of AUCs or rates, one for each window, in the order of the windows.
-        Windows share no row.
-    standard_errors : array_like, shape (k,)
-        Standard errors of `estimates`. A window in which the models never differ may have 0. For "period",
-        nothing else enters, so that few rows need an allowance: for differences of AUCs take `auc_sequence`.
-    confidence_level : float
-        Of all checks together, within (0, 1).
-    tuned_for : float, optional
-        The number of windows like the first after which the interval is narrowest for its information, at
-        least 1; by default 8 for "period", 12 for "future". To be fixed before the first check.
-    weights : array_like, shape (k,), optional
-        What each window counts, above 0, known without its scores: all alike by default. For windows of
-        several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse. Not 1 / s²: a
-        window's difference and its standard error are dependent unless the models can be exchanged.
-    correlation : {"none", "estimated"}
-        Whether the windows' true differences are taken as independent of each other, or may resemble their
-        neighbours. "estimated" needs windows in the order of time; for independent windows of one mean it
-        decides about a third later. Of "future" only.
-    estimand : {"future", "period"}
-        What the interval is for. "period": the average of the true differences of the windows so far,
-        weighted like them. The windows may drift, turn round and depend on each other in any way. "future":
-        the mean of a process from which they, and all windows to come, are drawn.
-
-    Returns
-    -------
-    ConfidenceSequence
+    estimates, shape (k,): Differences within [-1, 1] of AUCs or rates, one for each window, in the order of
+        the windows. Windows share no row.
+    standard_errors, shape (k,): Standard errors of `estimates`. A window in which the models never differ may
+        have 0. For "period", nothing else enters, so that few rows need an allowance: for differences of AUCs
+        take `auc_sequence`.
+    confidence_level: Of all checks together, within (0, 1).
+    tuned_for: The number of windows like the first after which the interval is narrowest for its information,
+        at least 1; by default 8 for "period", 12 for "future". To be fixed before the first check.
+    weights, shape (k,): What each window counts, above 0, known without its scores: all alike by default. For
+        windows of several sizes n_pos n_neg / (n_pos + n_neg), to which the variance is about inverse. Not 1
+        / s²: a window's difference and its standard error are dependent unless the models can be exchanged.
+    correlation, {"none", "estimated"}: Whether the windows' true differences are taken as independent of each
+        other, or may resemble their neighbours. "estimated" needs windows in the order of time; for
+        independent windows of one mean it decides about a third later. Of "future" only.
+    estimand, {"future", "period"}: What the interval is for. "period": the average of the true differences of
+        the windows so far, weighted like them. The windows may drift, turn round and depend on each other in
+        any way. "future": the mean of a process from which they, and all windows to come, are drawn.
 
     Raises
     ------
-    InputError
-        No windows, unequal lengths, values that are not finite, estimates outside [-1, 1], standard errors
-        outside [0, 2], weights of 0 or less, a level outside (0, 1), `tuned_for` outside 1 to 1,000,000,
-        an unknown `correlation` or `estimand`, `correlation` "estimated" for the period.
+    InputError: No windows, unequal lengths, values that are not finite, estimates outside [-1, 1], standard
+        errors outside [0, 2], weights of 0 or less, a level outside (0, 1), `tuned_for` outside 1 to
+        1,000,000, an unknown `correlation` or `estimand`, `correlation` "estimated" for the period.
 
     Notes
     -----
@@ -196,17 +178,6 @@ def confidence_sequence(
     "none" and not fully with "estimated", and a caveat says so. Levels and speed by simulation:
     docs/coverage.md. Cost: O(k²), of windows, not rows; O(k g) in addition with "estimated", g about 150.
 
-    References
-    ----------
-    .. [R70] Robbins (1970). Annals of Mathematical Statistics 41, 1397-1409.
-    .. [L76] Lai (1976). Annals of Statistics 4, 265-280.
-    .. [W23] Wang and Ramdas (2023). arXiv:2310.03722.
-    .. [D07] DerSimonian and Kacker (2007). Contemporary Clinical Trials 28, 105-114.
-    .. [H21] Howard, Ramdas, McAuliffe and Sekhon (2021). Annals of Statistics 49, 1055-1080.
-    .. [WS24] Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024). Annals of Statistics 52, 2613-2640.
-    .. [V39] Ville (1939). Étude critique de la notion de collectif. Gauthier-Villars, Paris.
-    .. [DK12] Durbin and Koopman (2012). Time Series Analysis by State Space Methods. Oxford University Press.
-
     Examples
     --------
     >>> weeks = confidence_sequence([0.03, 0.01, 0.02, 0.02], [0.005, 0.005, 0.006, 0.005])
@@ -225,7 +196,9 @@ def confidence_sequence(
     noise, expected, first = _noise(w, s)
     between = _between(d, w, estimate, expected, noise > 0)
     if estimand == "period":
-        noise = _own_noise(w, s)
+        own = w * s**2
+        pooled = np.cumsum(w * own) / np.cumsum(w)  # s², in place of one that is 0
+        noise = np.cumsum(w * own) + pooled * np.cumsum(np.where(own == 0, w, 0.0))
     age = _age(noise / first, level, tuned_for)
     if correlation == "estimated":
         growth = float(_age(np.ones(1), level, tuned_for)[0])
@@ -275,25 +248,20 @@ def windows_to_decide(
 
     Parameters
     ----------
-    sequence : ConfidenceSequence
-    margin : float
-        Decided is a sequence with ``low > margin`` or ``high < -margin``; at least 0.
-    difference : float, optional
-        The true difference that is supposed, within [-1, 1]; by default the present estimate.
-    largest : int
-        Windows beyond which no answer is given, at least 1.
+    sequence
+    margin: Decided is a sequence with ``low > margin`` or ``high < -margin``; at least 0.
+    difference: The true difference that is supposed, within [-1, 1]; by default the present estimate.
+    largest: Windows beyond which no answer is given, at least 1.
 
     Returns
     -------
-    int or None
-        0 when it is decided. None when `largest` windows would not do, and when no window has shown any
-        scatter yet.
+    int or None: 0 when it is decided. None when `largest` windows would not do, and when no window has shown
+        any scatter yet.
 
     Raises
     ------
-    InputError
-        Not a ConfidenceSequence, a margin outside [0, 1], a difference outside [-1, 1], `largest` not a
-        whole number of 1 to 1,000,000.
+    InputError: Not a ConfidenceSequence, a margin outside [0, 1], a difference outside [-1, 1], `largest` not
+        a whole number of 1 to 1,000,000.
 
     Notes
     -----
@@ -359,7 +327,8 @@ def half_width(sequence: ConfidenceSequence, more: Floats) -> Floats:
     if sequence.estimand == "period":
         return _half_width(information, age, None, level)
     half = _half_width(information, age, number + _DEGREES_AHEAD, level)
-    return half * typical_widening(number) if sequence.correlation == "estimated" else half
+    # By simulation, about how much wider than without correlation it is after independent windows.
+    return half * (1.12 + 0.17 * np.maximum(14 - number, 0)) if sequence.correlation == "estimated" else half
 
 
 def _noise(weight: Floats, se: Floats) -> tuple[Floats, Floats, float]:
@@ -376,13 +345,6 @@ def _noise(weight: Floats, se: Floats) -> tuple[Floats, Floats, float]:
     return noise, expected, float(weight[0] * pooled[known[0]]) if len(known) else 1.0
 
 
-def _own_noise(weight: Floats, se: Floats) -> Floats:
-    """Return sum w² s² after each window, shape (k,), the pooled s² in place of one that is 0."""
-    own = weight * se**2
-    pooled = np.cumsum(weight * own) / np.cumsum(weight)
-    return np.asarray(np.cumsum(weight * own) + pooled * np.cumsum(np.where(own == 0, weight, 0.0)))
-
-
 def _between(d: Floats, w: Floats, mean: Floats, expected: Floats, scatters: NDArray[np.bool_]) -> Floats:
     """tau² after each window, shape (k,): 0 after the first, and while no window has any standard error."""
     total, squares = np.cumsum(w), np.cumsum(w * w)
@@ -396,9 +358,7 @@ def _between(d: Floats, w: Floats, mean: Floats, expected: Floats, scatters: NDA
 
 
 def _age(elapsed: Floats, level: float, tuned_for: float) -> Floats:
-    """Return the product rho V: u, with u - log(1 + u) = -2 log(level), once `tuned_for` windows have
-    passed.
-    """
+    """Return rho V: u, with u - log(1 + u) = -2 log(level), after `tuned_for` windows."""
     # At 1 rounding would miss the branch point, where u is 0.
     narrowest = -float(scipy.special.lambertw(-(min(level, 1 - 1e-9) ** 2) / math.e, -1).real) - 1
     return elapsed / tuned_for * narrowest
@@ -488,9 +448,7 @@ def _of_scatter(se: Floats, half: float, between: float, own: float) -> tuple[Ca
 
 
 def _correlated(apart: Floats, treatment: Correlation) -> tuple[Caveat, ...]:
-    """Return whether neighbouring windows resemble each other more than independent ones would in 19 of 20
-    cases.
-    """
+    """Return a caveat if neighbouring windows are alike, more than independent ones in 19 of 20 cases."""
     k, squares = len(apart), float(apart @ apart)
     if k < _LEAST_SERIES or squares < _NO_SCATTER:
         return ()
@@ -499,3 +457,153 @@ def _correlated(apart: Floats, treatment: Correlation) -> tuple[Caveat, ...]:
         return ()
     code = "windows-correlated" if treatment == "none" else "windows-correlated-allowed"
     return (Caveat(code, correlation=correlation),)
+
+
+# Chosen by simulation (docs/coverage.md). More weight on correlation under the null hypothesis means fewer
+# false decisions among correlated windows and slower ones among independent windows.
+COEFFICIENTS = np.linspace(0.05, 0.95, 10)
+
+CORRELATED = 0.2
+"""Prior probability that windows correlate, spread over the coefficients in proportion to them."""
+
+NULL_FACTOR = 1.5
+"""The factor of that probability under the null hypothesis: above 1 the level is kept better."""
+
+SCALES = 0.35 * 1.6 ** np.arange(13)
+"""Standard deviations between windows beside 0, in standard errors of the first window."""
+
+ALIKE = 0.25  # prior probability that windows do not differ beyond their sampling error
+FIRST = 0.4
+"""Weight of the alternative that starts from the first window; the other one starts from the tested mean."""
+
+_LEAST_WINDOWS = 3  # before that, how much windows differ is not known
+_LARGEST_RATIO = 8.0  # of the scatter to the unit, so that the scales reach well beyond it
+_WEIGHT_RANGE = 1e100  # squares of squares stay finite
+
+_STEPS, _FIRST_STEP, _STEP = 26, 0.25, 1.5  # of the search outwards, in standard errors of the mean
+
+_HALVINGS = 32
+
+
+class CorrelatedSequence(NamedTuple):
+    """After each window, every array of shape (k,): ends, p-value, posterior mean of the coefficient."""
+
+    low: Floats
+    high: Floats
+    pvalue: Floats
+    serial: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Factor:
+    """The Bayes factor against each mean, after each window."""
+
+    # Of the differences in units of the first window's standard error as known after each window.
+    likelihood: SeriesLikelihood
+    unit: Floats  # (k, 1): That standard error, or an eighth of the scatter between windows if that is more
+    null: Floats  # (g,): Weights of the grid under the null hypothesis and under its alternative
+    other: Floats
+    # (g,): Of the mean under the alternative, and of the first window, in squares of the unit.
+    mean_variance: Floats
+    first_variance: Floats
+    # (k,): Log-density of the later windows given the first, whatever the mean, with the weight `FIRST`.
+    after_first: Floats
+
+    def log(self, mean: Floats) -> Floats:
+        """Log of the factor against means of shape (k,)."""
+        theta, of = mean[:, None] / self.unit, self.likelihood
+        around = log_mean_exp(of.of_normal_mean(theta, self.mean_variance), (1 - FIRST) * self.other)
+        # Log-density of the first window's difference, which is 0, at each point of the grid.
+        first = -0.5 * (np.log(self.first_variance) + theta * theta / self.first_variance)
+        from_first = self.after_first + log_mean_exp(first, self.null / self.null.sum())
+        return np.logaddexp(around, from_first) - log_mean_exp(of.of_mean(theta), self.null)
+
+
+def correlated_sequence(
+    d: Floats, weight: Floats, se: Floats, between: Floats, level: float, growth: float
+) -> CorrelatedSequence:
+    """Interval of the mean after each window, valid at all of them, with serial correlation estimated.
+
+    d, weight, shape (k,): Differences, and the weights to which their sampling variances are inverse.
+    se, shape (k,): Standard errors: they are pooled over the windows so far. All 0: nothing is known yet.
+    between, shape (k,): Moment estimate of the standard deviation of the true differences.
+    growth: Variance of the mean under the alternative, in variances of the first window.
+
+    The factor against a mean theta is
+
+        (0.6 sum_g a_g N(d; theta, V_g + r_g 11') + 0.4 f_1 sum_g a_g q_g) / sum_g b_g N(d; theta, V_g),
+
+        f_1 = sum_g b_g N(d_1; theta, v_g) / sum_g b_g,
+
+    g over coefficients phi and standard deviations tau of an AR(1) process, V_g its covariance plus the
+    sampling variances, v_g that of the first window, r_g = `growth` v_g, and q_g the density of the later
+    windows given the first under a flat prior of the mean. The first part decides soon between means like
+    theta; the second excludes those far from all windows, so that what is left is an interval.
+
+    With a = b and (phi, tau) drawn from them, the factor passes 1 / `level` at any window with probability
+    `level` at most (Ville's inequality); b is larger for phi > 0, which lowers that. At a given (phi, tau)
+    the probability is known by simulation only. The ends are the outermost means at which the factor is
+    1 / `level`.
+    Cost: O(k g).
+    """
+    noise = np.cumsum((weight * se) ** 2) / np.cumsum(weight)  # of a window of weight 1
+    known = (noise > 0) & (np.arange(1, len(d) + 1) >= _LEAST_WINDOWS)
+    unit = np.sqrt(np.where(known, np.maximum(noise / weight[0], (between / _LARGEST_RATIO) ** 2), 1.0))
+    phi, tau, other, null = _grid()
+    sizes = np.clip(weight[0] / weight, 1 / _WEIGHT_RANGE, _WEIGHT_RANGE)
+    start, of_window = d[0], 1 + tau * tau
+    likelihood = series_likelihood(d - start, sizes, phi, tau)
+    # In units; what dividing by them adds to every determinant cancels.
+    likelihood = replace(
+        likelihood, score=likelihood.score / unit[:, None], square=likelihood.square / unit[:, None] ** 2
+    )
+    factor = _Factor(
+        likelihood=likelihood,
+        unit=unit[:, None],
+        null=null,
+        other=other,
+        mean_variance=growth * of_window,
+        first_variance=of_window,
+        after_first=log_mean_exp(likelihood.of_any_mean(), FIRST * other),
+    )
+    # Probabilities of the grid after each window, shape (k, g), the mean being unknown.
+    log = factor.likelihood.of_any_mean() + np.log(factor.other)
+    posterior = np.exp(log - log.max(axis=1, keepdims=True))
+    posterior = posterior / posterior.sum(axis=1, keepdims=True)
+    centre = np.sum(posterior * likelihood.score / likelihood.information, axis=1) * unit
+    spread = np.sqrt(np.sum(posterior / likelihood.information, axis=1)) * unit
+    limit = -np.log(level)
+    low, high = (start + centre + sign * _reach(factor, centre, sign * spread, limit) for sign in (-1, 1))
+    return CorrelatedSequence(
+        low=np.where(known, low, -np.inf),
+        high=np.where(known, high, np.inf),
+        pvalue=np.where(known, np.exp(np.minimum(-factor.log(np.full_like(d, -start)), 0.0)), 1.0),
+        serial=np.where(known, posterior @ phi, 0.0),
+    )
+
+
+def _grid() -> tuple[Floats, Floats, Floats, Floats]:
+    """Coefficients, standard deviations, and their weights under the alternative and the null, shape (g,)."""
+    scales = np.concatenate([[0.0], SCALES])
+    of_scale = np.concatenate([[ALIKE], np.full(len(SCALES), (1 - ALIKE) / len(SCALES))])
+    phi = np.concatenate([[0.0], COEFFICIENTS])
+    spread = CORRELATED * COEFFICIENTS / COEFFICIENTS.sum()
+    other = np.concatenate([[1 - CORRELATED], spread])
+    null = np.concatenate([[1 - CORRELATED], NULL_FACTOR * spread])
+    repeated, tiled = np.repeat(phi, len(scales)), np.tile(scales, len(phi))
+    return repeated, tiled, np.outer(other, of_scale).ravel(), np.outer(null, of_scale).ravel()
+
+
+def _reach(factor: _Factor, centre: Floats, step: Floats, limit: float) -> Floats:
+    """Distance from `centre`, in the direction of `step`, beyond which every factor is above the limit."""
+    sizes = np.concatenate([[0.0], _FIRST_STEP * _STEP ** np.arange(_STEPS)])
+    inside = np.array([factor.log(centre + size * step) <= limit for size in sizes])
+    last = len(sizes) - 1 - np.argmax(inside[::-1], axis=0)
+    unbounded = inside[-1]
+    nearer, farther = sizes[last], sizes[np.minimum(last + 1, len(sizes) - 1)]
+    for _ in range(_HALVINGS):
+        middle = (nearer + farther) / 2
+        within = factor.log(centre + middle * step) <= limit
+        nearer, farther = np.where(within, middle, nearer), np.where(within, farther, middle)
+    reach = np.where(inside.any(axis=0), farther, 0.0)
+    return np.where(unbounded, np.inf, reach * abs(step))

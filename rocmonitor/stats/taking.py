@@ -156,18 +156,16 @@ def taking(
             given[0] = positives(given[0], pos_label)
         return function(kind(*given, **options), *args[len(names) :], **kwargs)
 
-    call.__signature__ = _shown(function, names)  # type: ignore[attr-defined]
+    # help() shows the arrays in place of the sample.
+    own = inspect.signature(function)
+    arrays = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    shown = own.replace(parameters=[*arrays, *list(own.parameters.values())[1:]])
+    call.__signature__ = shown  # type: ignore[attr-defined]
     return call
 
 
 def positives(labels: Any, pos_label: object) -> Any:
-    """Return 1 where a label is `pos_label`, else 0; missing ones as they are, and in the same order.
-
-    Raises
-    ------
-    InputError
-        Labels that are not of two values, one of them `pos_label`.
-    """
+    """Return 1 where a label is `pos_label`, else 0; missing ones as they are, and in the same order."""
     values = np.asarray(labels, dtype=object)
     known = {each for each in values.ravel().tolist() if _is_known(each)}
     if pos_label not in known or len(known) > 2:
@@ -194,10 +192,3 @@ def _require(kind: type[Any], sample: object, name: str, *, clusters: object) ->
         raise InputError(
             f"cluster belongs to rows: make the sample by {kind.__name__}(…, cluster=ids), and give {name} it"
         )
-
-
-def _shown(function: Callable[..., Any], names: tuple[str, ...]) -> inspect.Signature:
-    """Return what help() shows: the arrays in place of the sample."""
-    own = inspect.signature(function)
-    arrays = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    return own.replace(parameters=[*arrays, *list(own.parameters.values())[1:]])

@@ -11,29 +11,14 @@ from rocmonitor.stats.rows import Counts, Floats, add_up
 
 
 class ScoreCounts(NamedTuple):
-    """Unlabelled scores of one model; a pair of arrays, as `expected_auc` takes it.
+    """Unlabelled scores of one model; a pair of arrays, as `expected_auc` takes it."""
 
-    Attributes
-    ----------
-    score : ndarray of float64, shape (k,)
-        The distinct scores, increasing.
-    counts : ndarray of int64, shape (k,)
-        Rows at each.
-    """
-
-    score: Floats
-    counts: Counts
+    score: Floats  # (k,): The distinct scores, increasing
+    counts: Counts  # (k,): Rows at each
 
     @classmethod
     def of(cls, score: Floats, weight: Counts | None = None) -> ScoreCounts:
-        """Count the rows at each score; `weight`, shape (n,), is how many rows each score stands for.
-
-        Examples
-        --------
-        >>> score, counts = ScoreCounts.of(np.array([0.4, 0.1, 0.4]))
-        >>> score.tolist(), counts.tolist()
-        ([0.1, 0.4], [1, 2])
-        """
+        """Count the rows at each score; `weight`, shape (n,), is how many rows each score stands for."""
         if weight is None:
             distinct, count = np.unique(score, return_counts=True)
             return cls(distinct, count.astype(np.int64, copy=False))
@@ -46,14 +31,7 @@ class ScoreCounts(NamedTuple):
         return int(self.counts.sum())
 
     def plus(self, other: ScoreCounts) -> ScoreCounts:
-        """Return the rows of both.
-
-        Examples
-        --------
-        >>> both = ScoreCounts.of(np.array([0.4, 0.1])).plus(ScoreCounts.of(np.array([0.4])))
-        >>> both.score.tolist(), both.counts.tolist()
-        ([0.1, 0.4], [1, 2])
-        """
+        """Return the rows of both."""
         if not len(other.score):
             return self
         score = np.concatenate([self.score, other.score])
@@ -61,19 +39,11 @@ class ScoreCounts(NamedTuple):
 
 
 class PairedScoreCounts(NamedTuple):
-    """Unlabelled scores of two models on the same rows: one cell for each row, or group of equal rows.
+    """Unlabelled scores of two models on the same rows: one cell for each row, or group of equal rows."""
 
-    Attributes
-    ----------
-    score_1, score_2 : ndarray of float64, shape (c,)
-        As in `PairedSample`; a pair of scores may come more than once.
-    counts : ndarray of int64, shape (c,)
-        Rows in each cell.
-    """
-
-    score_1: Floats
+    score_1: Floats  # (c,): As in `PairedSample`; a pair of scores may come more than once
     score_2: Floats
-    counts: Counts
+    counts: Counts  # (c,): Rows in each cell
 
     @classmethod
     def of(cls, score_1: Floats, score_2: Floats, weight: Counts | None = None) -> PairedScoreCounts:

@@ -73,10 +73,6 @@ STATISTICS: dict[str, Call] = {
     "total_rate_law": lambda of: stats.total_rate_law(of.sample, 0.2),
     "total_rate_difference": lambda of: stats.total_rate_difference(of.two, RATES),
     "total_rate_difference_law": lambda of: stats.total_rate_difference_law(of.two, 0.2),
-    "equal_error_rate": lambda of: stats.equal_error_rate(of.sample, rng=1, n_resamples=20),
-    "minimum_detection_cost": lambda of: stats.minimum_detection_cost(
-        of.sample, stats.OperatingCondition.at(0.2, prevalence=0.1), rng=1, n_resamples=20
-    ),
     "roc_curve": lambda of: stats.roc_curve(of.sample),
     "roc_band": lambda of: stats.roc_band(of.sample, rng=1, n_resamples=20),
     "roc_difference_band": lambda of: stats.roc_difference_band(of.two, rng=1, n_resamples=20),
@@ -111,7 +107,6 @@ NOT_OF_ROWS = {
     "auc_sequence",
     "confidence_sequence",
     "windows_to_decide",
-    "seasonal_weights",
     "lasting_change",
     "lasting_chart",
     "score_history",
@@ -124,7 +119,6 @@ AS_ANOTHER = {
     "forecast_fit": "forecast_interval",
     "forecast_difference": "forecast_interval",
     "expected_auc_difference": "expected_auc",
-    "foreseen_change": "expected_auc",
     "group_changes_by_column": "group_changes",
     "partly_labelled_auc": "auc",
 }

@@ -17,7 +17,7 @@ from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Cost
 from rocmonitor.stats import Sample, cost_curve, cost_thresholds
-from rocmonitor.stats.cost.wrong_decisions import cross_fitted, errors_at
+from rocmonitor.stats.cost.conditions import cross_fitted, errors_at
 from rocmonitor.wording.verdicts import verdict as words
 
 START = datetime(2026, 1, 5, tzinfo=UTC)

@@ -20,7 +20,7 @@ from rocmonitor.policy.status import Alarm
 from rocmonitor.rules import Calibration, Cost, Drop, Floor, by_name
 from rocmonitor.rules.evidence import Evidence
 from rocmonitor.stats import AucResult, AucSpread, Sample, auc, cost_thresholds
-from rocmonitor.stats.cost.wrong_decisions import errors_at
+from rocmonitor.stats.cost.conditions import errors_at
 from rocmonitor.stats.simulated import TOGETHER
 
 WEEK = timedelta(days=7)

@@ -10,7 +10,7 @@ from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Cost
 from rocmonitor.rules.evidence import Evidence
 from rocmonitor.stats import AucResult, Sample
-from rocmonitor.stats.cost.wrong_decisions import WrongDecisions
+from rocmonitor.stats.cost.conditions import WrongDecisions
 
 W, N_POS, N_NEG = 0.5, 300, 900
 WHOLE = AucResult(auc=0.8, se=0.005, n_pos=6000, n_neg=18_000, method="delong")

@@ -57,7 +57,7 @@ def test_no_window_stays_in_memory(many: World, monkeypatch: pytest.MonkeyPatch)
 def test_windows_judged_together_are_those_judged_one_by_one(
     many: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rocmonitor.stats.forecast.bounds._PATIENCE", 3)
+    monkeypatch.setattr("rocmonitor.stats.forecast.kld._PATIENCE", 3)
     last = WEEKS.start + 10
     alone = judged(many, *(week(number + 1) + timedelta(days=3) for number in range(WEEKS.start, last)))
     (many.folder / "rocmonitor.db").rename(many.folder / "alone.db")

@@ -11,14 +11,7 @@ from scipy import stats
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats import ConfidenceSequence, confidence_sequence, windows_to_decide
-from rocmonitor.stats.correlated_sequence import (
-    ALIKE,
-    COEFFICIENTS,
-    CORRELATED,
-    FIRST,
-    NULL_FACTOR,
-    SCALES,
-)
+from rocmonitor.stats.sequence import ALIKE, COEFFICIENTS, CORRELATED, FIRST, NULL_FACTOR, SCALES
 
 D = [0.03, 0.01, 0.025, 0.02, 0.018, 0.03, 0.022, 0.02]
 S = [0.02, 0.03, 0.01, 0.02, 0.02, 0.02, 0.03, 0.02]

@@ -9,7 +9,7 @@ import pytest
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats import confidence_sequence
-from rocmonitor.stats.next_windows import LEAST, LONGEST, SURE, next_windows
+from rocmonitor.stats.coming import LEAST, LONGEST, SURE, next_windows
 
 K = 120
 

@@ -162,8 +162,8 @@ RESULTS = [kind for kind in vars(stats).values() if isinstance(kind, type) and i
 def test_help_names_every_field_once(kind: type[Result]) -> None:
     assert kind.__doc__ is not None
     section = kind.__doc__.partition("----------\n")[2]
-    told = re.findall(r"^    (\w[\w, ]*) : ", section, flags=re.MULTILINE)
-    names = ", ".join(told).split(", ")
+    told = re.findall(r"^(\w[\w, ]*)(?:: |\(|\{|$)", section.partition("\n\n")[0], flags=re.MULTILINE)
+    names = [name for name in ", ".join(told).split(", ") if name not in ("shape ", "")]
     assert sorted(names) == sorted(
         {field.name for field in fields(kind) if field.name[0] != "_"} | set(names)
     )

@@ -19,7 +19,7 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.rules import Cost
 from rocmonitor.rules.evidence import Evidence
 from rocmonitor.stats import Sample, cost_thresholds
-from rocmonitor.stats.cost.wrong_decisions import WrongDecisions, cross_fitted, errors_at
+from rocmonitor.stats.cost.conditions import WrongDecisions, cross_fitted, errors_at
 
 AUC, BAD = 0.80, 0.70
 LATER = 10

@@ -13,7 +13,10 @@ import numpy as np
 from scipy.special import expit
 from studies.running import options, replicate, say, table
 
-from rocmonitor.stats import Sample, condensed, foreseen_change
+from rocmonitor.stats import ForeseenChange, Sample, condensed
+from rocmonitor.stats.forecast.foreseen import split
+from rocmonitor.stats.forecast.projection import Scores, projected, valid_unlabelled
+from rocmonitor.stats.forecast.score_cells import score_cells
 
 
 class Shifted(NamedTuple):
@@ -74,6 +77,14 @@ def one(design: Shifted, rng: np.random.Generator) -> tuple[float, ...]:
     found = foreseen_change(condensed(reference) if design.condensed else reference, window)
     low, high = found.foreseen_ci()
     return true, found.foreseen, low <= true <= high, high - low, found.known, found.thin_share
+
+
+def foreseen_change(reference: Sample, window: Sample, scores: Scores | None = None) -> ForeseenChange:
+    """Split the change of a window's AUC by all scores of the reference, or by what `condensed` left."""
+    own = (window.score, window.pos + window.neg)
+    given = own if scores is None else valid_unlabelled(scores, "scores")
+    cells = score_cells(reference)
+    return split(projected(reference, *given, cells), cells, reference, window, given)
 
 
 def _area(rows: np.ndarray, share: np.ndarray) -> float:

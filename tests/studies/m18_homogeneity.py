@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 from studies.figures import keep
+from studies.homogeneity import homogeneity
 from studies.running import options, replicate, say, table
 
 from rocmonitor.stats import auc_covariance
-from rocmonitor.stats.research import auc_homogeneity_test
 
 LEVEL, RESAMPLES = 0.05, 199
 HEADER = ["AUCs", "positives", "negatives", "by the distance", "DeLong's chi-square", "distance"]
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def one(design: Design, rng: np.random.Generator) -> tuple[bool, bool, float]:
     """Return if either test rejects, and the distance."""
     y, scores = drawn(design, rng)
-    ours = auc_homogeneity_test(y, scores, n_resamples=RESAMPLES, rng=rng)
+    ours = homogeneity(y, scores, RESAMPLES, rng)
     k = len(design.areas)
     delong = auc_covariance(y, scores).contrast(np.eye(k)[1:] - np.eye(k)[0])
     return ours.pvalue <= LEVEL, delong.pvalue <= LEVEL, ours.distance

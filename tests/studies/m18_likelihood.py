@@ -16,7 +16,6 @@ from studies.m18_table1 import PUBLISHED, covered, draw, label
 from studies.running import options, replicate, say, table
 
 from rocmonitor.stats import Sample, auc, auc_bounds, binned_distance
-from rocmonitor.stats.research import likelihood_distance
 
 DISTANCES = ("ten bins", "likelihood", "less sampling")
 HEADER = ["A_L, A_H", "distance", "nats", "true AUC, print", "ours", "realised, print", "ours", "width"]
@@ -67,17 +66,36 @@ def one(low: float, high: float, rng: np.random.Generator) -> Floats:
     regimes = (low, high)
     labelled = [draw(regime, rng) for regime in regimes]
     build = Sample.merge(labelled)
-    fitted = likelihood_distance(build, labelled)
-    distances = [
-        binned_distance(build, labelled),
-        fitted.distance,
-        max(fitted.distance - fitted.sampling, 0.0),
-    ]
+    fitted, sampling = normal_distance(build, labelled)
+    distances = [binned_distance(build, labelled), fitted, max(fitted - sampling, 0.0)]
     ends = [auc_bounds(build, distance) for distance in distances]
     intervals = np.array([(of.low, of.high) for of in ends])
     realised = [auc(draw(regime, rng)).auc for regime in regimes]
     shares = [covered(intervals, values) for values in (regimes, realised)]
     return np.column_stack([distances, *shares, np.ptp(intervals, axis=1)])
+
+
+def normal_distance(sample: Sample, windows: list[Sample]) -> tuple[float, float]:
+    """The mean distance of windows from a sample (eq. 12) by fitted normal laws, and what sampling adds.
+
+    2 n times the distance of one class is the likelihood-ratio statistic (Wilks 1938), whose mean is the
+    number of parameters: two.
+    """
+    found, sampling = [], 0.0
+    for window in windows:
+        total = 0.0
+        for new, old in ((window.neg, sample.neg), (window.pos, sample.pos)):
+            (mean, variance), (own_mean, own) = _fitted(window.score, new), _fitted(sample.score, old)
+            ratio = variance / own
+            total += (ratio - 1 - np.log(ratio) + (mean - own_mean) ** 2 / own) / 2
+        found.append(total)
+        sampling += (1 / window.n_pos + 1 / window.n_neg) / len(windows)
+    return float(np.mean(found)), sampling
+
+
+def _fitted(score: Floats, rows: Floats) -> tuple[float, float]:
+    mean = np.average(score, weights=rows)
+    return mean, np.average((score - mean) ** 2, weights=rows)
 
 
 def rows(design: tuple[float, float], found: Floats) -> list[list[str]]:

@@ -95,7 +95,6 @@ SECTIONS = {
             "Step 2 of the algorithm swaps the shares of the classes.",
             '`roc_band` recommends `"studentized-sup"` instead: 94.3 to 96.2 % in sixteen designs, with '
             "less area.",
-            "Hausdorff's distance has a closed form for two curves (`research.curve_distances`).",
         ),
     ),
     "wmk16": Section(
@@ -105,11 +104,9 @@ SECTIONS = {
             "wmk16-runs",
         ),
         (
-            'Percentiles by Definition 2 are `percentiles="averaged_inverted_cdf"`; the measures that the '
-            "paper has in mind, `equal_error_rate` and `minimum_detection_cost`.",
+            'Percentiles by Definition 2 are `percentiles="averaged_inverted_cdf"`.',
             "The exact bootstrap variance is called impractical; it has a closed form, O(n log n).",
-            "How many replications (table 1) needs no runs: B = 1 / (2 d^2) + 1 for a relative error d "
-            "(`research.replications_needed`).",
+            "How many replications (table 1) needs no runs: B = 1 / (2 d^2) + 1 for a relative error d.",
         ),
     ),
     "m18": Section(
@@ -125,8 +122,7 @@ SECTIONS = {
             "NAME=m18-recurrence`).",
             "A weight of 0 does not cost an infinite distance. The binned distance gives the interval no "
             "level; ours is calibrated on past windows.",
-            "Distances of laws fitted by maximum likelihood (section 3.5): "
-            "`research.likelihood_distance`; the bins are the same with a multinomial law.",
+            "The binned distance is that of section 3.5, by maximum likelihood, with a multinomial law.",
         ),
     ),
 }

@@ -33,7 +33,7 @@ from rocmonitor.stats import (
     compare_auc_paired,
     confidence_sequence,
 )
-from rocmonitor.stats.next_windows import next_windows
+from rocmonitor.stats.coming import next_windows
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,8 @@ week of the year after the reference, by a one-sided interval for the AUC at 95 
 2 arcsin sqrt(AUC) (as wide and as sharp as the calibrated forecast, docs/decisions.md):
 
 - "all alike": every reference week counts the same;
-- "weighed": weeks of the same season count most (`seasonal_weights`, widths of 45 and 90 days);
+- "weighed": weeks of the same season count most, by a normal law of the days between the times of year
+  (widths of 45 and 90 days);
 - "term": the wave that the reference shows is taken off, where that makes weeks more alike, as in `lasting`
   and in `forecast_interval(days=…)`, which rule `forecast` uses; on the weather this is judged by rows, too.
 
@@ -35,9 +36,8 @@ from rocmonitor.stats import (
     auc,
     forecast_interval,
     lasting_chart,
-    seasonal_weights,
 )
-from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.calibration import conformal_root
 from rocmonitor.stats.lasting.windows import adjusted, scaled, seasonal
 from rocmonitor.stats.season import YEAR_DAYS
@@ -118,13 +118,18 @@ def judged(reference: list[WindowAuc], later: list[WindowAuc]) -> Year:
     columns = []
     for window in later:
         lows = [_low(values, np.ones(len(values)))]
-        lows += [_low(values, seasonal_weights(days, _day(window), width=width)) for width in (45.0, 90.0)]
+        lows += [_low(values, _same_season(days, _day(window), width)) for width in (45.0, 90.0)]
         lows.append(_low(left, np.ones(len(left))) + seasonal(wave, window))
         low = np.array(lows)
         drop = scaled(max(window.auc - DROP, 0.0))
         columns.append((low > scaled(window.auc), low > drop, _area(values.mean()) - _area(low)))
     quarter = np.floor(4 * (np.array([_day(each) for each in later]) / YEAR_DAYS) + 0.5) % 4
     return Year(*(np.array(each, dtype=float).T for each in zip(*columns, strict=True)), quarter)
+
+
+def _same_season(days: Floats, day: float, width: float) -> Floats:
+    apart = np.abs((days - day + YEAR_DAYS / 2) % YEAR_DAYS - YEAR_DAYS / 2)
+    return np.asarray(np.exp(-0.5 * (apart / width) ** 2))
 
 
 def _low(values: Floats, weights: Floats) -> float:

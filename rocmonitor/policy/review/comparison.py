@@ -66,7 +66,7 @@ from rocmonitor.policy.review.supplementary import forecast, segments_table
 from rocmonitor.policy.review.thresholds import at_thresholds, costs, dominance, scale_caveats
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import PairedSample, auc
-from rocmonitor.stats.next_windows import NextWindows, next_windows
+from rocmonitor.stats.coming import NextWindows, next_windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,18 +18,10 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.clustered import METHOD, area_error, require_independent
+from rocmonitor.stats.area.delong import Moments, moments
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, reach_of
-from rocmonitor.stats.area.variances import (
-    CLOSED_FORMS,
-    Moments,
-    Variance,
-    cortes_mohri,
-    drawn_areas,
-    moments,
-    score_ends,
-)
-from rocmonitor.stats.clusters import Clusters
+from rocmonitor.stats.area.variances import CLOSED_FORMS, Variance, cortes_mohri, drawn_areas, score_ends
 from rocmonitor.stats.condensed import error_of_auc, require_guarantee
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, resample_sizes
@@ -60,9 +52,7 @@ def outermost(result: AucResult, confidence_level: float, transform: Transform) 
 
 
 def _largest(zeta: tuple[float, float], sizes: tuple[int, int], of_se: float) -> tuple[float, float]:
-    """Return the variances of placement values if the error of the standard error were that of one class
-    alone.
-    """
+    """Return the variances of placement values if the error were that of one class alone."""
     pos, neg = sizes
     most = max(pos / max(pos - 1, 1), neg / max(neg - 1, 1))
     return (
@@ -87,34 +77,21 @@ class AucResult(Result):
 
     Attributes
     ----------
-    auc : float
-        Share of (positive, negative) pairs in the right order; ties count one half.
-    se : float
-        Standard error by `method`. It is 0 only when every pair compares alike (see `ci`).
-    studentised : tuple of two floats, or None
-        Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals. None
-        unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, when `se` is 0, and for
-        clustered rows and condensed samples.
-    clusters : tuple of two ints, or None
-        Clusters with a positive, and with a negative; None for independent rows.
-    design_effect : float or None
-        The variance over that of as many independent rows ("delong"); None without clusters, and when that
-        is 0.
-    df : float or None
-        Of clustered rows: degrees of freedom of Student's t, by the number of clusters of equal size that
+    auc: Share of (positive, negative) pairs in the right order; ties count one half.
+    se: Standard error by `method`. It is 0 only when every pair compares alike (see `ci`).
+    studentised: Mean and skewness of (auc - true area) / `se` to first order, for "second-order" intervals.
+        None unless `method` is "delong" or "exact-bootstrap" at the sample's own sizes, when `se` is 0, and
+        for clustered rows and condensed samples.
+    clusters: Clusters with a positive, and with a negative; None for independent rows.
+    design_effect: The variance over that of as many independent rows ("delong"); None without clusters, and
+        when that is 0.
+    df: Of clustered rows: degrees of freedom of Student's t, by the number of clusters of equal size that
         would show the standard error as well ([S46], [BM02]). None for the normal law.
-    inflation : float
-        Factor on `se` in intervals, 1 or more: unequal clusters make it too small on average ([BM02]).
-    zeta : tuple of two floats, or None
-        Variances of the placement values of the positives and of the negatives (n denominators). None for a
+    inflation: Factor on `se` in intervals, 1 or more: unequal clusters make it too small on average ([BM02]).
+    zeta: Variances of the placement values of the positives and of the negatives (n denominators). None for a
         result that was made without them; its intervals then allow for no rows that the sample lacks.
-    error : tuple of two floats, or None
-        Guaranteed errors of `auc` and `se`, of a condensed sample; intervals hold whatever they leave open.
-
-    References
-    ----------
-    .. [S46] Satterthwaite (1946). Biometrics Bulletin 2, 110-114.
-    .. [BM02] Bell and McCaffrey (2002). Survey Methodology 28, 169-181.
+    error: Guaranteed errors of `auc` and `se`, of a condensed sample; intervals hold whatever they leave
+        open.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -168,19 +145,16 @@ class AucResult(Result):
 
         Parameters
         ----------
-        confidence_level : float
-            Between 0 and 1, exclusive.
-        transform : {"score", "none", "logit", "second-order"}
-            What is taken as normal. By default the AUC, with the standard error that it has at the end of the
-            interval instead of the one that was seen ([W27], see `score_ends`), and the logit: at each end
-            the wider of the two, and at least as far as rows allow that the sample may lack (`reach_of`).
-            "none": the AUC, clipped. "logit": its logit, which stays inside (0, 1). "second-order": the
-            studentised AUC, its skewness removed ([H92b]).
+        confidence_level: Between 0 and 1, exclusive.
+        transform, {"score", "none", "logit", "second-order"}: What is taken as normal. By default the AUC,
+            with the standard error that it has at the end of the interval instead of the one that was seen
+            ([W27], see `score_ends`), and the logit: at each end the wider of the two, and at least as far as
+            rows allow that the sample may lack (`reach_of`). "none": the AUC, clipped. "logit": its logit,
+            which stays inside (0, 1). "second-order": the studentised AUC, its skewness removed ([H92b]).
 
         Raises
         ------
-        InputError
-            A level outside (0, 1), an unknown transform, "second-order" without `studentised`.
+        InputError: A level outside (0, 1), an unknown transform, "second-order" without `studentised`.
 
         Notes
         -----
@@ -194,12 +168,6 @@ class AucResult(Result):
         happens with probability P(psi)**m. So P(psi) >= q = ((1 - confidence_level) / 2)**(1 / m) ([CP34], m
         successes in m trials), and the AUC lies in [q psi, 1 - q (1 - psi)] whatever the distributions. Of
         clustered rows m is the smaller number of clusters.
-
-        References
-        ----------
-        .. [W27] Wilson (1927). Journal of the American Statistical Association 22, 209-212.
-        .. [H92b] Hall (1992). Journal of the Royal Statistical Society B 54, 221-228.
-        .. [CP34] Clopper and Pearson (1934). Biometrika 26, 404-413.
         """
         tail = (1 - require_level(confidence_level)) / 2
         if transform not in get_args(Transform):
@@ -219,17 +187,13 @@ class AucResult(Result):
         centre = float(scipy.special.logit(self.auc))
         low, high = (float(scipy.special.expit(end)) for end in (centre - half, centre + half))
         if transform == "score":
-            score, unseen = score_ends(self.auc, se, self._sizes, z), self._unseen_ends(z, tail)
-            low, high = min(low, score[0], unseen[0]), max(high, score[1], unseen[1])
+            by_score = score_ends(self.auc, se, self._sizes, z)
+            low, high = min(low, by_score[0]), max(high, by_score[1])
+            if self.zeta is not None:  # the ends that rows leave possible which the sample may lack
+                rows = [[Balance(part, NOTHING) for part in self._away_from(end)] for end in (1.0, 0.0)]
+                lost, won = (reach_of(side, self._sizes, z=z, tail=tail).bound for side in rows)
+                low, high = min(low, max(self.auc - lost, 0.0)), max(high, min(self.auc + won, 1.0))
         return Interval(low, high)
-
-    def _unseen_ends(self, z: float, tail: float) -> tuple[float, float]:
-        """Return the ends that rows leave possible which the sample may lack."""
-        if self.zeta is None:
-            return self.auc, self.auc
-        rows = [[Balance(part, NOTHING) for part in self._away_from(end)] for end in (1.0, 0.0)]
-        lost, won = (reach_of(each, self._sizes, z=z, tail=tail).bound for each in rows)
-        return max(self.auc - lost, 0.0), min(self.auc + won, 1.0)
 
     @property
     def _sizes(self) -> tuple[float, float]:
@@ -273,9 +237,8 @@ class BootstrapAucResult(AucResult):
 
     Attributes
     ----------
-    replicates : ndarray, shape (n_resamples,)
-        Area of each resample, in the order drawn. Not part of `to_dict`: an `AucResult` read back from
-        plain data has only the normal intervals.
+    replicates, shape (n_resamples,): Area of each resample, in the order drawn. Not part of `to_dict`: an
+        `AucResult` read back from plain data has only the normal intervals.
     """
 
     _unstored: ClassVar[str] = (
@@ -334,11 +297,8 @@ def auc(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
-    pos_label : object, optional
-        The label of the positives, where labels are two other values, such as texts.
-    method : str
+    pos_label: The label of the positives, where labels are two other values, such as texts.
+    method:
         How the variance is estimated; the area itself is the empirical one for all of them.
 
         - "delong": unbiased (n - 1 denominators), [DDC88] eq. 4-6.
@@ -357,51 +317,32 @@ def auc(
           with this area have ([BK57]; [M18] eq. 20).
         - "cortes-mohri": variance over all rankings and thresholds with `n_errors` errors, all taken to be
           equally likely ([CM04]).
-    m_pos, m_neg : int, optional
-        Resample sizes of "exact-bootstrap", "bootstrap" and "wmk16"; the class sizes by default. With other
-        sizes, the result describes the scatter of the AUC of a batch of m_pos positives and m_neg negatives.
-    n_errors : int, optional
-        Errors that "cortes-mohri" assumes, within [0, n]. By default the fewest that a threshold makes on
-        the sample; rows of one score fall on the same side of it.
-    n_resamples : int
-        Resamples of "bootstrap", at least 2.
-    rng : Generator, SeedSequence or int
-        Randomness of "bootstrap".
-    cluster : array_like, shape (n,), optional
-        Which rows belong together, such as those of one customer; a cluster may have rows of both classes.
-        The standard error is then that of [O97], with "delong" only; the result's method is "obuchowski". A
-        `Sample` has its own.
+    m_pos, m_neg: Resample sizes of "exact-bootstrap", "bootstrap" and "wmk16"; the class sizes by default.
+        With other sizes, the result describes the scatter of the AUC of a batch of m_pos positives and m_neg
+        negatives.
+    n_errors: Errors that "cortes-mohri" assumes, within [0, n]. By default the fewest that a threshold makes
+        on the sample; rows of one score fall on the same side of it.
+    n_resamples: Resamples of "bootstrap", at least 2.
+    rng: Randomness of "bootstrap".
+    cluster, shape (n,): Which rows belong together, such as those of one customer; a cluster may have rows of
+        both classes. The standard error is then that of [O97], with "delong" only; the result's method is
+        "obuchowski". A `Sample` has its own.
 
     Returns
     -------
-    AucResult
-        Its `caveats` give the area of the model that "binormal" and "cortes-mohri" take the error from.
+    Its `caveats` give the area of the model that "binormal" and "cortes-mohri" take the error from.
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`), an unknown method, sizes that are not positive, an option of another
-        method, "bootstrap" without `rng`.
-    DegenerateDataError
-        A class without rows; with "delong" and "binormal" fewer than two of a class (a variance is
-        undefined); a "bootstrap" whose resamples all agree by chance; a class from one cluster only.
+    InputError: Unusable data (see `Sample`), an unknown method, sizes that are not positive, an option of
+        another method, "bootstrap" without `rng`.
+    DegenerateDataError: A class without rows; with "delong" and "binormal" fewer than two of a class (a
+        variance is undefined); a "bootstrap" whose resamples all agree by chance; a class from one cluster
+        only.
 
     Notes
     -----
     Cost: the sort of the sample, then O(k) for k distinct scores; "bootstrap" see `drawn_areas`.
-
-    References
-    ----------
-    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
-    .. [N67] Noether (1967). Elements of Nonparametric Statistics. Wiley.
-    .. [B75] Bamber (1975). Journal of Mathematical Psychology 12, 387-415.
-    .. [WMK16] Wu, Martin and Kacker (2016). Communications in Statistics 45, 1689-1703.
-    .. [HM82] Hanley and McNeil (1982). Radiology 143, 29-36.
-    .. [D12] Demidenko (2012). Journal of Applied Statistics 39, 67-79.
-    .. [BK57] Birnbaum and Klose (1957). Annals of Mathematical Statistics 28, 933-945.
-    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
-    .. [O97] Obuchowski (1997). Biometrics 53, 567-578.
-    .. [CM04] Cortes and Mohri (2004). Advances in Neural Information Processing Systems 17, 305-312.
 
     Examples
     --------
@@ -418,9 +359,16 @@ def auc(
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
     sizes = _sizes(sample, method, m_pos, m_neg, n_errors)
     of = moments(sample)
-    drawn = None
+    numbers: dict[str, Any] = {"auc": of.auc, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
+    numbers["zeta"] = (of.zeta10, of.zeta01)
     if sample.clusters is not None:
-        return _with_carriers(_of_clusters(sample, of, sample.clusters))
+        variance_of_clusters, of_clusters = area_error(sample, of, sample.clusters)
+        if variance_of_clusters == 0:
+            of_clusters["caveats"] += (Caveat("no-scatter", pairs=min(of_clusters["clusters"])),)
+        return _with_carriers(
+            AucResult(se=math.sqrt(variance_of_clusters), method=METHOD, **numbers | of_clusters)
+        )
+    drawn = None
     if method == "bootstrap":
         source = generator(rng, n_resamples, method=method, at_least=2)
         drawn, variance = _bootstrap(sample, of, sizes, int(n_resamples), source)
@@ -430,13 +378,12 @@ def auc(
         variance = CLOSED_FORMS[method](sample, of, *sizes)
     se = math.sqrt(variance.value)
     known = se > 0 and method in _STUDENTISING and sizes == (sample.n_pos, sample.n_neg)
-    numbers: dict[str, Any] = {"auc": of.auc, "se": se, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
     numbers |= {
+        "se": se,
         "method": method,
         "caveats": _caveats(sample, method, sizes, variance),
         "studentised": studentised(sample, of, se) if known and sample.ends is None else None,
         "error": error_of_auc(sample, method, *sizes),
-        "zeta": (of.zeta10, of.zeta01),
     }
     return _with_carriers(
         AucResult(**numbers) if drawn is None else BootstrapAucResult(**numbers, replicates=drawn)
@@ -444,7 +391,6 @@ def auc(
 
 
 def _with_carriers(result: AucResult) -> AucResult:
-    """Return the result with a caveat if an AUC near an end rests on few rows."""
     rests_on = result.rests_on
     near = min(result.auc, 1 - result.auc) <= _NEAR_AN_END
     if result.se == 0 or not near or rests_on is None or rests_on >= FEW:
@@ -459,22 +405,12 @@ def _with_carriers(result: AucResult) -> AucResult:
 def _sizes(
     sample: Sample, method: str, m_pos: int | None, m_neg: int | None, n_errors: int | None
 ) -> tuple[int, int]:
-    """Return the sizes of a resample; refuse options of other methods, and methods for rows only."""
     require_guarantee(sample, method)
     if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
         raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
     if n_errors is not None and method != "cortes-mohri":
         raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
     return resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
-
-
-def _of_clusters(sample: Sample, of: Moments, clusters: Clusters) -> AucResult:
-    variance, known = area_error(sample, of, clusters)
-    if variance == 0:
-        known["caveats"] += (Caveat("no-scatter", pairs=min(known["clusters"])),)
-    n_pos, n_neg = sample.n_pos, sample.n_neg
-    known["zeta"] = (of.zeta10, of.zeta01)
-    return AucResult(auc=of.auc, se=math.sqrt(variance), n_pos=n_pos, n_neg=n_neg, method=METHOD, **known)
 
 
 def _bootstrap(

@@ -2,10 +2,6 @@
 
 A row is replaced by its cluster: the placement values of a cluster's rows are added up ([O97]), and the
 design effect says how much less the rows show than as many independent ones.
-
-References
-----------
-.. [O97] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53, 567-578.
 """
 
 from __future__ import annotations
@@ -16,16 +12,15 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
+from rocmonitor.stats.area.delong import Moments, delong_variance, moments
 from rocmonitor.stats.area.skewness import deviations
-from rocmonitor.stats.area.variances import Moments, delong_variance, moments
 from rocmonitor.stats.clusters import FEW, LARGE, Clusters, clustered_variance, effective
 from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Floats, PairedSample, Sample
 
 METHOD = "obuchowski"
 
-_FEWEST = 5
-"""Clusters up to which two of them are no exception."""
+_FEWEST = 5  # clusters up to which two of them are no exception
 
 
 def require_independent(sample: Sample | PairedSample, method: str) -> None:
@@ -58,10 +53,6 @@ def effective_sizes(sample: Sample) -> tuple[int, int] | None:
 
     By the design effect of the ranks in each class, which stands for that of the points of the curve, and by
     Student's t with the degrees of freedom of that class, at 95 % ([KG98]).
-
-    References
-    ----------
-    .. [KG98] Korn and Graubard (1998). Survey Methodology 24, 193-201.
     """
     if sample.clusters is None:
         return None
@@ -122,7 +113,6 @@ def _error(
 
 
 def _large(parts: Floats, rows: Floats) -> tuple[Caveat, ...]:
-    """Return a caveat where one cluster, or two, make most of the variance; `parts` and `rows` by cluster."""
     order = np.argsort(parts)[::-1]
     if len(order) <= _FEWEST:
         return ()

@@ -20,6 +20,13 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.clustered import METHOD, difference_error, require_independent
+from rocmonitor.stats.area.delong import (
+    delong_variance,
+    difference_placements,
+    exact_bootstrap_variance,
+    mean_over_pairs,
+    placements,
+)
 from rocmonitor.stats.area.unseen import (
     FEW,
     NOTHING,
@@ -29,12 +36,6 @@ from rocmonitor.stats.area.unseen import (
     balance_of,
     reach_of,
     unseen_at_most,
-)
-from rocmonitor.stats.area.variances import (
-    delong_variance,
-    exact_bootstrap_variance,
-    mean_over_pairs,
-    placements,
 )
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Interval, Result
@@ -52,31 +53,20 @@ class AucDifference(Result):
 
     Attributes
     ----------
-    difference, se : float
-        ``auc_1 - auc_2`` and its standard error.
-    statistic : float
-        ``difference / se``; 0 for models that rank alike.
-    pvalue : float
-        Of the null hypothesis of equal areas against `alternative`: the smallest level at which the interval
-        leaves out 0. It is that of `statistic`, or larger where few rows carry the difference.
-    n_pos_1, n_neg_1, n_pos_2, n_neg_2 : int
-        Class sizes, the same twice when `paired`.
-    df : float or None
-        Degrees of freedom of Student's t; None for the normal law. Of clustered rows as in `AucResult`.
-    paired : bool
-        Whether both models scored the same rows.
-    clusters : tuple of two ints, or None
-        Of paired rows that are clustered: clusters with a positive, and with a negative.
-    design_effect : float or None
-        Likewise: the variance over that of as many independent rows.
-    inflation : float
-        As in `AucResult`: factor on `se` in intervals and p-value, for clusters of unequal size.
-    balances : tuple of tuples, or None
-        Of the positives and of the negatives, unpaired of the first sample and then of the second: mean and
-        mean square of what speaks for a lower difference, then for a higher one, and their number (of
+    difference, se: ``auc_1 - auc_2`` and its standard error.
+    statistic: ``difference / se``; 0 for models that rank alike.
+    pvalue: Of the null hypothesis of equal areas against `alternative`: the smallest level at which the
+        interval leaves out 0. It is that of `statistic`, or larger where few rows carry the difference.
+    n_pos_1, n_neg_1, n_pos_2, n_neg_2: Class sizes, the same twice when `paired`.
+    df: Degrees of freedom of Student's t; None for the normal law. Of clustered rows as in `AucResult`.
+    paired: Whether both models scored the same rows.
+    clusters: Of paired rows that are clustered: clusters with a positive, and with a negative.
+    design_effect: Likewise: the variance over that of as many independent rows.
+    inflation: As in `AucResult`: factor on `se` in intervals and p-value, for clusters of unequal size.
+    balances: Of the positives and of the negatives, unpaired of the first sample and then of the second: mean
+        and mean square of what speaks for a lower difference, then for a higher one, and their number (of
         clustered rows, of as many independent ones). None for a result that was made without them.
-    error : tuple of two floats, or None
-        As of `AucResult`: guaranteed errors of `difference` and `se`, of condensed samples.
+    error: As of `AucResult`: guaranteed errors of `difference` and `se`, of condensed samples.
     """
 
     _estimate: ClassVar[str | None] = "difference"
@@ -168,7 +158,6 @@ class AucDifference(Result):
         return Interval(max(low, -1.0), min(high, 1.0))
 
     def _unseen(self, tail: float, *, gain: bool = False) -> float:
-        """Return how much further an end lies for rows that the sample may lack."""
         if self.balances is None:
             return 0.0
         rows, sizes = zip(*self._against(gain=gain), strict=True)
@@ -199,17 +188,14 @@ class AucDifference(Result):
         least = max(self.pvalue / size, 1e-300)
         pvalue = self.pvalue
         if agrees and self.difference and self._beyond_zero(least) > 1e-12 * self.se:
-            pvalue = size * self._largest_tail(least)
+            # The tail, from `least` to 1/2, at which an interval ends at 0.
+            log = math.log(0.5)
+            if self._beyond_zero(0.5) <= 0:
+                log = float(
+                    scipy.optimize.brentq(lambda log: self._beyond_zero(math.exp(log)), math.log(least), log)
+                )
+            pvalue = size * math.exp(log)
         return replace(self, caveats=caveats, pvalue=pvalue)
-
-    def _largest_tail(self, least: float) -> float:
-        """Return the tail, from `least` to 1/2, at which an interval ends at 0."""
-        if self._beyond_zero(0.5) > 0:
-            return 0.5
-        log = scipy.optimize.brentq(
-            lambda log: self._beyond_zero(math.exp(log)), math.log(least), math.log(0.5)
-        )
-        return math.exp(float(log))
 
     def _beyond_zero(self, tail: float) -> float:
         """Return how far an interval reaches beyond 0, seen from the difference."""
@@ -252,31 +238,14 @@ def compare_auc(
 
     Parameters
     ----------
-    result_1, result_2 : AucResult
-        From `auc`, on samples that share no row.
-    alternative : {"two-sided", "greater", "less"}
-        "greater": the first area is the larger one.
-
-    Returns
-    -------
-    AucDifference
-
-    Raises
-    ------
-    InputError
-        Arguments that are not AucResult, or an unknown alternative.
-    DegenerateDataError
-        Both standard errors are 0 and the areas differ: the statistic has no value.
+    result_1, result_2: From `auc`, on samples that share no row.
+    alternative, {"two-sided", "greater", "less"}: "greater": the first area is the larger one.
 
     Notes
     -----
     Student's t with Satterthwaite's degrees of freedom, each variance taken to have as many as its sample has
     rows less one (where rows are clustered, its own `df`): the unpaired test of pROC ([R11]). Where few rows
     carry what speaks against the difference, interval and p-value are wider, as in `AucResult.ci`.
-
-    References
-    ----------
-    .. [R11] Robin et al. (2011). BMC Bioinformatics 12, 77.
 
     Examples
     --------
@@ -335,38 +304,21 @@ def compare_auc_paired(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        Labels 0 and 1, and finite scores of the two models, on any scales. Or one `PairedSample`.
-    method : {"delong", "exact-bootstrap"}
-        Variance of the difference: unbiased ([DDC88]), or over all stratified resamples of rows, exactly.
-    alternative : {"two-sided", "greater", "less"}
-        "greater": the first area is the larger one.
-    cluster : array_like, shape (n,), optional
-        As for `auc`: the standard error is then that of clustered rows ([O97]).
-    pos_label : object, optional
-        As for `auc`.
-
-    Returns
-    -------
-    AucDifference
+    method, {"delong", "exact-bootstrap"}: Variance of the difference: unbiased ([DDC88]), or over all
+        stratified resamples of rows, exactly.
+    alternative, {"two-sided", "greater", "less"}: "greater": the first area is the larger one.
+    cluster, shape (n,): As for `auc`: the standard error is then that of clustered rows ([O97]).
 
     Raises
     ------
-    InputError
-        Unusable data (see `PairedSample`), an unknown method or alternative.
-    DegenerateDataError
-        A class without rows (with "delong", fewer than two); or the areas differ by the same amount in
-        every row, so that the standard error is 0 and the statistic has no value.
+    InputError: Unusable data (see `PairedSample`), an unknown method or alternative.
+    DegenerateDataError: A class without rows (with "delong", fewer than two); or the areas differ by the same
+        amount in every row, so that the standard error is 0 and the statistic has no value.
 
     Notes
     -----
     Cost: the two sorts of the sample, then O(c) for c cells with "delong"; "exact-bootstrap" counts
     the pairs that both models order alike, O(c log k) for k distinct scores.
-
-    References
-    ----------
-    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
-    .. [O97] Obuchowski (1997). Biometrics 53, 567-578.
 
     Examples
     --------
@@ -394,7 +346,7 @@ def compare_auc_paired(
         method = METHOD
     worth = max(known.get("design_effect") or 1.0, 1.0)
     lines = (below / n_neg, pair.pos), (above / n_pos, pair.neg)
-    balances = [balance_of(*each) for each in lines]
+    balances = [balance_of(*line) for line in lines]
     known["balances"] = tuple(
         (*each.loss, *each.gain, n / worth) for each, n in zip(balances, (n_pos, n_neg), strict=True)
     )
@@ -418,16 +370,6 @@ def fading(value: float, whole: float, none: float) -> float:
     return min(max((none - value) / (none - whole), 0.0), 1.0)
 
 
-def difference_placements(
-    pair: PairedSample, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
-) -> tuple[Floats, Floats]:
-    """Differences of the two models' placement values (see `placements`) in each cell, shape (c,)."""
-    below, above = (values[pair.index_1] for values in first)
-    below -= second[0][pair.index_2]
-    above -= second[1][pair.index_2]
-    return below, above
-
-
 def _difference_of(
     *,
     difference: float,
@@ -441,7 +383,6 @@ def _difference_of(
     caveats: tuple[Caveat, ...],
     inflation: float = 1.0,
 ) -> AucDifference:
-    """Return the difference with its test, from its variance."""
     require_alternative(alternative)
     se = math.sqrt(variance)
     if se == 0 and difference != 0:
@@ -452,11 +393,14 @@ def _difference_of(
     if se == 0:
         caveats += (Caveat("no-difference-in-any-pair", pairs=min(sizes)),)
     statistic = difference / se if se > 0 else 0.0
+    beyond = statistic / inflation
+    lower = {"two-sided": -abs(beyond), "greater": -beyond, "less": beyond}[alternative]
+    tail = float(scipy.special.ndtr(lower) if df is None else scipy.special.stdtr(df, lower))
     return AucDifference(
         difference=difference,
         se=se,
         statistic=statistic,
-        pvalue=_pvalue(statistic / inflation, df, alternative),
+        pvalue=2 * tail if alternative == "two-sided" else tail,
         auc_1=areas[0],
         auc_2=areas[1],
         n_pos_1=sizes[0],
@@ -476,15 +420,6 @@ def require_alternative(alternative: str) -> None:
     """Refuse an unknown alternative."""
     if alternative not in get_args(Alternative):
         raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
-
-
-def _pvalue(statistic: float, df: float | None, alternative: Alternative) -> float:
-    def lower_tail(x: float) -> float:
-        return float(scipy.special.ndtr(x) if df is None else scipy.special.stdtr(df, x))
-
-    if alternative == "two-sided":
-        return 2 * lower_tail(-abs(statistic))
-    return lower_tail(-statistic if alternative == "greater" else statistic)
 
 
 def _area(sample: Sample, below: Floats) -> float:
@@ -518,7 +453,7 @@ def _sum_of_sign_products(pair: PairedSample) -> float:
     total = 0.0
     for bit in reversed(range(int(rank_2.max()).bit_length())):
         high = (rank_2 >> bit & 1).astype(np.bool_)
-        sums = [_running_sum(count * side) for count in (pos, neg) for side in (~high, high)]
+        sums = [np.append(0.0, np.cumsum(rows * side)) for rows in (pos, neg) for side in (~high, high)]
         group = np.diff(rank_2 >> (bit + 1), prepend=-1) != 0
         level = group | (np.diff(rank_1, prepend=-1) != 0)
         # Rows of lower rank 1 in the group less those of higher: twice those before, plus those level,
@@ -527,10 +462,6 @@ def _sum_of_sign_products(pair: PairedSample) -> float:
         split = np.concatenate([np.flatnonzero(~high), np.flatnonzero(high)])
         rank_1, rank_2, pos, neg = rank_1[split], rank_2[split], pos[split], neg[split]
     return total
-
-
-def _running_sum(counts: Floats) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(counts)])
 
 
 def _high_times_low(sums: list[Floats], first: NDArray[np.bool_]) -> float:

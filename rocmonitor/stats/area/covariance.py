@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.variances import ROUNDING
+from rocmonitor.stats.area.delong import ROUNDING
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
@@ -29,14 +29,11 @@ class AucContrast(Result):
 
     Attributes
     ----------
-    estimate, se : ndarray, shape (r,)
-    cov : ndarray, shape (r, r)
-    statistic, pvalue : float
-        Wald's chi-square.
-    df : int
-        Its degrees of freedom: the rank of `cov`.
-    least, largest : ndarray, shape (r,)
-        What the combination is at least and at most, whatever the areas.
+    estimate, se, shape (r,)
+    cov, shape (r, r)
+    statistic, pvalue: Wald's chi-square.
+    df: Its degrees of freedom: the rank of `cov`.
+    least, largest, shape (r,): What the combination is at least and at most, whatever the areas.
     """
 
     _flat: ClassVar[bool] = True
@@ -78,8 +75,8 @@ class AucCovariance(Result):
 
     Attributes
     ----------
-    auc, se : ndarray, shape (k,)
-    cov : ndarray, shape (k, k)
+    auc, se, shape (k,)
+    cov, shape (k, k)
     """
 
     _flat: ClassVar[bool] = True
@@ -99,15 +96,13 @@ class AucCovariance(Result):
 
         Parameters
         ----------
-        L : array_like, shape (k,) or (r, k)
-            One line for each combination, for example ``[1, -1, 0]`` for first minus second.
+        L, shape (k,) or (r, k): One line for each combination, for example ``[1, -1, 0]`` for first minus
+            second.
 
         Raises
         ------
-        InputError
-            Not (r, k), or not finite.
-        DegenerateDataError
-            A combination that is not 0 has variance 0: its statistic has no value.
+        InputError: Not (r, k), or not finite.
+        DegenerateDataError: A combination that is not 0 has variance 0: its statistic has no value.
         """
         lines = np.atleast_2d(np.asarray(L, dtype=np.float64))
         if lines.ndim != 2 or lines.shape[1] != len(self.auc) or not np.isfinite(lines).all():
@@ -156,30 +151,13 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
 
     Parameters
     ----------
-    y_true : array_like, shape (n,)
-        Labels, 1 for positive and 0 for negative.
-    scores : array_like, shape (n, k)
-        Finite scores, a column for each model.
-
-    Returns
-    -------
-    AucCovariance
-
-    Raises
-    ------
-    InputError
-        Unusable data (see `Sample`).
-    DegenerateDataError
-        Fewer than two rows of a class.
+    y_true, shape (n,): Labels, 1 for positive and 0 for negative.
+    scores, shape (n, k): Finite scores, a column for each model.
 
     Notes
     -----
     Cost: one sort of the smaller class and a lookup of each row a model, then O(n k**2) in a matrix product;
     memory 8 n k bytes beside the scores.
-
-    References
-    ----------
-    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
 
     Examples
     --------
@@ -265,7 +243,6 @@ class _Sorted:
         return (left, right) if self.before is None else (self.before[left], self.before[right])
 
     def _passed(self, score: Floats) -> NDArray[np.intp]:
-        """Return the number of distinct sorted scores below each of `score`."""
         if not 0 < self.scale < math.inf:  # all scores are equal, or their range is beyond float64
             return np.searchsorted(self.distinct, score)
         passed: NDArray[np.intp] = self.table[self._step(score)]
@@ -279,9 +256,7 @@ class _Sorted:
         return passed
 
     def _step(self, score: Floats) -> NDArray[np.intp]:
-        """Return the step of each score, from 1; 0 and the last one are outside. It never falls as scores
-        rise.
-        """
+        """Return the step of each score, from 1, rising with it; 0 and the last one are outside."""
         with np.errstate(over="ignore"):
             step: Floats = score - self.distinct[0]
             step *= self.scale

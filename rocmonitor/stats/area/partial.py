@@ -16,8 +16,8 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult
+from rocmonitor.stats.area.delong import ROUNDING, mean_and_variance
 from rocmonitor.stats.area.unseen import NOTHING, Balance, Part, reach_of
-from rocmonitor.stats.area.variances import ROUNDING, mean_and_variance
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import is_number, quantile_beyond, require_level
 from rocmonitor.stats.result import Interval, Result
@@ -33,19 +33,14 @@ class PartialAucResult(Result):
 
     Attributes
     ----------
-    auc : float
-        The area over the range; with `corrected`, McClish's index: 1/2 for chance, 1 for the largest area.
-    se : float
-        Its standard error, to first order; 0 when the data of the range show no scatter (see `ci`).
-    over : {"fpr", "tpr"}
-        Which rate the range is of. Over "tpr" the area is that between the curve and the right edge.
-    low, high : float
-        Ends of the range.
-    least, most : float
-        What the area can be at all.
-    losses : tuple of two floats, or None
-        Of the rows whose rate is found over the range (positives over "fpr"): mean and mean square of what
-        they lack, as a share of the range. None for a result that was made without them.
+    auc: The area over the range; with `corrected`, McClish's index: 1/2 for chance, 1 for the largest area.
+    se: Its standard error, to first order; 0 when the data of the range show no scatter (see `ci`).
+    over, {"fpr", "tpr"}: Which rate the range is of. Over "tpr" the area is that between the curve and the
+        right edge.
+    low, high: Ends of the range.
+    least, most: What the area can be at all.
+    losses: Of the rows whose rate is found over the range (positives over "fpr"): mean and mean square of
+        what they lack, as a share of the range. None for a result that was made without them.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -80,10 +75,9 @@ class PartialAucResult(Result):
 
         Parameters
         ----------
-        confidence_level : float
-            Between 0 and 1, exclusive.
-        transform : {"none", "logit"}
-            As in ``auc(…).ci()``; the logit is that of the share of the largest area.
+        confidence_level: Between 0 and 1, exclusive.
+        transform, {"none", "logit"}: As in ``auc(…).ci()``; the logit is that of the share of the largest
+            area.
         """
         tail = (1 - require_level(confidence_level)) / 2
         width = self.most - self.least
@@ -135,25 +129,17 @@ def partial_auc(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels 0 and 1, and finite scores; higher means more positive. Or one `Sample`.
-    max_fpr, min_tpr, fpr, tpr : float or tuple of two floats
-        The range, in exactly one of four ways: ``max_fpr=u`` is ``fpr=(0, u)`` and ``min_tpr=v`` is
-        ``tpr=(v, 1)``. Over false positive rates it is the integral of TPR; over true positive rates that
-        of 1 - FPR.
-    corrected : bool
-        [MC89]: (1 + (area - chance) / (largest - chance)) / 2, chance being the area under the diagonal.
-
-    Returns
-    -------
-    PartialAucResult
+    max_fpr, min_tpr, fpr, tpr: The range, in exactly one of four ways: ``max_fpr=u`` is ``fpr=(0, u)`` and
+        ``min_tpr=v`` is ``tpr=(v, 1)``. Over false positive rates it is the integral of TPR; over true
+        positive rates that of 1 - FPR.
+    corrected: [MC89]: (1 + (area - chance) / (largest - chance)) / 2, chance being the area under the
+        diagonal.
 
     Raises
     ------
-    InputError
-        Unusable data (see `Sample`); none or several of the four ranges; ends outside [0, 1], or not rising.
-    DegenerateDataError
-        Fewer than two rows of a class (the variance is undefined).
+    InputError: Unusable data (see `Sample`); none or several of the four ranges; ends outside [0, 1], or not
+        rising.
+    DegenerateDataError: Fewer than two rows of a class (the variance is undefined).
 
     Notes
     -----
@@ -162,11 +148,6 @@ def partial_auc(
     outside), that of a positive the part of the range to the right of it. The variance is that of [DDC88]
     with these placement values, for any ties. How good this first-order error is: docs/coverage.md.
     Cost: the sort of the sample, then O(k) for k distinct scores.
-
-    References
-    ----------
-    .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Biometrics 44, 837-845.
-    .. [MC89] McClish (1989). Medical Decision Making 9, 190-195.
 
     Examples
     --------

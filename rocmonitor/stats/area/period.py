@@ -25,9 +25,7 @@ from rocmonitor.stats.proportion import quantile_beyond, require_level
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, half_at
 
-_NO_OTHERS = 1e-12
-"""Most that rows which the sample lacks lose, where none are supposed."""
-
+_NO_OTHERS = 1e-12  # most that rows which the sample lacks lose, where none are supposed
 _LOST = 0.4
 """Share of what it could lose that a row like none seen is supposed to, where several carry the loss.
 
@@ -50,20 +48,12 @@ def auc_sequence(
 
     Parameters
     ----------
-    differences : sequence of AucDifference
-        One for each window, in their order, from `compare_auc_paired`. Windows share no row.
-    confidence_level, tuned_for, weights
-        As of `confidence_sequence`.
+    differences: One for each window, in their order, from `compare_auc_paired`. Windows share no row.
+    confidence_level, tuned_for, weights: As of `confidence_sequence`.
 
     Returns
     -------
-    ConfidenceSequence
-        Of estimand "period", with `unseen_low` and `unseen_high`.
-
-    Raises
-    ------
-    InputError
-        Not paired differences; or as `confidence_sequence`.
+    Of estimand "period", with `unseen_low` and `unseen_high`.
 
     Notes
     -----
@@ -85,10 +75,6 @@ def auc_sequence(
     Before any window has shown scatter the ends are the exact bounds for rows that never showed a difference.
     Level and speed by simulation: docs/coverage.md. Cost: O(1) for a look at which few rows carry the loss.
 
-    References
-    ----------
-    .. [O01] Owen (2001). Empirical Likelihood. Chapman and Hall/CRC.
-
     Examples
     --------
     >>> import numpy as np
@@ -105,7 +91,7 @@ def auc_sequence(
     if not all(isinstance(each, AucDifference) and each.paired and each.balances for each in differences):
         raise InputError("differences must be AucDifference of both models on the same rows, with balances")
     sequence = confidence_sequence(
-        [each.difference for each in differences],
+        [difference.difference for difference in differences],
         [each.cautious_se() for each in differences],
         confidence_level=confidence_level,
         tuned_for=tuned_for,
@@ -130,19 +116,11 @@ def auc_sequence(
 
 
 class _Side(NamedTuple):
-    """Evidence against one end, in the rows of both classes.
-
-    Attributes
-    ----------
-    rows : list of Balance
-    sizes : list of float
-    most : float
-        What a row may lose.
-    """
+    """Evidence against one end, in the rows of both classes."""
 
     rows: list[Balance]
     sizes: list[float]
-    most: float
+    most: float  # what a row may lose
 
     @property
     def carriers(self) -> list[float]:
@@ -151,7 +129,8 @@ class _Side(NamedTuple):
 
 def _rows_so_far(differences: Sequence[AucDifference], w: Floats) -> list[tuple[_Side, _Side]]:
     """Return what the rows up to each window show against the lower end, and against the upper one."""
-    of = np.array([each.balances for each in differences])  # window, class, loss and gain and size
+    # By window, class, and loss and gain and size.
+    of = np.array([difference.balances for difference in differences])
     areas = np.array([(each.auc_2, each.auc_1) for each in differences])
     total, sizes = np.cumsum(w)[:, None], of[:, :, 4]
     n = total**2 / np.cumsum(w[:, None] ** 2 / sizes, axis=0)
@@ -178,13 +157,12 @@ def _rows_so_far(differences: Sequence[AucDifference], w: Floats) -> list[tuple[
 def _beyond(
     sides: tuple[_Side, _Side], sequence: ConfidenceSequence, look: int, alpha: float
 ) -> tuple[float, float]:
-    """Return how much further both ends lie at a look, for an error of `alpha`."""
     if sequence.information[look] == 0:
         low, high = (_of_others(each, alpha, 1.0) for each in sides)
         return low, high
     half = half_at(sequence, look, alpha)
     z = half * math.sqrt(sequence.information[look])
-    low, high = (_further(each, half, z, alpha) for each in sides)
+    low, high = (_further(side, half, z, alpha) for side in sides)
     return low, high
 
 
@@ -192,7 +170,8 @@ def _further(side: _Side, half: float, z: float, alpha: float) -> float:
     carriers = min(side.carriers)
     if carriers >= 2 * FEW:
         return 0.0
-    seen = reach_of(side.rows, side.sizes, z=z, tail=_tail(z), limit=_NO_OTHERS).bound
+    tail = max(float(ndtr(-z)), _LEAST_PVALUE)
+    seen = reach_of(side.rows, side.sizes, z=z, tail=tail, limit=_NO_OTHERS).bound
     whole = fading(carriers, VERY_FEW, 2 * VERY_FEW)
     others = _of_others(side, alpha, side.most * (_LOST + (1 - _LOST) * whole))
     return fading(carriers, FEW, 2 * FEW) * max(seen - half, others - half, 0.0)
@@ -201,10 +180,6 @@ def _further(side: _Side, half: float, z: float, alpha: float) -> float:
 def _of_others(side: _Side, alpha: float, most: float) -> float:
     z = quantile_beyond(alpha / 2, None)
     return reach_of(side.rows, side.sizes, z=z, tail=alpha / 2, limit=most).bound
-
-
-def _tail(z: float) -> float:
-    return max(float(ndtr(-z)), _LEAST_PVALUE)
 
 
 def _pvalue(sides: tuple[_Side, _Side], sequence: ConfidenceSequence, look: int) -> float:
@@ -230,7 +205,6 @@ def _pvalue(sides: tuple[_Side, _Side], sequence: ConfidenceSequence, look: int)
 
 
 def _of_few(sides: tuple[_Side, _Side], beyond: Floats) -> tuple[Caveat, ...]:
-    """Return a caveat for the end that lies further, with the class whose rows are fewest."""
     if not beyond.any():
         return ()
     side = sides[int(np.argmax(beyond))]

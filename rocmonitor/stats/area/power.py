@@ -18,7 +18,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.spread import AucSpread, PairedSpread
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
+from rocmonitor.stats.proportion import is_number, normal_quantile, require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
 
@@ -61,37 +61,28 @@ def auc_power(
 
     Parameters
     ----------
-    pilot : Sample, AucSpread, PairedSample or PairedSpread
-        How the AUC scatters: as in a sample, or by a model (`AucSpread.normal`). Of a pair, that of the
+    pilot: How the AUC scatters: as in a sample, or by a model (`AucSpread.normal`). Of a pair, that of the
         difference of two models on the same rows.
-    drop : float
-        How far the true AUC lies below that of the pilot; below 0 for a rise, the test being of a rise then.
-        Of a pair, how far the second model lies below the first.
-    n_pos, n_neg : float
-        Rows to be judged; expected counts need not be whole.
-    reference : AucResult, (n_pos, n_neg) or None
-        What the AUC is compared with: None, a known value; a result, whose squared standard error is
+    drop: How far the true AUC lies below that of the pilot; below 0 for a rise, the test being of a rise
+        then. Of a pair, how far the second model lies below the first.
+    n_pos, n_neg: Rows to be judged; expected counts need not be whole.
+    reference: What the AUC is compared with: None, a known value; a result, whose squared standard error is
         added, as by `compare_auc`; or two sizes, at which the pilot's own variance is added.
-    against : float, optional
-        The value itself, by default the AUC of the pilot. With an `AucResult` reference, it is the AUC of the
-        reference less the drop that would be tolerated.
-    confidence_level : float
-        Of the interval the test is read from, 0.95 by default.
-    alternative : {"two-sided", "one-sided"}
-        Whether the interval has two ends, or only the one that faces the drop. Only that one counts.
-    test : {"wald", "score"}
-        Standard error of the test: "wald", as estimated from the rows that are judged, as in all tests here;
-        "score", that of an AUC equal to `against` ([OM97]; power.roc.test of pROC).
-    transform : {"none", "logit"}
-        Scale of the interval, as in ``auc(…).ci(transform=…)``; "logit" for a known value only.
+    against: The value itself, by default the AUC of the pilot. With an `AucResult` reference, it is the AUC
+        of the reference less the drop that would be tolerated.
+    confidence_level: Of the interval the test is read from, 0.95 by default.
+    alternative, {"two-sided", "one-sided"}: Whether the interval has two ends, or only the one that faces the
+        drop. Only that one counts.
+    test, {"wald", "score"}: Standard error of the test: "wald", as estimated from the rows that are judged,
+        as in all tests here; "score", that of an AUC equal to `against` ([OM97]; power.roc.test of pROC).
+    transform, {"none", "logit"}: Scale of the interval, as in ``auc(…).ci(transform=…)``; "logit" for a known
+        value only.
 
     Raises
     ------
-    InputError
-        A drop that takes the AUC out of (0, 1), sizes below 2, an unknown option, one that the pilot has no
-        use for.
-    DegenerateDataError
-        A pilot without scatter, or with fewer than two rows of a class.
+    InputError: A drop that takes the AUC out of (0, 1), sizes below 2, an unknown option, one that the pilot
+        has no use for.
+    DegenerateDataError: A pilot without scatter, or with fewer than two rows of a class.
 
     Notes
     -----
@@ -101,10 +92,6 @@ def auc_power(
     largest estimate c that still rejects is a root, and the power is Phi((c - auc) / se_1).
     How well promised powers were kept in simulations: docs/coverage.md.
     Cost: O(1), after one pass over a pilot sample.
-
-    References
-    ----------
-    .. [OM97] Obuchowski and McClish (1997). Statistics in Medicine 16, 1529-1542.
 
     Examples
     --------
@@ -132,31 +119,29 @@ def auc_sample_size(
 
     Parameters
     ----------
-    pilot, drop, **options
-        As for `auc_power`; the drop above 0.
-    power : float
-        Within [0.5, 1).
-    ratio : float, optional
-        Negatives for each positive; by default that of the pilot sample.
+    pilot, drop, **options: As for `auc_power`; the drop above 0.
+    power: Within [0.5, 1).
+    ratio: Negatives for each positive; by default that of the pilot sample.
 
     Returns
     -------
-    AucSampleSize
-        The smallest n_pos, with n_neg = ratio n_pos rounded up.
+    The smallest n_pos, with n_neg = ratio n_pos rounded up.
 
     Raises
     ------
-    InputError
-        As for `auc_power`; a ratio that is missing or not above 0; a power outside [0.5, 1).
-    DegenerateDataError
-        No number of rows is enough: the error of the reference alone hides the drop.
+    InputError: As for `auc_power`; a ratio that is missing or not above 0; a power outside [0.5, 1).
+    DegenerateDataError: No number of rows is enough: the error of the reference alone hides the drop.
 
     Examples
     --------
     >>> print(auc_sample_size(AucSpread.normal(0.8), 0.05, ratio=10))
     193 positives and 1,930 negatives see a drop of 0.05 with 80.2 % power
     """
-    plan, ratio = _plan(pilot, **options), _ratio(pilot, ratio)
+    plan = _plan(pilot, **options)
+    if ratio is None and isinstance(pilot, Sample | PairedSample):
+        ratio = pilot.n_neg / pilot.n_pos
+    if ratio is None or not is_number(ratio) or not 0 < ratio < math.inf:
+        raise InputError(f"ratio, the negatives for each positive, must be a number above 0; it is {ratio}")
     _require_power(power)
     _require_drop(drop, *plan.drops)
     most = 1e15  # beyond any count of rows
@@ -189,17 +174,13 @@ def detectable_drop(
 
     Parameters
     ----------
-    pilot, n_pos, n_neg, **options
-        As for `auc_power`.
-    power : float
-        Within [0.5, 1).
+    pilot, n_pos, n_neg, **options: As for `auc_power`.
+    power: Within [0.5, 1).
 
     Raises
     ------
-    InputError
-        As for `auc_power`; a power outside [0.5, 1).
-    DegenerateDataError
-        No drop is seen with these sizes.
+    InputError: As for `auc_power`; a power outside [0.5, 1).
+    DegenerateDataError: No drop is seen with these sizes.
 
     Notes
     -----
@@ -235,12 +216,10 @@ class _PairTest(NamedTuple):
 
     @property
     def drops(self) -> tuple[float, float]:
-        """Open range of the possible drops."""
         first = self.spread.areas[0] if self.spread.areas else 1.0
         return first - 1, first
 
     def power(self, drop: float, n_pos: float, n_neg: float) -> float:
-        """Probability that the test rejects after this drop."""
         zeta10, zeta01 = self.spread.at(drop)
         se = se_test = math.sqrt(zeta10 / n_pos + zeta01 / n_neg)
         if self.score:
@@ -260,11 +239,9 @@ class _OneTest(NamedTuple):
 
     @property
     def drops(self) -> tuple[float, float]:
-        """Open range of the possible drops."""
         return self.spread.auc - 1, self.spread.auc
 
     def power(self, drop: float, n_pos: float, n_neg: float) -> float:
-        """Probability that the test rejects after this drop."""
         if drop < 0:  # a rise is the drop of 1 - AUC
             flipped = replace(self.spread, auc=1 - self.spread.auc)
             return self._replace(spread=flipped, against=1 - self.against).power(-drop, n_pos, n_neg)
@@ -313,9 +290,9 @@ def _plan(
     test: Literal["wald", "score"] = "wald",
     transform: Literal["none", "logit"] = "none",
 ) -> _PairTest | _OneTest:
-    _require_one_of("alternative", alternative, ("two-sided", "one-sided"))
-    _require_one_of("test", test, ("wald", "score"))
-    _require_one_of("transform", transform, ("none", "logit"))
+    require_method(alternative, ("two-sided", "one-sided"), "alternative")
+    require_method(test, ("wald", "score"), "test")
+    require_method(transform, ("none", "logit"), "transform")
     tail = (1 - require_level(confidence_level)) / (2 if alternative == "two-sided" else 1)
     if tail > 0.5:
         raise InputError(f"confidence_level must be at least 0.5 with one end; it is {confidence_level}")
@@ -338,25 +315,11 @@ def _plan(
         raise InputError(f"against must lie within (0, 1), as an AUC does; it is {against}")
     if transform == "logit" and (reference is not None or test == "score"):
         raise InputError("transform='logit' is for a known value and test='wald'; take transform='none'")
-    known = _reference_variance(spread, reference)
+    known = reference.se**2 if isinstance(reference, AucResult) else 0.0
+    if isinstance(reference, tuple):
+        _require_sizes(*reference)
+        known = spread.variance(*reference)
     return _OneTest(spread, z, value, known, test == "score", transform == "logit")
-
-
-def _reference_variance(spread: AucSpread, reference: AucResult | tuple[float, float] | None) -> float:
-    if reference is None:
-        return 0.0
-    if isinstance(reference, AucResult):
-        return reference.se**2
-    _require_sizes(*reference)
-    return spread.variance(*reference)
-
-
-def _ratio(pilot: Pilot, ratio: float | None) -> float:
-    if ratio is None and isinstance(pilot, Sample | PairedSample):
-        return pilot.n_neg / pilot.n_pos
-    if ratio is None or not is_number(ratio) or not 0 < ratio < math.inf:
-        raise InputError(f"ratio, the negatives for each positive, must be a number above 0; it is {ratio}")
-    return ratio
 
 
 def _require_sizes(n_pos: float, n_neg: float) -> None:
@@ -376,11 +339,5 @@ def _require_power(power: float) -> None:
         raise InputError(f"power must lie within [0.5, 1), for example 0.8; it is {power}")
 
 
-def _require_one_of(name: str, value: str, offered: tuple[str, ...]) -> None:
-    if value not in offered:
-        raise InputError(f"{name} must be one of {', '.join(offered)}; it is {value!r}")
-
-
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function that changes its sign between `low` and `high` is 0."""
     return float(scipy.optimize.brentq(function, low, high, xtol=1e-13))

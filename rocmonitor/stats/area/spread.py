@@ -13,8 +13,8 @@ from typing import Literal, Self
 import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.compare import difference_placements
-from rocmonitor.stats.area.variances import mean_over_pairs, normal_zeta, placements
+from rocmonitor.stats.area.delong import difference_placements, mean_over_pairs, placements
+from rocmonitor.stats.area.variances import normal_zeta
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
@@ -32,16 +32,9 @@ class AucSpread(Result):
 
     Attributes
     ----------
-    auc : float
-        The area it holds at, within (0, 1).
-    zeta10, zeta01 : float
-        Variances of the placement values of the positives and of the negatives.
-    model : {"placements", "normal", "obuchowski"}
-        Where they come from.
-
-    References
-    ----------
-    .. [H48] Hoeffding (1948). Annals of Mathematical Statistics 19, 293-325.
+    auc: The area it holds at, within (0, 1).
+    zeta10, zeta01: Variances of the placement values of the positives and of the negatives.
+    model, {"placements", "normal", "obuchowski"}: Where they come from.
 
     Examples
     --------
@@ -124,13 +117,10 @@ class PairedSpread(Result):
 
     Attributes
     ----------
-    zeta10, zeta01 : float
-        Variances of the differences of the placement values.
-    own10, own01, other10, other01 : float
-        Variances of the placement values of the first model and of the second.
-    areas : tuple of two floats, or None
-        AUCs of the two; None when the spread is of parts of two curves, and cannot be moved.
-    model : {"placements", "obuchowski"}
+    zeta10, zeta01: Variances of the differences of the placement values.
+    own10, own01, other10, other01: Variances of the placement values of the first model and of the second.
+    areas: AUCs of the two; None when the spread is of parts of two curves, and cannot be moved.
+    model, {"placements", "obuchowski"}
 
     Examples
     --------
@@ -166,7 +156,7 @@ class PairedSpread(Result):
             mean_over_pairs(*values, one.pos, one.neg)
             for values, one in ((first, pilot.first), (second, pilot.second))
         ]
-        own, other = (_unbiased(each, *sizes) for each in moments)
+        own, other = (_unbiased(moment, *sizes) for moment in moments)
         return cls(
             zeta10=zeta10,
             zeta01=zeta01,
@@ -196,12 +186,9 @@ class PairedSpread(Result):
 
         Parameters
         ----------
-        a, b : tuple of two floats
-            Of the first and of the second curve; b > 0.
-        corr_pos, corr_neg : float
-            Correlations of the two scores within the positives and within the negatives.
-        fpr : tuple of two floats
-            Range of the areas, the whole curve by default.
+        a, b: Of the first and of the second curve; b > 0.
+        corr_pos, corr_neg: Correlations of the two scores within the positives and within the negatives.
+        fpr: Range of the areas, the whole curve by default.
         """
         if min(b) <= 0 or max(abs(corr_pos), abs(corr_neg)) > 1 or not 0 <= fpr[0] < fpr[1] <= 1:
             raise InputError(
@@ -209,7 +196,10 @@ class PairedSpread(Result):
                 f"b={b}, corr_pos={corr_pos}, corr_neg={corr_neg}, fpr={fpr}"
             )
         slopes = [_binormal_slopes(a[i], b[i], fpr) for i in (0, 1)]
-        own, other = (_binormal_variance(a[i], b[i], *slopes[i]) for i in (0, 1))
+        own, other = (
+            (p**2 * (1 + a_i * a_i / 2) + (q * b_i) ** 2 / 2, (p * b_i) ** 2 + (q * b_i) ** 2 / 2)
+            for a_i, b_i, (p, q) in zip(a, b, slopes, strict=True)
+        )
         (by_a1, by_b1), (by_a2, by_b2) = slopes
         along = (by_a1 * a[0] + by_b1 * b[0]) * (by_a2 * a[1] + by_b2 * b[1])
         shared = (
@@ -266,10 +256,6 @@ def _unbiased(moments: tuple[float, float, float], n_pos: int, n_neg: int) -> tu
 def _require_area(auc: float) -> None:
     if not is_number(auc) or not 0 < auc < 1:
         raise InputError(f"auc must lie within (0, 1), where an area can scatter; it is {auc}")
-
-
-def _binormal_variance(a: float, b: float, by_a: float, by_b: float) -> tuple[float, float]:
-    return by_a**2 * (1 + a * a / 2) + (by_b * b) ** 2 / 2, (by_a * b) ** 2 + (by_b * b) ** 2 / 2
 
 
 def _binormal_slopes(a: float, b: float, fpr: tuple[float, float]) -> tuple[float, float]:

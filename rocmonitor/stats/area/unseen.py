@@ -8,12 +8,6 @@ own. Where many rows carry the loss the additional value gets no weight, and the
 
 By Wilks, c is z²/2. A sample without any loss shows that the mean m has (1 - m)**n >= tail ([CP34]): c is
 log(1 / tail). Between the two, c goes with 1 / k, for k rows that carry the loss (docs/coverage.md).
-
-References
-----------
-.. [O01] Owen (2001). Empirical Likelihood. Chapman and Hall/CRC.
-.. [CP34] Clopper and Pearson (1934). Biometrika 26, 404-413.
-.. [N98] Newcombe (1998). Statistics in Medicine 17, 873-890.
 """
 
 from __future__ import annotations
@@ -27,8 +21,7 @@ import numpy as np
 from rocmonitor.stats.area.variances import increasing_root
 from rocmonitor.stats.rows import Counts, Floats, weighted_sum
 
-FEW = 10
-"""Rows that carry a loss below which a caveat says so; from twice as many on no difference is wider."""
+FEW = 10  # rows that carry a loss below which a caveat says so; from twice as many on no difference is wider
 
 
 VERY_FEW = 2.5
@@ -47,15 +40,7 @@ class Part(NamedTuple):
     square: float
 
     def carried_by(self, n: float) -> float:
-        """Return the number of rows that carry it: the square of the sum over the sum of squares, at most
-        `n`.
-
-        With equal values in some rows and none in the others, their number ([K65]).
-
-        References
-        ----------
-        .. [K65] Kish (1965). Survey Sampling. Wiley.
-        """
+        """Return the number of rows that carry it, were all alike: (sum)² over the sum of squares ([K65])."""
         return min(n * self.mean**2 / self.square, n) if self.square > 0 else 0.0
 
 
@@ -80,18 +65,11 @@ def balance_of(values: Floats, counts: Counts | Floats) -> Balance:
 
 
 class UnseenReach(NamedTuple):
-    """The distance from the mean loss that was seen up to the bound.
+    """The distance from the mean loss that was seen up to the bound."""
 
-    Attributes
-    ----------
-    bound : float
-        All of it.
-    unseen : float
-        What the value adds that the sample lacks; 0 where it gets no weight. It fades out from `FEW` rows on
-        that carry the loss.
-    """
-
-    bound: float
+    bound: float  # all of it
+    # What the value adds that the sample lacks; 0 where it gets no weight. It fades out from `FEW` rows on
+    # that carry the loss.
     unseen: float
 
 
@@ -100,20 +78,11 @@ def reach_of(
 ) -> UnseenReach:
     """Return how far above the mean loss, less the gains, the largest lies that `tail` leaves possible.
 
-    Parameters
-    ----------
-    rows : sequence of two Balance
-        Of the positives and of the negatives.
-    sizes : sequence of two floats
-        Class sizes; of clustered rows, as many independent ones as show as much.
-    z : float
-        Quantile of the normal law, or of Student's t, that `tail` lies beyond.
-    tail : float
-    limit : float
-        What a row that the sample lacks may lose, above 0 and up to 1.
+    rows: Of the positives and of the negatives.
+    sizes: Class sizes; of clustered rows, as many independent ones as show as much.
+    z: Quantile of the normal law, or of Student's t, that `tail` lies beyond.
+    limit: What a row that the sample lacks may lose, above 0 and up to 1.
 
-    Notes
-    -----
     What the two classes add is combined as by [N98]: the root of the sum of squares. O(1).
     """
     found = [_of_class(each, n, z, tail, limit) for each, n in zip(rows, sizes, strict=True)]

@@ -1,38 +1,7 @@
-"""The variance of one AUC in closed form: resampling, Hanley and McNeil, two normal laws, the upper bound.
+"""Other variances of one AUC, intervals by its variance at the area supposed, and areas of drawn resamples.
 
-All start from the same moments. None subtracts large numbers: near areas of 0 and 1 no digits are lost.
-The papers are those of `auc`; [H48] is Hoeffding (1948), Annals of Mathematical Statistics 19, 293-325.
-
-Intervals of an AUC by its variance at the area that is supposed, as Wilson's is for a proportion.
-
-An AUC near 1 that is too high by chance has too small a standard error too. So the end of an interval that
-uses this standard error lies too near. Here an end is the area whose own standard error the estimate just
-keeps to; how the variance goes with the area is that of two normal score laws of equal variance.
-
-References
-----------
-.. [W27] Wilson (1927). Journal of the American Statistical Association 22, 209-212.
-.. [N06] Newcombe (2006). Statistics in Medicine 25, 559-573.
-
-Areas of resamples that are really drawn: the Monte Carlo bootstrap, stratified, on counts.
-
-Neighbouring scores that hold rows of one class are one run, and a resample is the number of rows that each
-run gets. No resample is sorted.
-
-The variance of the AUC over all rankings that make a given number of errors [CM04].
-
-A classification is a ranking of the rows and a threshold. Over all of them that make k errors, each taken
-to be equally likely, the AUC has a mean and a variance that depend on n_pos, n_neg and k only.
-
-The paper's sums of binomial coefficients are right for k up to the smaller class only, as enumeration shows,
-and in floating point their terms cancel. Here the same law is added up by the number x of positives among
-the errors. Given x, the rows above the threshold are in random order, and so are those below: two
-Mann-Whitney statistics with known mean and variance. All terms are positive, for any k.
-
-Placement values and what follows from them: the mean of a pair statistic and its two variances.
-
-A positive's placement value V10 is its mean psi over the negatives, a negative's V01 its mean psi over the
-positives. Both take one value at each distinct score, so everything here is O(k) once the sample is sorted.
+The closed forms start from the moments of `rocmonitor.stats.area.delong`; their papers are those of `auc`.
+None subtracts large numbers: near areas of 0 and 1 no digits are lost.
 """
 
 from __future__ import annotations
@@ -46,102 +15,13 @@ import scipy
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.stats.area.delong import Moments, delong_variance, exact_bootstrap_variance, mean_and_variance
 from rocmonitor.stats.binomial import require_room
 from rocmonitor.stats.proportion import is_number
-from rocmonitor.stats.rows import parts, run_starts, weighted_sum
+from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
-ROUNDING = 1e-13
-"""Differences and variances this far below the scale of what was subtracted are rounding."""
-
-
-def placements(sample: Sample) -> tuple[Floats, Floats]:
-    """Placement values at each distinct score, as counts: multiples of 1/2, exact, shape (k,).
-
-    Negatives below each score and positives above it, rows level with it counted one half:
-    n_neg V10 of a positive there and n_pos V01 of a negative there.
-    """
-    # In place here and below: fresh memory costs more than the arithmetic. Adding up whole numbers takes a
-    # tenth of the time that float64 does.
-    below = np.cumsum(sample.neg).astype(np.float64)
-    below -= 0.5 * sample.neg
-    above = np.cumsum(sample.pos).astype(np.float64)
-    above -= 0.5 * sample.pos
-    np.subtract(sample.n_pos, above, out=above)
-    return below, above
-
-
-def placed_parts(sample: Sample) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
-    """Parts of `placements`, as below and above, with the positives and the negatives there.
-
-    Large samples have no room, and small ones no time, for arrays of all scores that are read once.
-    """
-    neg_before, pos_after = 0.0, float(sample.n_pos)
-    for part in parts(len(sample.score)):
-        # Whole numbers up to 2**53 and their halves are exact, in any order; of one type they are quicker.
-        pos, neg = sample.pos[part].astype(np.float64), sample.neg[part].astype(np.float64)
-        below, above = np.cumsum(sample.neg[part]).astype(np.float64), pos * 0.5
-        up_to = np.cumsum(sample.pos[part]).astype(np.float64)
-        below += neg_before
-        above -= up_to
-        above += pos_after
-        neg_before, pos_after = float(below[-1]), pos_after - float(up_to[-1])
-        below -= np.multiply(neg, 0.5, out=up_to)
-        yield below, above, pos, neg
-
-
-def sums_over_parts(
-    sample: Sample, of: Callable[[Floats, Floats, Floats, Floats], tuple[float, ...]]
-) -> tuple[float, ...]:
-    """Return sums of what `of` finds in each of `placed_parts`."""
-    found = [of(*part) for part in placed_parts(sample)]
-    return tuple(math.fsum(column) for column in zip(*found, strict=True))
-
-
-def mean_over_pairs(
-    below: Floats, above: Floats, pos: Counts | Floats, neg: Counts | Floats
-) -> tuple[float, float, float]:
-    """Mean of a pair statistic, and the variances zeta10 and zeta01 of its placement values.
-
-    `below` and `above` are the placement values of each cell as counts (see `placements`), or differences of
-    such; `pos` and `neg` are the rows in each. All have shape (c,).
-    """
-    n_pos, n_neg = float(pos.sum()), float(neg.sum())
-    mean, variance10 = mean_and_variance(below, pos)
-    _, variance01 = mean_and_variance(above, neg)
-    return mean / n_neg, variance10 / n_neg**2, variance01 / n_pos**2
-
-
-def mean_and_variance(values: Floats, weights: Counts | Floats) -> tuple[float, float]:
-    """Mean and variance (n denominator) of `values`, shape (c,), that occur `weights` times."""
-    # Measured from a value that occurs, so that equal values leave residuals of exactly 0: rounding
-    # must not turn "no variance" into a tiny one.
-    origin = float(values[np.argmax(weights > 0)])
-    shifted = values - origin
-    n = float(weights.sum())
-    mean = weighted_sum(weights, shifted) / n
-    shifted -= mean
-    np.square(shifted, out=shifted)
-    return origin + mean, weighted_sum(weights, shifted) / n
-
-
 _NEGLIGIBLE = 1e-12  # a standard error that no interval shows
-
-
-class Moments(NamedTuple):
-    """Moments of psi over the pairs of a sample."""
-
-    auc: float
-    lost: float  # 1 - auc, with all its digits
-    zeta10: float  # variance of V10 over the positives
-    zeta01: float  # variance of V01 over the negatives
-    kernel: float  # variance of psi over all pairs
-
-    @property
-    def alike(self) -> bool:
-        """True if every positive compares alike with every negative."""
-        # Rows of psi are monotone: with equal sums they are equal, and so are the columns.
-        return self.zeta10 == self.zeta01 == 0
 
 
 class Variance(NamedTuple):
@@ -149,54 +29,6 @@ class Variance(NamedTuple):
 
     value: float
     caveat: Caveat | None = None
-
-
-def moments(sample: Sample) -> Moments:
-    """Moments of psi in O(k); the sample must hold both classes."""
-    n_pos, n_neg = sample.n_pos, sample.n_neg
-    below_0, above_0 = _first_placements(sample)
-
-    def means(below: Floats, above: Floats, pos: Floats, neg: Floats) -> tuple[float, ...]:
-        of_pos, of_neg = np.sum(pos * (below - below_0)), np.sum(neg * (above - above_0))
-        return of_pos, of_neg, np.sum(pos * (n_neg - below)), np.sum(pos * neg)
-
-    of_pos, of_neg, lost, ties = sums_over_parts(sample, means)
-    mean10, mean01 = of_pos / n_pos, of_neg / n_neg
-
-    def squares(below: Floats, above: Floats, pos: Floats, neg: Floats) -> tuple[float, ...]:
-        off10, off01 = below - below_0 - mean10, above - above_0 - mean01
-        return np.sum(pos * (off10 * off10)), np.sum(neg * (off01 * off01))
-
-    square10, square01 = sums_over_parts(sample, squares)
-    auc, pairs = (below_0 + mean10) / n_neg, float(n_pos) * n_neg
-    zeta10, zeta01 = square10 / n_pos / float(n_neg) ** 2, square01 / n_neg / float(n_pos) ** 2
-    # psi**2 is psi, but 1/4 and not 1/2 on a tie; rounding may go a hair below 0.
-    kernel = max(auc * (lost / pairs) - ties / pairs / 4, 0.0)
-    return Moments(auc, lost / pairs, zeta10, zeta01, kernel)
-
-
-def _first_placements(sample: Sample) -> tuple[float, float]:
-    """Return the first placement value of a positive and of a negative, which others are measured from.
-
-    So equal values leave residuals of exactly 0: rounding must not turn "no variance" into a tiny one.
-    """
-    i, j = int(np.argmax(sample.pos > 0)), int(np.argmax(sample.neg > 0))
-    below = float(sample.neg[:i].sum()) + 0.5 * float(sample.neg[i])
-    return below, sample.n_pos - float(sample.pos[:j].sum()) - 0.5 * float(sample.pos[j])
-
-
-def delong_variance(zeta10: float, zeta01: float, n_pos: int, n_neg: int) -> float:
-    """Unbiased variance of a mean over pairs from its placement variances (n denominators)."""
-    return zeta10 / (n_pos - 1) + zeta01 / (n_neg - 1)
-
-
-def exact_bootstrap_variance(zeta10: float, zeta01: float, kernel: float, m_pos: int, m_neg: int) -> float:
-    """Variance of a mean over pairs in resamples of m_pos positives and m_neg negatives.
-
-    [H48] eq. 5.13 for the empirical distribution: `kernel` is the variance of one pair, zeta10 and zeta01 are
-    those of the placement values.
-    """
-    return (kernel + (m_neg - 1) * zeta10 + (m_pos - 1) * zeta01) / (float(m_pos) * m_neg)
 
 
 def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
@@ -214,13 +46,6 @@ def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
     )
 
 
-def _hanley_mcneil(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
-    """[HM82] eq. 1 and 2: Q1 = A/(2 - A), Q2 = 2 A²/(1 + A), each less A² without loss."""
-    q1 = of.auc * of.lost**2 / (1 + of.lost)
-    q2 = of.auc**2 * of.lost / (1 + of.auc)
-    return Variance(exact_bootstrap_variance(q2, q1, of.auc * of.lost, sample.n_pos, sample.n_neg))
-
-
 def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
     """[D12]: delta method on Phi(d), d = (mean_pos - mean_neg) / sqrt(var_pos + var_neg)."""
     # A power of two loses no digit, and keeps the squares of scores like 1e300 finite.
@@ -232,7 +57,11 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
     if both == 0:  # each class has one score
         return Variance(0.0)
     d = (mean_pos - mean_neg) / math.sqrt(both)
-    se = _binormal_error(d, var_pos / both, var_neg / both, sample.n_pos, sample.n_neg)
+    share_pos, share_neg = var_pos / both, var_neg / both
+    square = min(d * d, 1e4)  # beyond, the density is 0 whatever it is multiplied with
+    means = share_pos / sample.n_pos + share_neg / sample.n_neg
+    variances = share_pos**2 / (sample.n_pos - 1) + share_neg**2 / (sample.n_neg - 1)
+    se = math.exp(-square / 2) * math.sqrt((means + square / 2 * variances) / (2 * math.pi))
     if se < _NEGLIGIBLE:
         if of.alike:
             return Variance(0.0)
@@ -241,14 +70,6 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
             "their area has no measurable error, and yet pairs are in the wrong order: use another method"
         )
     return Variance(se**2, Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))))
-
-
-def _binormal_error(d: float, share_pos: float, share_neg: float, n_pos: int, n_neg: int) -> float:
-    """Return standard error of Phi(d) when the classes have these shares of the sum of the two variances."""
-    square = min(d * d, 1e4)  # beyond, the density is 0 whatever it is multiplied with
-    means = share_pos / n_pos + share_neg / n_neg
-    variances = share_pos**2 / (n_pos - 1) + share_neg**2 / (n_neg - 1)
-    return math.exp(-square / 2) * math.sqrt((means + square / 2 * variances) / (2 * math.pi))
 
 
 def _unbiased(values: Floats, weights: Counts, n: int) -> tuple[float, float]:
@@ -261,7 +82,16 @@ CLOSED_FORMS: dict[str, Callable[[Sample, Moments, int, int], Variance]] = {
     "delong": lambda rows, of, *_: Variance(delong_variance(of.zeta10, of.zeta01, rows.n_pos, rows.n_neg)),
     "exact-bootstrap": lambda _, of, *sizes: Variance(exact_bootstrap_variance(*of[2:], *sizes)),
     "wmk16": _wmk16,
-    "hanley-mcneil": _hanley_mcneil,
+    # [HM82] eq. 1 and 2: Q1 = A/(2 - A), Q2 = 2 A²/(1 + A), each less A² without loss.
+    "hanley-mcneil": lambda rows, of, *_: Variance(
+        exact_bootstrap_variance(
+            of.auc**2 * of.lost / (1 + of.auc),
+            of.auc * of.lost**2 / (1 + of.lost),
+            of.auc * of.lost,
+            rows.n_pos,
+            rows.n_neg,
+        )
+    ),
     "binormal": _binormal,
     "upper-bound": lambda rows, of, *_: Variance(of.auc * of.lost / min(rows.n_pos, rows.n_neg)),
 }
@@ -278,11 +108,13 @@ def normal_zeta(auc: float) -> float:
 
 
 def score_ends(auc: float, se: float, sizes: tuple[float, float], z: float) -> tuple[float, float]:
-    """Return the areas t with (auc - t)² = z² c normal_zeta(t), for an `auc` within (0, 1).
+    """Return the areas t with (auc - t)² = z² c normal_zeta(t), for an `auc` within (0, 1), as Wilson's.
 
-    The variance is scaled to the one that was seen, and is never less than with normal scores: c = max(se² /
-    normal_zeta(auc), 1 / n_pos + 1 / n_neg). With few rows of a class near 1 it is the model that counts
-    ([N06] is alike, by the model alone); with many rows, and away from 0 and 1, what was seen.
+    An AUC near 1 that is too high by chance has too small a standard error too, so an end that uses this
+    standard error lies too near. Here an end is the area whose own standard error the estimate just keeps to
+    ([W27], [N06]). The variance goes with the area as that of two normal score laws of equal variance, scaled
+    to the one that was seen, and is never less than with normal scores: c = max(se² / normal_zeta(auc),
+    1 / n_pos + 1 / n_neg). With few rows of a class near 1 the model counts; with many, what was seen.
     """
     n_pos, n_neg = sizes
     own = normal_zeta(auc)
@@ -306,7 +138,10 @@ _STEPS = 100
 
 
 def increasing_root(of: Callable[[float], float], low: float, high: float, *, near: float) -> float:
-    """Return where an increasing function that is nearly straight is 0 within `near`, by regula falsi."""
+    """Return where an increasing function that is nearly straight is 0 within `near`, by regula falsi.
+
+    Elsewhere SciPy does it. Its import takes 0.3 s, and every interval of an AUC needs a root.
+    """
     at_low, at_high = of(low), of(high)
     side = 0
     for step in range(_STEPS):
@@ -330,8 +165,9 @@ _ROWS_PER_RUN = 20  # above, drawing the count of a run is cheaper than drawing 
 def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: np.random.Generator) -> Floats:
     """AUCs of `n_resamples` resamples of m_pos positives and m_neg negatives, shape (n_resamples,).
 
-    Cost of a resample: O(m_pos + m_neg) where rows are drawn; O(k) where a class has many rows to a run, and
-    their counts are drawn. Memory: O(k + m_pos + m_neg), whatever `n_resamples` is.
+    Neighbouring scores that hold rows of one class are one run, and a resample is the number of rows that
+    each run gets; none is sorted. Cost of a resample: O(m_pos + m_neg) where rows are drawn; O(k) where a
+    class has many rows to a run, and their counts are drawn. Memory: O(k + m_pos + m_neg).
     """
     areas, done = np.empty(n_resamples), 0
     for drawn_pos, drawn_neg in drawn_runs(sample, m_pos, m_neg, n_resamples, rng):
@@ -347,9 +183,7 @@ def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: n
 def drawn_runs(
     sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: np.random.Generator
 ) -> Iterator[tuple[Counts, Counts]]:
-    """Yield positives and negatives of resamples in each run of scores, upwards, shape (resamples, runs)
-    each: `n_resamples` in all, a few at a time.
-    """
+    """Yield drawn positives and negatives in each run of scores, upwards, (resamples, runs) each."""
     begins = np.flatnonzero(run_starts(sample.pos, sample.neg))
     pos, neg = np.add.reduceat(sample.pos, begins), np.add.reduceat(sample.neg, begins)
     draw_pos, draw_neg = _drawing(pos, m_pos, rng), _drawing(neg, m_neg, rng)
@@ -380,7 +214,12 @@ def _largest_draw(counts: Counts, m: int) -> int:
 
 
 def cortes_mohri(sample: Sample, of: Moments, n_errors: int | None = None) -> Variance:
-    """Variance of the AUC over all classifications of the class sizes with `n_errors` errors, see `auc`.
+    """Variance of the AUC over all rankings and thresholds with `n_errors` errors ([CM04], see `auc`).
+
+    The paper's sums of binomial coefficients are right for k up to the smaller class only, as enumeration
+    shows, and their terms cancel. Here the same law is added up by the number x of positives among the
+    errors: given x, the rows above the threshold are in random order, and so are those below, two
+    Mann-Whitney statistics with known mean and variance. All terms are positive.
 
     InputError for `n_errors` that is no whole number within [0, n], or 0 or n, so that every ranking is
     perfect or reversed, when the sample's is neither. Cost: O(k + n_errors).

@@ -74,24 +74,18 @@ class RocBand(IntervalTable):
 
     Attributes
     ----------
-    fpr : ndarray, shape (h,)
-        False positive rates, from 0 to 1. Between two of them the band reaches from `low` at the left one to
-        `high` at the right one.
-    tpr : ndarray, shape (h,)
-        The empirical curve: its lower end where it rises vertically, straight lines across ties.
-    low, high : ndarray, shape (h,)
-        Ends of the band, non-decreasing, within [0, 1].
-    radius : float
-        Half of the band's height before it is clipped: in TPR; with "studentized-sup" in standard deviations
-        of the arcsine of its root, with "working-hotelling" of its normal quantile, both varying with FPR.
-    fpr_radius : float
-        How far the band reaches to either side in FPR: `radius` with the two of d_B, a length of its own
-        with "kolmogorov-smirnov", 0 with the others.
-    n_resamples : int
-        Resamples drawn; 0 with the methods that draw none.
-    bandwidth : tuple of float
-        Of the positives and the negatives, in the units of the scores ("studentized-sup": of their normal
-        scores); empty where nothing is smoothed.
+    fpr, shape (h,): False positive rates, from 0 to 1. Between two of them the band reaches from `low` at the
+        left one to `high` at the right one.
+    tpr, shape (h,): The empirical curve: its lower end where it rises vertically, straight lines across ties.
+    low, high, shape (h,): Ends of the band, non-decreasing, within [0, 1].
+    radius: Half of the band's height before it is clipped: in TPR; with "studentized-sup" in standard
+        deviations of the arcsine of its root, with "working-hotelling" of its normal quantile, both varying
+        with FPR.
+    fpr_radius: How far the band reaches to either side in FPR: `radius` with the two of d_B, a length of its
+        own with "kolmogorov-smirnov", 0 with the others.
+    n_resamples: Resamples drawn; 0 with the methods that draw none.
+    bandwidth: Of the positives and the negatives, in the units of the scores ("studentized-sup": of their
+        normal scores); empty where nothing is smoothed.
     """
 
     fpr: Floats
@@ -146,8 +140,7 @@ def roc_band(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    method : str
+    method:
         - "smoothed-db", "smoothed-sup": smoothed bootstrap, resamples of the scores with Gaussian noise; the
           distance of two curves is d_B, vertical or horizontal, whichever is less, or the sup norm
         - "naive-db", "naive-sup": the same, resamples of the scores as they are
@@ -156,30 +149,21 @@ def roc_band(
         - "kolmogorov-smirnov": fixed width, a Kolmogorov-Smirnov band for each class ([C94]). Never below its
           level, and wide
         - "working-hotelling": around a straight line on normal paper, for normal scores ([MH93])
-    confidence_level : float
-        Of the whole band, within (0, 1).
-    n_resamples : int
-        Resamples B. (1 + B) times 1 - `confidence_level` should be a whole number; B is raised until it is.
-    rng : int, SeedSequence or Generator
-        Randomness of the five methods that draw, which need it.
-    bandwidth : float, (float, float) or str
-        Of the smoothed methods, in the units of the scores ("studentized-sup": of the normal quantiles of
-        their midranks among all rows), for both classes or for (positives, negatives);
-        or a rule, for each class by its own n and standard deviation: "normal" 1.06 sd n^(-1/5), "robust"
-        0.9 min(sd, interquartile range / 1.349) n^(-1/5), "undersmoothed" 1.06 sd n^(-1/3).
-    progress : callable, optional
-        Called with a short text up to ten times.
-
-    Returns
-    -------
-    RocBand
+    confidence_level: Of the whole band, within (0, 1).
+    n_resamples: Resamples B. (1 + B) times 1 - `confidence_level` should be a whole number; B is raised until
+        it is.
+    rng: Randomness of the five methods that draw, which need it.
+    bandwidth: Of the smoothed methods, in the units of the scores ("studentized-sup": of the normal quantiles
+        of their midranks among all rows), for both classes or for (positives, negatives); or a rule, for each
+        class by its own n and standard deviation: "normal" 1.06 sd n^(-1/5), "robust" 0.9 min(sd,
+        interquartile range / 1.349) n^(-1/5), "undersmoothed" 1.06 sd n^(-1/3).
+    progress: Called with a short text up to ten times.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        No positive, fewer than two negatives, one score only; by a rule of bandwidth, and with
-        "working-hotelling", a class with one score only. An unknown method, rule or level, no `rng`, fewer
-        resamples than the level needs, a bandwidth not above 0.
+    DegenerateDataError, InputError: No positive, fewer than two negatives, one score only; by a rule of
+        bandwidth, and with "working-hotelling", a class with one score only. An unknown method, rule or
+        level, no `rng`, fewer resamples than the level needs, a bandwidth not above 0.
 
     Notes
     -----
@@ -193,12 +177,6 @@ def roc_band(
 
     Cost after sorting: O(k), a table of the smoothed curve (below 1 s), then O(h) a replicate for h rates:
     n_neg of them up to 2,048, at most 8,192. Memory: 16 h bytes a replicate.
-
-    References
-    ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
-    .. [C94] G. Campbell (1994). Statistics in Medicine 13, 499-508.
-    .. [MH93] G. Ma and W. J. Hall (1993). Medical Decision Making 13, 191-197.
 
     Examples
     --------
@@ -219,7 +197,10 @@ def roc_band(
     else:
         ends = _drawn_ends(sample, curve, method, alpha, n_resamples, rng, bandwidth, progress)
     tpr = np.concatenate([[0.0], curve.at(t), [1.0]])
-    low, high = _monotone(ends)
+    # As the true curve is monotone, so are the ends. At FPR 0 it may rise as high as at the first rate.
+    low = np.maximum.accumulate(np.clip(ends.low, 0.0, 1.0))
+    high = np.minimum.accumulate(np.clip(ends.high, 0.0, 1.0)[::-1])[::-1]
+    low, high = np.concatenate([[0.0], low, [1.0]]), np.concatenate([high[:1], high, [1.0]])
     return RocBand(
         fpr=np.concatenate([[0.0], t, [1.0]]),
         tpr=tpr,
@@ -267,9 +248,7 @@ def _drawn_ends(
 
 
 def _bootstrapped(method: str, curve: Curve, law: Curve, t: Floats, drawn: Floats, place: int) -> _Ends:
-    """Return the band whose radius is the distance of the replicate in this place, from the least distance
-    on.
-    """
+    """Return the band whose radius is the distance of the replicate in this place, the least first."""
     at = curve.at(t)
     distance = np.abs(drawn - law.at(t))
     if method.endswith("sup"):
@@ -304,9 +283,7 @@ def _studentized(sample: Sample, curve: Curve, law: Curve, ranks: Counts, drawn:
 
 
 def _stable(proportion: Floats, n: int) -> Floats:
-    """Return the arcsine of the root (Anscombe 1948): a binomial proportion of n then has the variance 1 /
-    (4 n).
-    """
+    """Return the arcsine of the root (Anscombe 1948): a share of n then has the variance 1 / (4 n)."""
     return np.asarray(np.arcsin(np.sqrt((n * proportion + 0.375) / (n + 0.75))))
 
 
@@ -317,14 +294,6 @@ def _proportion(stable: Floats, n: int) -> Floats:
 
 def _sorted_place(values: Floats, place: int) -> float:
     return float(np.partition(values, place)[place])
-
-
-def _monotone(ends: _Ends) -> tuple[Floats, Floats]:
-    """Return ends at all rates of the table: as the true curve is monotone, so are they."""
-    low = np.maximum.accumulate(np.clip(ends.low, 0.0, 1.0))
-    high = np.minimum.accumulate(np.clip(ends.high, 0.0, 1.0)[::-1])[::-1]
-    # At FPR 0 the curve may rise as high as at the first rate; at FPR 1 it is 1.
-    return np.concatenate([[0.0], low, [1.0]]), np.concatenate([high[:1], high, [1.0]])
 
 
 def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Caveat, ...]:

@@ -43,21 +43,13 @@ _FEW = 20  # rows of a class: the coverage was not measured with fewer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region(Result):
-    """False positive rates, from `low_fpr` to `high_fpr`, at all of which one model is better.
+    """False positive rates, from `low_fpr` to `high_fpr`, at all of which one model is better."""
 
-    Attributes
-    ----------
-    low_fpr, high_fpr : float
-        The first and the last rate of the table at which the band leaves 0 out; they may be the same one.
-    better : str
-        ``first`` or ``second``.
-    largest_difference, at_fpr : float
-        The difference of largest size seen in the region, first minus second, and where.
-    """
-
+    # The first and the last rate of the table at which the band leaves 0 out; they may be the same one.
     low_fpr: float
     high_fpr: float
-    better: Better
+    better: Better  # ``first`` or ``second``
+    # The difference of largest size seen in the region, first minus second, and where.
     largest_difference: float
     at_fpr: float
 
@@ -74,19 +66,15 @@ class RocDifferenceBand(IntervalTable):
 
     Attributes
     ----------
-    fpr : ndarray, shape (h,)
-        False positive rates r / n_neg, increasing, within (0, 1).
-    difference : ndarray, shape (h,)
-        TPR of the first model minus TPR of the second there; straight lines across ties.
-    low, high : ndarray, shape (h,)
-        Ends of the band, within [-1, 1]. Between two rates: on the straight lines (see the coverages).
-    radius : float
-        Half of the band's height before it is clipped: in TPR with "naive-sup"; with "studentized-sup" in
+    fpr, shape (h,): False positive rates r / n_neg, increasing, within (0, 1).
+    difference, shape (h,): TPR of the first model minus TPR of the second there; straight lines across ties.
+    low, high, shape (h,): Ends of the band, within [-1, 1]. Between two rates: on the straight lines (see the
+        coverages).
+    radius: Half of the band's height before it is clipped: in TPR with "naive-sup"; with "studentized-sup" in
         standard deviations, which vary along the curve.
-    n_resamples : int
-        Resamples drawn.
-    method, confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`; the level is that of the band, and so of all its regions together.
+    n_resamples: Resamples drawn.
+    method, confidence_level, n_pos, n_neg, caveats: As in `IntervalTable`; the level is that of the band, and
+        so of all its regions together.
     """
 
     fpr: Floats
@@ -149,25 +137,12 @@ def roc_difference_band(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    confidence_level, n_resamples, rng, progress
-        As for `roc_band`; `rng` is needed.
-    fpr : array_like, shape (h,), optional
-        Rates within (0, 1), in any order; the nearest r / n_neg are used, each once. By default 0.01, 0.02,
-        …, 0.99 and 0.001, 0.002, 0.005 from either end, but not nearer to an end than 5 negatives (a quarter
-        of them where they are fewer than 20): there the curve hangs on single rows.
-    method : str
-        ``studentized-sup``: the largest fluctuation in standard deviations, narrow where the difference is
-        known well; ``naive-sup``: in TPR, the same height at all rates, wider.
-
-    Returns
-    -------
-    RocDifferenceBand
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `roc_band`; no rates, or rates outside (0, 1).
+    confidence_level, n_resamples, rng, progress: As for `roc_band`; `rng` is needed.
+    fpr, shape (h,): Rates within (0, 1), in any order; the nearest r / n_neg are used, each once. By default
+        0.01, 0.02, …, 0.99 and 0.001, 0.002, 0.005 from either end, but not nearer to an end than 5 negatives
+        (a quarter of them where they are fewer than 20): there the curve hangs on single rows.
+    method: ``studentized-sup``: the largest fluctuation in standard deviations, narrow where the difference
+        is known well; ``naive-sup``: in TPR, the same height at all rates, wider.
 
     Notes
     -----
@@ -181,11 +156,6 @@ def roc_difference_band(
     same `rng`; with the two models swapped its mirror image. Cost: O(n log n), then O(n + h log n) a
     resample; with 8 rows a cell of equal rows, or more, O(cells + h log n). Memory O(n + B h).
 
-    References
-    ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
-    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
-
     Examples
     --------
     >>> y, first = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8]
@@ -196,7 +166,13 @@ def roc_difference_band(
     require_method(method, get_args(DifferenceBandMethod))
     alpha = 1 - require_level(confidence_level)
     require_curve(pair)
-    ranks, moved = (_table_ranks(pair.n_neg), ()) if fpr is None else nearest_ranks(fpr, pair.n_neg)
+    moved: tuple[Caveat, ...] = ()
+    if fpr is None:
+        rates = np.concatenate([np.arange(1, 100) / 100, _ENDS, 1 - np.array(_ENDS)])
+        least = max(1, min(_LEAST_RANK, pair.n_neg // 4))
+        ranks = np.clip(np.rint(rates * pair.n_neg), least, pair.n_neg - least).astype(np.int64)
+    else:
+        ranks, moved = nearest_ranks(fpr, pair.n_neg)
     ranks = np.unique(ranks)
     source = generator(rng, n_resamples, method=method)
     resamples, place, adjusted = whole_resamples(n_resamples, alpha, method)
@@ -222,12 +198,6 @@ def roc_difference_band(
         n_neg=pair.n_neg,
         caveats=(*moved, *adjusted, *_caveats(pair, fluctuation)),
     )
-
-
-def _table_ranks(n_neg: int) -> Counts:
-    rates = np.concatenate([np.arange(1, 100) / 100, _ENDS, 1 - np.array(_ENDS)])
-    least = max(1, min(_LEAST_RANK, n_neg // 4))
-    return np.asarray(np.clip(np.rint(rates * n_neg), least, n_neg - least), dtype=np.int64)
 
 
 def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:

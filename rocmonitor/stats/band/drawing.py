@@ -127,8 +127,7 @@ Rule = Literal["normal", "robust", "undersmoothed"]
 
 _CELL = 1 / 8  # of the narrower bandwidth: rows so near to each other are taken together
 _LEAST_CELL = 1 / 64  # of the wider bandwidth
-FINEST = 1e-12
-"""The share of the largest score below which a deviation or bandwidth is taken as 0."""
+FINEST = 1e-12  # the share of the largest score below which a deviation or bandwidth is taken as 0
 _REACH = 5.0  # bandwidths around the rows that the table resolves
 _TABLE = 2**24  # values of the normal law that a table may take: about a third of a second
 _TABLE_AT_ONCE = 2**20
@@ -159,8 +158,7 @@ def empirical_curve(sample: Sample) -> Curve:
 
 
 def normal_scores(sample: Sample) -> Sample:
-    """Return the same rows with each score replaced by the normal quantile of its midrank among all rows.
-    O(k).
+    """Replace each score by the normal quantile of its midrank among all rows; O(k).
 
     Increasing maps of the scores do not change it, and the normal laws that bandwidths are made for are near.
     """
@@ -254,9 +252,7 @@ def deviation(rows: ClassScores) -> float:
 
 
 def deviations(sample: Sample, method: str, instead: str) -> tuple[float, float]:
-    """Return standard deviations of positives and negatives, refused where one is 0; `instead` says what to
-    do.
-    """
+    """Return standard deviations of both classes; refuse one of 0, and say what to do `instead`."""
     pos, neg, _ = class_scores(sample)
     sd_pos, sd_neg = deviation(pos), deviation(neg)
     if min(sd_pos, sd_neg) < FINEST:
@@ -285,7 +281,6 @@ _RULES: dict[str, tuple[float, float, bool]] = {
 
 
 def _merged(rows: ClassScores, cell: float) -> tuple[Floats, Floats]:
-    """Means and shares of the rows in each cell of an even grid."""
     place = np.floor(rows.score / cell)
     first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
     share = np.add.reduceat(rows.share, first)

@@ -69,36 +69,21 @@ def roc_pointwise(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    fpr : array_like, shape (h,)
-        Rates within (0, 1); the nearest r / n_neg, r = 1…n_neg - 1, is used and reported.
-    method : str
-        ``smoothed``: resamples of the scores with Gaussian noise; ``naive``: of the scores as they are;
-        ``studentized``: smoothed, each fluctuation divided by the replicate's own standard deviation
-        ([BCV08] eq. 4), whose densities are counts within sqrt(3) 1.06 sd n^(-1/3) of the threshold.
-    confidence_level, n_resamples, rng
-        As for `roc_band`, of each interval, so that (1 + B) times half of 1 - `confidence_level` is made
-        whole.
-    bandwidth : float, (float, float) or str
-        Of the noise, as for `roc_band`; ``naive`` has none.
+    fpr, shape (h,): Rates within (0, 1); the nearest r / n_neg, r = 1…n_neg - 1, is used and reported.
+    method: ``smoothed``: resamples of the scores with Gaussian noise; ``naive``: of the scores as they are;
+        ``studentized``: smoothed, each fluctuation divided by the replicate's own standard deviation ([BCV08]
+        eq. 4), whose densities are counts within sqrt(3) 1.06 sd n^(-1/3) of the threshold.
+    confidence_level, n_resamples, rng: As for `roc_band`, of each interval, so that (1 + B) times half of 1 -
+        `confidence_level` is made whole.
+    bandwidth: Of the noise, as for `roc_band`; ``naive`` has none.
 
     Returns
     -------
-    RocPointwise
-        The ends lie as far from `tpr` as the opposite quantiles of the fluctuation from 0.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `roc_band`; no rates, or rates outside (0, 1).
+    The ends lie as far from `tpr` as the opposite quantiles of the fluctuation from 0.
 
     Notes
     -----
     Coverage: docs/coverage.md. Cost after sorting: O(k), then O(h) a replicate for h rates, whatever n is.
-
-    References
-    ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
 
     Examples
     --------
@@ -224,7 +209,6 @@ def _spread(
 
 
 def _share_near(rows: ClassScores, at: Floats, half: float) -> Floats:
-    """Return the share of a class within `half` of each of `at`."""
     below = np.concatenate([[0.0], 1 - rows.above])
     last = np.searchsorted(rows.score, at + half, side="right")
     return np.asarray(below[last] - below[np.searchsorted(rows.score, at - half)])

@@ -8,7 +8,10 @@ makes the lower envelope, and only the thresholds of the ROC curve's convex hull
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -21,10 +24,9 @@ from rocmonitor.stats.curve.roc import number_list
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result, Table
 from rocmonitor.stats.rows import run_starts
-from rocmonitor.stats.sample import Sample, on_sample
+from rocmonitor.stats.sample import Counts, Sample, on_sample
 
-W_LABEL, COST_LABEL = "w, the share of misses in the cost", "cost, share of the largest"
-"""Axes of pictures."""
+W_LABEL, COST_LABEL = "w, the share of misses in the cost", "cost, share of the largest"  # axes of pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,15 +35,9 @@ class OperatingCondition(Result):
 
     Attributes
     ----------
-    false_positive, false_negative : float
-        Cost of flagging a negative and of missing a positive, in one unit; at least 0, not both 0.
-    prevalence : float
-        Share of positives among the decisions, within [0, 1].
-
-    Raises
-    ------
-    InputError
-        A cost below 0 or not finite, a prevalence outside [0, 1], or no error that costs anything can occur.
+    false_positive, false_negative: Cost of flagging a negative and of missing a positive, in one unit; at
+        least 0, not both 0.
+    prevalence: Share of positives among the decisions, within [0, 1].
 
     Examples
     --------
@@ -109,12 +105,10 @@ class CostThresholds(Table):
 
     Attributes
     ----------
-    w, threshold : ndarray, shape (h,)
-        Operating conditions; rows with score >= threshold are flagged, and ``inf`` flags nothing.
-    cost : ndarray, shape (h,)
-        Normalised cost there on this sample: the lower envelope. Too low for other rows.
-    tpr, fpr : ndarray, shape (h,)
-        The point of the ROC curve's hull.
+    w, threshold, shape (h,): Operating conditions; rows with score >= threshold are flagged, and ``inf``
+        flags nothing.
+    cost, shape (h,): Normalised cost there on this sample: the lower envelope. Too low for other rows.
+    tpr, fpr, shape (h,): The point of the ROC curve's hull.
     """
 
     w: Floats
@@ -139,30 +133,19 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,)
-        Labels and scores of the rows to choose on (a reference, not the batch to be judged), or one `Sample`.
-    w : array_like, shape (h,)
-        Operating conditions within [0, 1].
+    y_true, y_score, shape (n,): Labels and scores of the rows to choose on (a reference, not the batch to be
+        judged), or one `Sample`.
+    w, shape (h,): Operating conditions within [0, 1].
 
     Returns
     -------
-    CostThresholds
-        Among thresholds of equal cost, the one that flags fewest rows.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        A class without rows; w outside [0, 1].
+    Among thresholds of equal cost, the one that flags fewest rows.
 
     Notes
     -----
     The hull's corners are the blocks of an isotonic fit of the label on the score: within a block the ratio
     of the two classes does not rise, and a block is flagged where w (positives / n_pos) exceeds
     (1 - w) (negatives / n_neg). Cost: O(k + h log k) for k distinct scores after sorting.
-
-    References
-    ----------
-    .. [DH06] C. Drummond and R. C. Holte (2006). Machine Learning 65, 95-130.
 
     Examples
     --------
@@ -192,3 +175,66 @@ def cost_thresholds(sample: Sample, w: ArrayLike) -> CostThresholds:
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
     )
+
+
+FOLDS = 10  # parts of a reference; each is judged at the threshold that the others choose
+
+
+class WrongDecisions(NamedTuple):
+    """The wrong decisions of some rows at a threshold: missed positives and false alarms."""
+
+    missed: int
+    false_alarms: int
+
+
+def errors_at(sample: Sample, threshold: float) -> WrongDecisions:
+    """Missed positives and false alarms of a sample when scores of `threshold` and more are flagged."""
+    below = sample.score < threshold
+    return WrongDecisions(int(sample.pos[below].sum()), int(sample.neg[~below].sum()))
+
+
+def cross_fitted(whole: Sample, windows: Sequence[Sample], w: Sequence[float]) -> list[WrongDecisions]:
+    """Count the wrong decisions of a reference, each part of it at the threshold that its other parts choose.
+
+    At the threshold chosen on the same rows the cost is too low, so later windows would seem to cost more.
+
+    whole: All rows of the reference, with both classes.
+    windows: The same rows by window. Neighbouring windows are one part where there are more than 10.
+    w: Operating conditions.
+
+    The rows of a single window are dealt to 10 parts by chance, with a fixed seed; so are those of windows of
+    which one holds all rows of a class. Where that leaves a part's others without a class, the threshold is
+    that of all rows.
+    """
+    for parts in _foldings(whole, windows):
+        rest = [np.stack([whole.pos, whole.neg]) - part for part in parts]
+        if all(each.sum(axis=1).all() for each in rest):
+            break
+    else:
+        return [errors_at(whole, at) for at in cost_thresholds(whole, w).threshold]
+    total = np.zeros((len(w), 2), dtype=np.int64)
+    for part, others in zip(parts, rest, strict=True):
+        chosen = cost_thresholds(Sample.from_counts(whole.score, *others), w).threshold
+        total += [errors_at(Sample.from_counts(whole.score, *part), at) for at in chosen]
+    return [WrongDecisions(*map(int, each)) for each in total]
+
+
+def _foldings(whole: Sample, windows: Sequence[Sample]) -> Iterator[list[Counts]]:
+    """Yield ways to part a reference: counts (2, k) of positives and negatives at its scores, by part."""
+    filled = [window for window in windows if window.n_pos + window.n_neg]
+    if len(filled) > 1:
+        each = [_placed(whole, sample) for sample in filled]
+        ends = np.linspace(0, len(each), min(FOLDS, len(each)) + 1).round().astype(int)
+        yield [np.sum(each[a:b], axis=0) for a, b in pairwise(ends)]
+    rng = np.random.default_rng(0)
+    dealt = rng.multinomial(np.stack([whole.pos, whole.neg]), [1 / FOLDS] * FOLDS)
+    yield list(np.moveaxis(dealt, -1, 0))
+
+
+def _placed(whole: Sample, part: Sample) -> Counts:
+    """Return the counts (2, k) of a part at the scores of the whole, or in the cells that begin there."""
+    at = np.searchsorted(whole.score, part.score, side="right") - 1
+    counts = np.zeros((2, len(whole.score)), dtype=np.int64)
+    for line, rows in zip(counts, (part.pos, part.neg), strict=True):
+        np.add.at(line, at, rows)
+    return counts

@@ -35,15 +35,11 @@ class CostCurve(IntervalTable):
 
     Attributes
     ----------
-    w : ndarray, shape (h,)
-        Operating conditions: p_pos c_fn / (p_pos c_fn + p_neg c_fp), see `OperatingCondition`.
-    threshold : ndarray, shape (h,)
-        The threshold used at each.
-    cost, low, high : ndarray, shape (h,)
-        Observed cost, a share of the cost of getting everything wrong (also the mean of its exact bootstrap
-        law), and the ends of its interval.
-    variance : ndarray, shape (h,)
-        Of the exact bootstrap law.
+    w, shape (h,): Operating conditions: p_pos c_fn / (p_pos c_fn + p_neg c_fp), see `OperatingCondition`.
+    threshold, shape (h,): The threshold used at each.
+    cost, low, high, shape (h,): Observed cost, a share of the cost of getting everything wrong (also the mean
+        of its exact bootstrap law), and the ends of its interval.
+    variance, shape (h,): Of the exact bootstrap law.
     """
 
     w: Floats
@@ -109,41 +105,28 @@ def cost_curve(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    w : array_like, shape (h,)
-        Operating conditions within [0, 1].
-    thresholds : array_like, shape (h,) or ()
-        Threshold at each: t(w) as chosen on other rows (`cost_thresholds` of a reference), or one number for
-        all. May be infinite.
-    sampling : str
-        ``stratified``: the class shares of deployment are what w says, and certain. ``full``: they scatter
-        as in the sample; w stands for the costs w / p_pos of a miss and (1 - w) / p_neg of a false alarm,
-        with the sample's class shares p, and the cost is a share of the larger of the two.
-    method : str
-        ``wald``: normal, with the moments of the exact law ([DG08]); ``agresti``: normal, after adding 2
+    w, shape (h,): Operating conditions within [0, 1].
+    thresholds, shape (h,) or (): Threshold at each: t(w) as chosen on other rows (`cost_thresholds` of a
+        reference), or one number for all. May be infinite.
+    sampling: ``stratified``: the class shares of deployment are what w says, and certain. ``full``: they
+        scatter as in the sample; w stands for the costs w / p_pos of a miss and (1 - w) / p_neg of a false
+        alarm, with the sample's class shares p, and the cost is a share of the larger of the two.
+    method: ``wald``: normal, with the moments of the exact law ([DG08]); ``agresti``: normal, after adding 2
         errors and 2 right decisions to each class; ``exact``: quantiles of the exact bootstrap law;
         ``mover``: Clopper-Pearson limits of the error rates put together, which can be trusted at any w;
         ``empirical``: percentiles of resamples that are drawn, the rival of ``exact`` ([DG08] section 6).
         ``wald``, ``exact`` and ``empirical`` have zero length where no error was seen.
-    confidence_level : float within (0, 1)
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default; not for ``mover``.
-    prevalence_sd : float, optional
-        Under full sampling, the standard deviation of the share of positives in a resample, in place of the
-        binomial one ([DG08] section 4); drawn from a beta-binomial law. Not for ``exact`` and ``mover``.
-    n_resamples, rng : int, and Generator, SeedSequence or int
-        Of ``empirical``: how many resamples are drawn, and their randomness.
-
-    Returns
-    -------
-    CostCurve
+    m_pos, m_neg: Sizes of a resample, the class sizes by default; not for ``mover``.
+    prevalence_sd: Under full sampling, the standard deviation of the share of positives in a resample, in
+        place of the binomial one ([DG08] section 4); drawn from a beta-binomial law. Not for ``exact`` and
+        ``mover``.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without rows; w outside [0, 1], thresholds that are NaN or not as many as w, an unknown
-        sampling, method or level, resample sizes with ``mover``; a `prevalence_sd` below that of rows drawn
-        one by one, of sqrt(p (1 - p)) and more, or with a method or sampling that has none.
+    DegenerateDataError, InputError: A class without rows; w outside [0, 1], thresholds that are NaN or not as
+        many as w, an unknown sampling, method or level, resample sizes with ``mover``; a `prevalence_sd`
+        below that of rows drawn one by one, of sqrt(p (1 - p)) and more, or with a method or sampling that
+        has none.
 
     Notes
     -----
@@ -151,12 +134,6 @@ def cost_curve(
     too narrow. `caveats` names the w at which a method cannot be trusted; coverage: docs/coverage.md. Cost:
     O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(sqrt(m_pos m_neg)) more for each w,
     ``empirical`` O(n_resamples).
-
-    References
-    ----------
-    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
-    .. [DH06] C. Drummond and R. C. Holte (2006). Machine Learning 65, 95-130.
-    .. [ZD08] G. Y. Zou and A. Donner (2008). Statistics in Medicine 27, 1693-1702. (``mover``)
 
     Examples
     --------
@@ -201,22 +178,15 @@ def cost_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    w, thresholds_1, thresholds_2, sampling, confidence_level, m_pos, m_neg, prevalence_sd, n_resamples, rng
+    w, thresholds_1, thresholds_2, sampling, confidence_level, m_pos, m_neg, prevalence_sd, n_resamples, rng:
         As for `cost_curve`.
-    method : str
-        As for `cost_curve`; ``agresti`` adds, to each class, 1/2 row that only one model gets wrong, 1/2 that
-        only the other does and 1 on which they agree (Agresti & Min).
+    method: As for `cost_curve`; ``agresti`` adds, to each class, 1/2 row that only one model gets wrong, 1/2
+        that only the other does and 1 on which they agree (Agresti & Min).
 
     Returns
     -------
-    CostDifference
-        Rows on which the models agree cancel, whatever they cost. Cost: O(c + h log c) for c cells; errors,
-        coverage and ``exact`` as for `cost_curve`.
-
-    References
-    ----------
-    .. [DG08] Dugas, Gadoury (2008). Pointwise exact bootstrap distributions of cost curves. ICML 2008.
+    Rows on which the models agree cancel, whatever they cost. Cost: O(c + h log c) for c cells; errors,
+    coverage and ``exact`` as for `cost_curve`.
 
     Examples
     --------
@@ -284,7 +254,6 @@ def _measured(
     n_resamples: int,
     rng: Rng | None,
 ) -> dict[str, Any]:
-    """Return the fields that a curve and a difference have in common."""
     offered = get_args(CostMethod)
     options = interval_options(method, offered, confidence_level, n_resamples=n_resamples, rng=rng)
     _require_prevalence_sd(law, method)
@@ -341,21 +310,13 @@ def expected_cost(
 
     Parameters
     ----------
-    costs : CostCurve or CostDifference
-        Under stratified sampling: prevalence is then the one of `conditions`, and certain.
-    conditions : OperatingCondition, or a list of them, length h
-        One for each w of `costs`, in order.
-    decisions : int
-        At least 1.
-
-    Returns
-    -------
-    ExpectedCost
+    costs: Under stratified sampling: prevalence is then the one of `conditions`, and certain.
+    conditions : OperatingCondition, or a list of them, length h: One for each w of `costs`, in order.
+    decisions: At least 1.
 
     Raises
     ------
-    InputError
-        As many conditions as w are needed, with these w; full sampling; fewer than 1 decision.
+    InputError: As many conditions as w are needed, with these w; full sampling; fewer than 1 decision.
 
     Examples
     --------

@@ -37,9 +37,7 @@ from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, no
 CostMethod = Literal["wald", "agresti", "exact", "mover", "empirical"]
 
 _ALIKE = 1e-12  # correlation of two rows' classes below which they are drawn one by one
-
-ENOUGH_ERRORS = 10
-"""Errors that must carry the variance before the law of a cost may be taken as normal."""
+ENOUGH_ERRORS = 10  # errors that must carry the variance before the law of a cost may be taken as normal
 
 
 class ErrorCounts(NamedTuple):
@@ -47,10 +45,8 @@ class ErrorCounts(NamedTuple):
 
     more: Counts
     less: Counts
-    n: int
-    """Rows of the class in the sample."""
-    m: int
-    """Rows of the class in a stratified resample."""
+    n: int  # rows of the class in the sample
+    m: int  # rows of the class in a stratified resample
 
 
 class _Shares(NamedTuple):
@@ -61,7 +57,6 @@ class _Shares(NamedTuple):
     rows: float
 
     def variance(self) -> Floats:
-        """Return the variance of one row's contribution."""
         return np.maximum(self.more + self.less - (self.more - self.less) ** 2, 0.0)
 
 
@@ -140,7 +135,6 @@ class CostLaw(BootstrapLaw):
         return cost
 
     def _drawn_sizes(self, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Counts, Counts]:
-        """Return the positives and the negatives of each resample, beta-binomial or binomial."""
         pos, neg = self.pos, self.neg
         if self.sampling == "stratified":
             return np.full(shape, pos.m), np.full(shape, neg.m)
@@ -180,9 +174,7 @@ class CostLaw(BootstrapLaw):
         return np.asarray(total**2 < ENOUGH_ERRORS * weak)
 
     def _weights(self) -> tuple[Floats, Floats]:
-        """Return what a unit of either class's rate adds to the cost: w and 1 - w, over the larger cost if
-        full.
-        """
+        """Return what a unit of either rate adds to the cost: w and 1 - w; over the larger cost if full."""
         w_pos, w_neg = self.w, 1 - self.w
         if self.sampling == "full":
             n = self.pos.n + self.neg.n

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import scipy
@@ -51,6 +51,8 @@ class ThresholdDifference(IntervalTable):
     each with its ends, in place of the rates.
     """
 
+    _points: ClassVar[str] = "Differences at {} pairs of thresholds"
+
     threshold_1: Floats
     threshold_2: Floats
     dtpr: Floats
@@ -81,13 +83,7 @@ class ThresholdDifference(IntervalTable):
             ax,
             x="FPR difference, first minus second",
             y="TPR difference, first minus second",
-            note=self._about("joint regions" if self.joint else "intervals"),
-        )
-
-    def __str__(self) -> str:
-        return self._line(
-            f"Differences at {len(self.dtpr)} pairs of thresholds",
-            "joint regions" if self.joint else "intervals",
+            note=self._about(),
         )
 
 
@@ -109,32 +105,16 @@ def threshold_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    pairs : array_like, shape (h, 2)
-        Thresholds (t1, t2) of model 1 and model 2; may be infinite.
-    method : str
-        ``agresti-min``: normal, after adding 1/2 row that only model 1 flags, 1/2 that only model 2 flags
+    pairs, shape (h, 2): Thresholds (t1, t2) of model 1 and model 2; may be infinite.
+    method: ``agresti-min``: normal, after adding 1/2 row that only model 1 flags, 1/2 that only model 2 flags
         and 1 on which they agree; ``wald``: normal, nothing added; ``exact``: quantiles of the exact
         bootstrap law; ``empirical``: percentiles over drawn resamples.
-    confidence_level, joint, sampling, m_pos, m_neg, n_resamples, rng
-        As for `threshold_intervals`.
+    confidence_level, joint, sampling, m_pos, m_neg, n_resamples, rng: As for `threshold_intervals`.
 
     Returns
     -------
-    ThresholdDifference
-        ``agresti-min`` never gives an interval of zero length; ``wald`` and ``exact`` do where the models
-        never disagree, or always to the same side. Cost: O(c + h log c) for c cells; ``exact`` O(h sqrt(m)
-        log m) more.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `threshold_intervals`.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
+    ``agresti-min`` never gives an interval of zero length; ``wald`` and ``exact`` do where the models never
+    disagree, or always to the same side. Cost: O(c + h log c) for c cells; ``exact`` O(h sqrt(m) log m) more.
 
     Examples
     --------
@@ -196,10 +176,9 @@ class ThresholdDominance(Table):
 
     Attributes
     ----------
-    threshold_1, threshold_2 : ndarray, shape (h,)
-        Thresholds of the first and of the second model.
-    first, second, both_higher, both_lower, tie : ndarray, shape (h,)
-        Probabilities, adding up to 1; defined in `threshold_dominance`.
+    threshold_1, threshold_2, shape (h,): Thresholds of the first and of the second model.
+    first, second, both_higher, both_lower, tie, shape (h,): Probabilities, adding up to 1; defined in
+        `threshold_dominance`.
     """
 
     threshold_1: Floats
@@ -257,12 +236,8 @@ def threshold_dominance(
 
     Parameters
     ----------
-    y_true, score_1, score_2, pairs, sampling, m_pos, m_neg
-        As for `threshold_difference`, with its errors; resamples without a class do not count.
-
-    Returns
-    -------
-    ThresholdDominance
+    y_true, score_1, score_2, pairs, sampling, m_pos, m_neg: As for `threshold_difference`, with its errors;
+        resamples without a class do not count.
 
     Notes
     -----
@@ -271,10 +246,6 @@ def threshold_dominance(
     Exact. Given the number k of rows of a class that the models disagree on, k ~ Bin(m, q), those that only
     model 1 flags are Bin(k, p): only O(sqrt(m)) values of k carry mass. Cost: O(c + h (log c + sqrt(m))) for
     c cells. Under ``full`` O(sqrt(m)) class sizes matter, at O(h) each by a recursion in the size.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------

@@ -92,12 +92,11 @@ class _Grid(NamedTuple):
     needed: NDArray[np.bool_]
 
     def law(self) -> ThresholdsLaw:
-        """Return the law of the thresholds, from the filled grid."""
         weight = np.diff(np.diff(self.reach, axis=0), axis=1) * self.active
         weight[np.abs(weight) < _ROUNDING] = 0.0
         edges = self.edges_1, self.edges_2
         # The middle of the run (e, e'] that ends an interval of edges.
-        at_1, at_2 = ((each[1:] + each[:-1] + 1) // 2 for each in edges)
+        at_1, at_2 = ((edge[1:] + edge[:-1] + 1) // 2 for edge in edges)
         thinned = max(np.diff(each[1:]).max(initial=1) for each in edges) > 1
         return ThresholdsLaw(weight, at_1, at_2, bool(thinned))
 
@@ -124,10 +123,13 @@ def thresholds_laws(
 
 
 def _grid(pair: PairedSample, levels: ThresholdLevels, r: int, m: int, most: int) -> _Grid:
-    """Return the edges at a rate, and the corners of the cells that may have mass."""
     edges_1, edges_2 = (_edges(r, m, above, pair.n_neg, most) for above in (levels.above_1, levels.above_2))
     both, above_1, above_2 = levels.flagged(pair.neg, edges_1, edges_2)
-    reach_1, reach_2 = (_reach(r, m, above, pair.n_neg) for above in (above_1, above_2))
+    # P(T_r is at or above a threshold), 0 at the first and 1 at the last.
+    reach_1, reach_2 = (
+        scipy.special.betainc(r, m - r + 1, above / pair.n_neg) for above in (above_1, above_2)
+    )
+    reach_1[[0, -1]] = reach_2[[0, -1]] = 0.0, 1.0
     active = _active(r, m, pair.n_neg, both, above_1, above_2, reach_1)
     needed = np.zeros(both.shape, dtype=np.bool_)  # the corners of active cells
     for rows in (slice(None, -1), slice(1, None)):
@@ -140,9 +142,7 @@ def _grid(pair: PairedSample, levels: ThresholdLevels, r: int, m: int, most: int
 
 
 def _filled(grids: Sequence[_Grid], m: int, n: int) -> Iterator[ThresholdsLaw]:
-    """Return the laws of grids: a large one by the series if that holds; the pairs of all others in one
-    go.
-    """
+    """Return the laws of grids: a large one by the series if that holds, all others in one go."""
     others = [grid for grid in grids if not _fill_by_series(grid, m, n)]
     found = [np.nonzero(grid.needed) for grid in others]
     if sum(len(i) for i, _ in found):
@@ -186,13 +186,6 @@ def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
     stride = (last - first) // most + 1
     stride += 1 - stride % 2  # a run of odd length has a middle
     return np.append(np.arange(first - 1, last, stride), last)
-
-
-def _reach(r: int, m: int, above: Counts, n: int) -> Floats:
-    """P(T_r is at or above a threshold), 0 at the first and 1 at the last."""
-    reach = scipy.special.betainc(r, m - r + 1, above / n)
-    reach[[0, -1]] = 0.0, 1.0
-    return np.asarray(reach)
 
 
 def _active(
@@ -316,7 +309,6 @@ def _steps(
 
 
 def _by_step(begin: Counts) -> dict[int, NDArray[np.intp]]:
-    """Return the flat positions in `begin` of each of its values."""
     order = np.argsort(begin, axis=None, kind="stable")
     steps, first = np.unique(begin.ravel()[order], return_index=True)
     return dict(zip(steps.tolist(), np.split(order, first[1:]), strict=True))

@@ -18,12 +18,8 @@ from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats
 from rocmonitor.stats.curve.shared_threshold import ClassCounts, flagging
 from rocmonitor.stats.sample import PairedSample
 
-MOST_STEPS = 3_000_000
-"""Values of characteristic functions that are enumerated for one rank: about 16 rows."""
-
-THRESHOLDS = 48
-"""Runs of thresholds of a model in the approximation."""
-
+MOST_STEPS = 3_000_000  # values of characteristic functions that are enumerated for one rank: about 16 rows
+THRESHOLDS = 48  # runs of thresholds of a model in the approximation
 _LEAST_WEIGHT = 1e-9  # of a pair of thresholds, as a share of the largest
 _STEEP = 0.7  # correlation from which the complement is integrated
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -233,7 +229,6 @@ class _Quadrants(NamedTuple):
 
     @property
     def common(self) -> Floats:
-        """Covariance of the two counts."""
         return self.m * (self.both - self.first * self.second)
 
     @property
@@ -331,19 +326,12 @@ def _weights(ranked: RankedPair, one: _Runs, two: _Runs) -> Floats:
     scale = np.sqrt(np.maximum(v_1 * v_2, 1e-300))
     inner = _orthant(reach_1, reach_2, np.clip((own.common + other.common) / scale, -1.0, 1.0))
     # Where one model flags all that the other does, the counts are in order.
-    only_1, only_2 = ((own.m * a + other.m * b) for a, b in _alone(own, other))
+    only_1 = own.m * (own.first - own.both) + other.m * (other.first - other.both)
+    only_2 = own.m * (own.second - own.both) + other.m * (other.second - other.both)
     inner = np.where(only_1 < 0.5, reach_1, np.where(only_2 < 0.5, reach_2, inner))
     reach[1:-1, 1:-1] = inner
     weight = np.maximum(np.diff(np.diff(reach, axis=0), axis=1), 0.0)
     return np.asarray(weight / weight.sum())
-
-
-def _alone(own: _Quadrants, other: _Quadrants) -> list[tuple[Floats, Floats]]:
-    """Shares of either class that only model 1, and that only model 2 flags."""
-    return [
-        (own.first - own.both, other.first - other.both),
-        (own.second - own.both, other.second - other.both),
-    ]
 
 
 def _orthant(reach_1: Floats, reach_2: Floats, rho: Floats) -> Floats:

@@ -58,7 +58,11 @@ def kernel_ends(
     Each leaves `tail` on its side. O(k) for the bandwidths; O(k + rows within 9 bandwidths) for each rate.
     """
     pos, neg, unit = class_scores(sample)
-    h = bandwidths(pos, neg, tail) if bandwidth is None else _given(bandwidth, unit)
+    if bandwidth is None:
+        h = bandwidths(pos, neg, tail)
+    else:
+        h_pos, h_neg = (max(given / unit, _FINEST) for given in given_bandwidths(bandwidth))
+        h = Bandwidths(h_pos, h_neg, h_pos, h_neg)
     low, high = np.empty(len(p)), np.empty(len(p))
     for line, rate in enumerate(p.tolist()):
         at = _threshold(neg, rate, h.neg)
@@ -135,13 +139,7 @@ def given_bandwidths(bandwidth: Bandwidth, hint: str = "") -> tuple[float, float
     return float(pair[0]), float(pair[1])
 
 
-def _given(bandwidth: Bandwidth, unit: float) -> Bandwidths:
-    h_pos, h_neg = (max(h / unit, _FINEST) for h in given_bandwidths(bandwidth))
-    return Bandwidths(h_pos, h_neg, h_pos, h_neg)
-
-
 def _share_above(rows: ClassScores, at: float, h: float) -> float:
-    """Return the smoothed share of a class above `at`."""
     first, last = np.searchsorted(rows.score, (at - _REACH * h, at + _REACH * h))
     wholly = rows.above[last - 1] if last else 1.0
     near = slice(first, last)
@@ -167,6 +165,7 @@ def _threshold(rows: ClassScores, p: float, h: float) -> float:
     empirical = rows.score[np.searchsorted(-rows.above, -p)]  # the first with at most p above it
     low, high = float(empirical - _REACH * h), float(empirical + _REACH * h)
     at = float(empirical)
+    # Not SciPy's search: between distant scores the share is level, and any end of a bracket would be a root.
     for _ in range(_STEPS):
         excess = _share_above(rows, at, h) - p
         low, high = (at, high) if excess > 0 else (low, at)
@@ -207,9 +206,7 @@ def _derivative(rows: ClassScores, at: Floats, h: float, order: int) -> Floats:
 
 
 def _thinned(rows: ClassScores) -> ClassScores:
-    """Return the class by the means of some hundred groups of neighbours of equal mass; itself where it is
-    small.
-    """
+    """Return the means of some hundred groups of neighbours of equal mass; a small class itself."""
     if len(rows.score) <= _PILOT_ROWS:
         return rows
     group = np.minimum(((1 - rows.above - rows.share / 2) * _PILOT_ROWS).astype(np.intp), _PILOT_ROWS - 1)

@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,23 +57,29 @@ class IntervalTable(Table):
     clipped, have zero length, or do not contain the estimate; for bands also an adjusted number of resamples.
     """
 
+    _points: ClassVar[str] = ""  # what the rows are, with their number
+
     method: str
     confidence_level: float
     n_pos: int
     n_neg: int
     caveats: tuple[Caveat, ...]
 
-    def _line(self, points: str, intervals: str = "intervals", method: str | None = None) -> str:
-        """One line for people, about these points."""
+    def __str__(self) -> str:
+        rows = next(len(value) for value in self._values().values() if isinstance(value, np.ndarray))
+        return self._line(self._points.format(rows))
+
+    def _line(self, points: str, intervals: str = "", method: str = "") -> str:
         return (
-            f"{points}, {100 * self.confidence_level:g} % {intervals} ({method or self.method}), "
-            f"{classes(self.n_pos, self.n_neg)}"
+            f"{points}, {self._level(intervals)} ({method or self.method}), {classes(self.n_pos, self.n_neg)}"
         )
 
-    def _about(self, intervals: str = "intervals") -> str:
-        """Return what the intervals of a picture are."""
-        sizes = f"{classes(self.n_pos, self.n_neg)}"
-        return f"{100 * self.confidence_level:g} % {intervals} ({self.method}); {sizes}"
+    def _about(self, intervals: str = "") -> str:
+        return f"{self._level(intervals)} ({self.method}); {classes(self.n_pos, self.n_neg)}"
+
+    def _level(self, intervals: str) -> str:
+        known = intervals or ("joint regions" if getattr(self, "joint", False) else "intervals")
+        return f"{100 * self.confidence_level:g} % {known}"
 
 
 class IntervalOptions(NamedTuple):
@@ -83,8 +89,7 @@ class IntervalOptions(NamedTuple):
     confidence_level: float
     tail: float
     n_resamples: int
-    rng: np.random.Generator | None
-    """Only of the method that draws."""
+    rng: np.random.Generator | None  # only of the method that draws
 
 
 def interval_options(
@@ -96,9 +101,7 @@ def interval_options(
     n_resamples: int = 1,
     rng: Rng | None = None,
 ) -> IntervalOptions:
-    """Return the options of a call, valid. With `joint`, two independent intervals have the level
-    together.
-    """
+    """Return valid options of a call. With `joint`, two independent intervals have the level together."""
     require_method(method, offered)
     level = require_level(confidence_level)
     tail = (1 - (math.sqrt(level) if joint else level)) / 2
@@ -110,8 +113,7 @@ class BootstrapLaw(ABC):
     """Law of a rate, a difference of rates or a cost in bootstrap resamples, at each of h points."""
 
     smoothing: Smoothing = AGRESTI_COULL
-    least = 0.0
-    """Lowest value possible; the highest is 1."""
+    least = 0.0  # lowest value possible; the highest is 1
 
     @property
     @abstractmethod
@@ -149,9 +151,7 @@ def measured(
     at: NDArray[Any],
     caveats: tuple[Caveat, ...],
 ) -> dict[str, Any]:
-    """Return the fields of a result that follow from its laws: for each `name`, and `name`_low and
-    `name`_high.
-    """
+    """Return the fields of a result from its laws: for each `name` also `name`_low and `name`_high."""
     fields: dict[str, Any] = {}
     for name, law in laws.items():
         intervals, mean = clipped_intervals(*law.ends(options), least=law.least), law.mean
@@ -246,7 +246,10 @@ def excess_on_grid(
     scale = np.sqrt(np.multiply.outer(p1 * (1 - p1), p2 * (1 - p2)))
     rho = (both / n - np.multiply.outer(p1, p2)) / scale
     largest = float(np.abs(rho[where]).max())
-    length = _length(largest, m)
+    # Terms up to where rho^i is negligible; there are m.
+    length = m if largest else 1
+    if 0 < largest < 1:
+        length = min(m, math.ceil(LOG_NEGLIGIBLE / -math.log(largest)))
     if length > min(_LONGEST, _stable_length(r, m, p1), _stable_length(r, m, p2)):
         return None
     phi_1, phi_2 = np.split(_phi(r, m, np.concatenate([p1, p2]), length), [len(p1)], axis=1)
@@ -266,11 +269,6 @@ def excess_on_grid(
             last = int(np.count_nonzero(np.cumsum(largest[::-1]) > _NEGLIGIBLE))
             excess[part, across] = _series(power, one[:last], other[:last])
     return excess
-
-
-def _length(rho: float, m: int) -> int:
-    """Terms up to where rho^i is negligible; there are m."""
-    return min(m, math.ceil(LOG_NEGLIGIBLE / -math.log(rho))) if 0 < rho < 1 else m if rho else 1
 
 
 def _series(rho: Floats, phi_1: Floats, phi_2: Floats) -> Floats:

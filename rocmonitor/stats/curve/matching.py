@@ -25,28 +25,23 @@ def matched_pairs(reference: PairedSample, flagged_shares: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        The reference: labels and both models' scores, or one `PairedSample` in their place.
-    flagged_shares : array_like, shape (h,)
-        Shares within (0, 1).
+    y_true, score_1, score_2, shape (n,): The reference: labels and both models' scores, or one `PairedSample`
+        in their place.
+    flagged_shares, shape (h,): Shares within (0, 1).
 
     Returns
     -------
-    ndarray, shape (h, 2)
-        For each model the observed score whose flagged share is nearest, the higher one of two equally near.
+    ndarray, shape (h, 2): For each model the observed score whose flagged share is nearest, the higher one of
+        two equally near.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        An empty reference, or a model with one score for all its rows; no shares, or shares outside (0, 1).
+    DegenerateDataError, InputError: An empty reference, or a model with one score for all its rows; no
+        shares, or shares outside (0, 1).
 
     Notes
     -----
     Cost: O(n + h log n). Labels play no part: unlabelled rows of a reference may carry any label.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -68,34 +63,25 @@ def calibrated_pairs(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,)
-        The reference, as for `matched_pairs`.
-    probabilities : array_like, shape (h,)
-        Calibrated probabilities of being positive, within (0, 1).
-    method : str
-        ``isotonic``: scikit-learn's isotonic regression of the label on the score; ``platt``: scikit-learn's
-        logistic regression, with Platt's smoothed targets (n_pos + 1) / (n_pos + 2) and 1 / (n_neg + 2).
+    y_true, score_1, score_2, shape (n,): The reference, as for `matched_pairs`.
+    probabilities, shape (h,): Calibrated probabilities of being positive, within (0, 1).
+    method: ``isotonic``: scikit-learn's isotonic regression of the label on the score; ``platt``:
+        scikit-learn's logistic regression, with Platt's smoothed targets (n_pos + 1) / (n_pos + 2) and 1 /
+        (n_neg + 2).
 
     Returns
     -------
-    ndarray, shape (h, 2)
-        For each model the lowest score whose calibrated probability reaches the one asked for: an observed
-        score, or ``inf`` where none does (``isotonic``); any number (``platt``).
+    ndarray, shape (h, 2): For each model the lowest score whose calibrated probability reaches the one asked
+        for: an observed score, or ``inf`` where none does (``isotonic``); any number (``platt``).
 
     Raises
     ------
-    DegenerateDataError, InputError
-        As for `matched_pairs`; a reference of one class, or ``platt`` where the score does not rise with the
-        share of positives; probabilities outside (0, 1), an unknown method.
+    DegenerateDataError, InputError: As for `matched_pairs`; a reference of one class, or ``platt`` where the
+        score does not rise with the share of positives; probabilities outside (0, 1), an unknown method.
 
     Notes
     -----
     Cost: O(n). Both fits keep the order of scores, so a pair of thresholds is all that calibration changes.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [P99] J. Platt (1999). Probabilistic outputs for support vector machines. MIT Press, 61-74.
 
     Examples
     --------

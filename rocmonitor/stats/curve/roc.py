@@ -24,12 +24,10 @@ class RocCurve(Table):
 
     Attributes
     ----------
-    threshold : ndarray, shape (k + 1,)
-        Infinity, then the distinct scores, decreasing. Rows with score >= threshold are flagged.
-    fpr, tpr : ndarray, shape (k + 1,)
-        Flagged shares of the negatives and of the positives, from (0, 0) to (1, 1).
-    fp, tp : ndarray of int64, shape (k + 1,)
-        Flagged negatives and positives.
+    threshold, shape (k + 1,): Infinity, then the distinct scores, decreasing. Rows with score >= threshold
+        are flagged.
+    fpr, tpr, shape (k + 1,): Flagged shares of the negatives and of the positives, from (0, 0) to (1, 1).
+    fp, tp, shape (k + 1,): Flagged negatives and positives.
     """
 
     threshold: Floats
@@ -59,27 +57,10 @@ class RocCurve(Table):
 def roc_curve(sample: Sample, /) -> RocCurve:
     """Return the points of the ROC curve.
 
-    Parameters
-    ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-
-    Returns
-    -------
-    RocCurve
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        A class without rows; unusable data (see `Sample`).
-
     Notes
     -----
     The points are those of ``sklearn.metrics.roc_curve(…, drop_intermediate=False)``. Cost: the sort of the
     sample, then O(k) for k distinct scores.
-
-    References
-    ----------
-    .. [F06] T. Fawcett (2006). An introduction to ROC analysis. Pattern Recognition Letters 27, 861-874.
 
     Examples
     --------

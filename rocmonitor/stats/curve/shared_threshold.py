@@ -346,7 +346,8 @@ def _pass_few(
     powers = (odds / largest)[:, np.newaxis] ** j
     for number in np.unique(at // _TOGETHER).tolist():
         if number not in kept:
-            _make_room(kept)
+            if sum(block.mass.size for block in kept.values()) > _KEPT:
+                kept.clear()
             kept[number] = _block(own, other, number * _TOGETHER)
         block = kept[number]
         lines = slice(*np.searchsorted(block.at, [at[0], at[-1] + 1]))
@@ -373,11 +374,6 @@ def _held(room: int, block: Block, lines: slice, counts: slice) -> Floats:
     mass, reached = block.mass[lines, counts], block.reached[lines]
     place = room - 1 - block.least - np.arange(mass.shape[1])
     return mass * np.where(place >= 0, reached[:, np.clip(place, 0, reached.shape[1] - 1)], 0.0)
-
-
-def _make_room(kept: dict[int, Block]) -> None:
-    if sum(block.mass.size for block in kept.values()) > _KEPT:
-        kept.clear()
 
 
 def _block(own: ClassCounts, other: ClassCounts, start: int) -> Block:

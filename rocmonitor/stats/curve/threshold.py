@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,13 +59,13 @@ class ThresholdIntervals(IntervalTable):
 
     Attributes
     ----------
-    threshold : ndarray, shape (h,)
-        As given.
-    tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
-        Observed rates (also the mean of their exact bootstrap law) and the ends of their intervals.
-    joint : bool
-        Whether the level is that of the rectangle (both at once) or of each interval.
+    threshold, shape (h,): As given.
+    tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high, shape (h,): Observed rates (also the mean of their exact
+        bootstrap law) and the ends of their intervals.
+    joint: Whether the level is that of the rectangle (both at once) or of each interval.
     """
+
+    _points: ClassVar[str] = "{} ROC points by threshold"
 
     threshold: Floats
     tpr: Floats
@@ -77,7 +77,7 @@ class ThresholdIntervals(IntervalTable):
     joint: bool
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        plotting.roc_plane(ax, self._about("joint regions" if self.joint else "intervals"))
+        plotting.roc_plane(ax, self._about())
         plotting.crosses(
             ax,
             (self.fpr, self.fpr_low, self.fpr_high),
@@ -87,11 +87,6 @@ class ThresholdIntervals(IntervalTable):
             label=label,
         )
 
-    def __str__(self) -> str:
-        return self._line(
-            f"{len(self.threshold)} ROC points by threshold", "joint regions" if self.joint else "intervals"
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThresholdLaw(Result):
@@ -99,12 +94,10 @@ class ThresholdLaw(Result):
 
     Attributes
     ----------
-    tp, fp : ndarray, shape (m_pos + 1,) and (m_neg + 1,), or (m_pos + m_neg + 1,) under full sampling
-        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged.
-    m_pos, m_neg : int
-        Sizes of a resample; under full sampling their sum is.
-    true_positives, false_positives, n_pos, n_neg : int
-        The observed counts, and class sizes.
+    tp, fp, shape (m_pos + 1,) and (m_neg + 1,), or (m_pos + m_neg + 1,) under full sampling: Probability that
+        0, 1, … of a resample's positives, and of its negatives, are flagged.
+    m_pos, m_neg: Sizes of a resample; under full sampling their sum is.
+    true_positives, false_positives, n_pos, n_neg: The observed counts, and class sizes.
     """
 
     threshold: float
@@ -166,45 +159,27 @@ def threshold_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    thresholds : array_like, shape (h,)
-        At least one; any order. ``inf`` flags nothing, ``-inf`` everything.
-    method : str
-        ``agresti-coull``, ``wald``, ``wilson``, ``clopper-pearson``, ``jeffreys`` or ``exact``: see
+    thresholds, shape (h,): At least one; any order. ``inf`` flags nothing, ``-inf`` everything.
+    method: ``agresti-coull``, ``wald``, ``wilson``, ``clopper-pearson``, ``jeffreys`` or ``exact``: see
         `rocmonitor.stats.proportion.proportion_ends`; ``empirical``: percentiles over drawn resamples.
-    confidence_level : float within (0, 1)
-    joint : bool
-        True: the rectangle of the two intervals has the level, each side 1 - alpha' with
-        alpha' = 1 - sqrt(1 - alpha). False: each interval has it.
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default; ``agresti-coull``, ``wald`` and ``exact`` only.
-    sampling : str
-        ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from both
-        classes together, for ``agresti-coull``, ``wald``, ``exact`` and ``empirical``. The two rates are then
-        uncorrelated, not independent, and `joint` is nearly right only.
-    n_resamples, rng : int, and int, SeedSequence or Generator
-        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
+    joint: True: the rectangle of the two intervals has the level, each side 1 - alpha' with alpha' = 1 -
+        sqrt(1 - alpha). False: each interval has it.
+    m_pos, m_neg: Sizes of a resample, the class sizes by default; ``agresti-coull``, ``wald`` and ``exact``
+        only.
+    sampling: ``stratified``: a resample keeps the class sizes; ``full``: m_pos + m_neg rows are drawn from
+        both classes together, for ``agresti-coull``, ``wald``, ``exact`` and ``empirical``. The two rates are
+        then uncorrelated, not independent, and `joint` is nearly right only.
 
     Returns
     -------
-    ThresholdIntervals
-        Those of ``clopper-pearson`` never cover less than their level; the caveat `conservative` names the
-        thresholds at which they cover clearly more.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        A class without rows, or one score for all; NaN among the thresholds, an unknown method or level.
+    Those of ``clopper-pearson`` never cover less than their level; the caveat `conservative` names the
+    thresholds at which they cover clearly more.
 
     Notes
     -----
     Cost: O(k + h log k) for k distinct scores after sorting; ``exact`` takes O(h log m) more, under full
     sampling O(h m log m). The thresholds count as chosen beforehand: picked on these very rows, the intervals
     are too narrow.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -307,17 +282,15 @@ def threshold_law(
 
     Parameters
     ----------
-    y_true, y_score, sampling, m_pos, m_neg
-        As for `threshold_intervals`, with its errors; resamples without a class do not count.
-    threshold : float
-        Not NaN; may be infinite.
+    y_true, y_score, sampling, m_pos, m_neg: As for `threshold_intervals`, with its errors; resamples without
+        a class do not count.
+    threshold: Not NaN; may be infinite.
 
     Returns
     -------
-    ThresholdLaw
-        Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent. Full: each count is binomial with its
-        share of all rows, but for what a missing class takes away, and the two depend on each other.
-        Cost: O(k + m) for k distinct scores.
+    Stratified: Bin(m_pos, TPR) and Bin(m_neg, FPR), independent. Full: each count is binomial with its share
+        of all rows, but for what a missing class takes away, and the two depend on each other. Cost: O(k + m)
+        for k distinct scores.
 
     Examples
     --------
@@ -360,6 +333,5 @@ def _full_law(m: int, seen: int, n_own: int, n_other: int) -> Floats:
 
 
 def _both_classes(n_pos: int, n_neg: int, m: int) -> float:
-    """Probability that `m` rows hold both classes."""
     n = n_pos + n_neg
     return 1 - (n_pos / n) ** m - (n_neg / n) ** m

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,11 +50,12 @@ class TotalRateIntervals(IntervalTable):
 
     Attributes
     ----------
-    rate : ndarray, shape (h,)
-        The total positive rates r / n that were used: the nearest to those asked for.
-    tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high : ndarray, shape (h,)
-        Means of the exact bootstrap laws, and the ends of the intervals, each with the level by itself.
+    rate, shape (h,): The total positive rates r / n that were used: the nearest to those asked for.
+    tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high, shape (h,): Means of the exact bootstrap laws, and the
+        ends of the intervals, each with the level by itself.
     """
+
+    _points: ClassVar[str] = "{} ROC points by total positive rate"
 
     rate: Floats
     tpr: Floats
@@ -74,9 +75,6 @@ class TotalRateIntervals(IntervalTable):
             label=label,
         )
 
-    def __str__(self) -> str:
-        return self._line(f"{len(self.rate)} ROC points by total positive rate")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TotalRateLaw(Result):
@@ -84,11 +82,10 @@ class TotalRateLaw(Result):
 
     Attributes
     ----------
-    rate : float
-        The rate r / n that was used.
-    tp, fp : ndarray, shape (n_pos + 1,) and (n_neg + 1,), or (n_pos + n_neg + 1,) under full sampling
-        Probability that 0, 1, … of a resample's positives, and of its negatives, are flagged. The two counts
-        are not independent: at least r rows are flagged in all.
+    rate: The rate r / n that was used.
+    tp, fp, shape (n_pos + 1,) and (n_neg + 1,), or (n_pos + n_neg + 1,) under full sampling: Probability that
+        0, 1, … of a resample's positives, and of its negatives, are flagged. The two counts are not
+        independent: at least r rows are flagged in all.
     """
 
     rate: float
@@ -119,29 +116,17 @@ def total_rate_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    rates : array_like, shape (h,)
-        Total positive rates within (0, 1). Offered are r / n, r = 1…n - 1; the nearest is used and reported.
-    method : str
-        ``agresti``: normal, with the exact moments after adding 2 flagged and 2 unflagged rows of the class;
-        ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law; ``empirical``:
-        percentiles over drawn resamples.
-    confidence_level : float within (0, 1), of each interval
-    sampling : str
-        ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both classes
-        together.
-    n_resamples, rng : int, and int, SeedSequence or Generator
-        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
+    rates, shape (h,): Total positive rates within (0, 1). Offered are r / n, r = 1…n - 1; the nearest is used
+        and reported.
+    method: ``agresti``: normal, with the exact moments after adding 2 flagged and 2 unflagged rows of the
+        class; ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law;
+        ``empirical``: percentiles over drawn resamples.
+    sampling: ``stratified``: a resample keeps the class sizes; ``full``: its n rows are drawn from both
+        classes together.
 
     Returns
     -------
-    TotalRateIntervals
-        ``agresti`` never gives an interval of zero length; the other three can.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        A class without rows, or one score for all; rates outside (0, 1), an unknown method or level.
+    ``agresti`` never gives an interval of zero length; the other three can.
 
     Notes
     -----
@@ -154,10 +139,6 @@ def total_rate_intervals(
     variance of TPR is pi (1 - pi) / m + (1 - 1/m) gamma. Adding rows makes m into m + 4, pi into
     (m pi + 2) / (m + 4) and gamma into gamma m² / (m + 4)²: [DG09] alg. 4 is the same in these terms. Under
     full sampling the means of 1/m and of 1/(m + 4) take their places.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
 
     Examples
     --------
@@ -187,16 +168,14 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
 
     Parameters
     ----------
-    y_true, y_score, sampling
-        As for `total_rate_intervals`, with its errors; resamples without a class do not count.
-    rate : float
-        Within (0, 1); the nearest r / n is used and reported.
+    y_true, y_score, sampling: As for `total_rate_intervals`, with its errors; resamples without a class do
+        not count.
+    rate: Within (0, 1); the nearest r / n is used and reported.
 
     Returns
     -------
-    TotalRateLaw
-        With an absolute error about 1e-12. Only O(sqrt(n)) scores and counts matter, and few steps where few
-        rows tie: O(n) work. Under full sampling the mixture of these laws over the class sizes, O(n^1.5).
+    With an absolute error about 1e-12. Only O(sqrt(n)) scores and counts matter, and few steps where few rows
+    tie: O(n) work. Under full sampling the mixture of these laws over the class sizes, O(n^1.5).
 
     Examples
     --------
@@ -254,7 +233,7 @@ class _ClassRate(BootstrapLaw):
         return law_ends(0, stratified_law(rank, own, other, self.kept), own.m, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Return each resample serves all ranks."""
+        """Return values of resamples that serve all ranks."""
         own, other, n = self.own, self.other, self.own.m + self.other.m
         sizes = self.size.drawn(n_resamples, rng)
         drawn = np.empty((n_resamples, len(self.r)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,13 +37,13 @@ class TotalRateDifference(IntervalTable):
 
     Attributes
     ----------
-    rate : ndarray, shape (h,)
-        The total positive rates r / n that were used: the nearest to those asked for.
-    dtpr, dtpr_low, dtpr_high, dfpr, dfpr_low, dfpr_high : ndarray, shape (h,)
-        Means of the bootstrap laws, and ends of the intervals, each with the confidence level by itself.
-    method : str
-        As asked for; ``agresti-approximated`` and so on where the joint law was approximated.
+    rate, shape (h,): The total positive rates r / n that were used: the nearest to those asked for.
+    dtpr, dtpr_low, dtpr_high, dfpr, dfpr_low, dfpr_high, shape (h,): Means of the bootstrap laws, and ends of
+        the intervals, each with the confidence level by itself.
+    method: As asked for; ``agresti-approximated`` and so on where the joint law was approximated.
     """
+
+    _points: ClassVar[str] = "Differences at {} total positive rates"
 
     rate: Floats
     dtpr: Floats
@@ -60,9 +60,6 @@ class TotalRateDifference(IntervalTable):
         about = self._about("intervals: TPR, then FPR")
         plotting.describe(ax, x="total positive rate", y="difference, first minus second", note=about)
 
-    def __str__(self) -> str:
-        return self._line(f"Differences at {len(self.rate)} total positive rates")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TotalRateDifferenceLaw(Result):
@@ -70,14 +67,11 @@ class TotalRateDifferenceLaw(Result):
 
     Attributes
     ----------
-    rate : float
-        The rate r / n that was used.
-    dtp : ndarray, shape (2 n_pos + 1,)
-        Probabilities of -n_pos, …, n_pos: true positives of model 1 minus those of model 2.
-    dfp : ndarray, shape (2 n_neg + 1,)
-        Likewise of the false positives.
-    method : str
-        ``exact`` or ``approximated``.
+    rate: The rate r / n that was used.
+    dtp, shape (2 n_pos + 1,): Probabilities of -n_pos, …, n_pos: true positives of model 1 minus those of
+        model 2.
+    dfp, shape (2 n_neg + 1,): Likewise of the false positives.
+    method: ``exact`` or ``approximated``.
     """
 
     rate: float
@@ -109,23 +103,14 @@ def total_rate_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    rates, confidence_level, n_resamples, rng
-        As for `total_rate_intervals`.
-    method : str
-        ``agresti``: normal, with the moments of the law after adding 1/2 row of the class that only model 1
-        flags, 1/2 that only model 2 flags and 1 on which they agree; ``wald``: the same, nothing added;
+    rates, confidence_level, n_resamples, rng: As for `total_rate_intervals`.
+    method: ``agresti``: normal, with the moments of the law after adding 1/2 row of the class that only model
+        1 flags, 1/2 that only model 2 flags and 1 on which they agree; ``wald``: the same, nothing added;
         ``exact``: quantiles of the law; ``empirical``: percentiles over drawn resamples.
 
     Returns
     -------
-    TotalRateDifference
-        ``agresti`` never gives an interval of zero length; the others do where the models never disagree.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `total_rate_intervals`; a model with one score for all rows.
+    ``agresti`` never gives an interval of zero length; the others do where the models never disagree.
 
     Notes
     -----
@@ -133,11 +118,6 @@ def total_rate_difference(
     `total_rate_difference_law`. Resamples are stratified.
     Cost of a rate: O(n + w sqrt(n)) with w thresholds that may be the one, and about 5 ms more; up to 16 rows
     at most 1 s.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
 
     Examples
     --------
@@ -152,7 +132,9 @@ def total_rate_difference(
     n = pair.n_pos + pair.n_neg
     r, moved = nearest_ranks(rates, n, "rates")
     laws = dict(zip(("dtpr", "dfpr"), _laws(ranked, r), strict=True))
-    fields = measured(pair, laws, options, r / n, moved + _caveats(ranked, method))
+    if not enumerable(ranked) and method != "empirical":
+        moved += (Caveat("joint-law-approximated", rows=ranked.own.total + ranked.other.total),)
+    fields = measured(pair, laws, options, r / n, moved)
     if not enumerable(ranked) and method != "empirical":
         fields["method"] = f"{method}-approximated"
     return TotalRateDifference(rate=r / n, **fields)
@@ -164,14 +146,8 @@ def total_rate_difference_law(pair: PairedSample, rate: float) -> TotalRateDiffe
 
     Parameters
     ----------
-    y_true, score_1, score_2
-        As for `total_rate_difference`, with its errors.
-    rate : float
-        Within (0, 1); the nearest r / n is used and reported.
-
-    Returns
-    -------
-    TotalRateDifferenceLaw
+    y_true, score_1, score_2: As for `total_rate_difference`, with its errors.
+    rate: Within (0, 1); the nearest r / n is used and reported.
 
     Notes
     -----
@@ -215,12 +191,6 @@ def _ranked(pair: PairedSample) -> RankedPair:
     return RankedPair.of(pair)
 
 
-def _caveats(ranked: RankedPair, method: str) -> tuple[Caveat, ...]:
-    if enumerable(ranked) or method == "empirical":
-        return ()
-    return (Caveat("joint-law-approximated", rows=ranked.own.total + ranked.other.total),)
-
-
 class _Moments(NamedTuple):
     """The moments of one row's share, by rank: mean, mean square, and covariance of two rows, (h,) each."""
 
@@ -256,7 +226,7 @@ class _DifferenceLaw(BootstrapLaw):
         return law_ends(*self.nets[i].law(), self.ranked.own.total, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Return each resample serves all rates."""
+        """Return values of resamples that serve all rates."""
         ranked = self.ranked
         rows = [
             rng.multinomial(each.sum(), each / each.sum(), n_resamples)
@@ -272,7 +242,6 @@ class _DifferenceLaw(BootstrapLaw):
 
 
 def _laws(ranked: RankedPair, r: Counts) -> tuple[_DifferenceLaw, _DifferenceLaw]:
-    """Laws of the positives and of the negatives."""
     pairs = {rank: net_laws(ranked, rank) for rank in set(r.tolist())}
     own, other = zip(*(pairs[rank] for rank in r.tolist()), strict=True)
     return _law(ranked, r, own), _law(ranked.turned(), r, other)

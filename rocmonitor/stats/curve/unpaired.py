@@ -51,10 +51,8 @@ class VerticalDifferenceUnpaired(VerticalDifference):
 
     Attributes
     ----------
-    fpr : ndarray, shape (h,)
-        The rates asked for.
-    fpr_1, fpr_2 : ndarray, shape (h,)
-        The rates r / n_neg that were used, of either sample: the nearest.
+    fpr, shape (h,): The rates asked for.
+    fpr_1, fpr_2, shape (h,): The rates r / n_neg that were used, of either sample: the nearest.
     """
 
     fpr_1: Floats
@@ -97,37 +95,22 @@ def vertical_difference_unpaired(
 
     Parameters
     ----------
-    first, second : Sample, or (y_true, y_score), or y_true and y_score one after the other
-        Samples that share no row, such as a window and its reference; the scales need not agree.
-    fpr : array_like, shape (h,)
-        Rates within (0, 1). Each sample offers r / n_neg, r = 1…n_neg - 1; the nearest is used and reported.
-    method : str
-        ``agresti``: normal, with the exact moments of [DG09] eq. 6 and 7 of each sample after adding 1
+    first, second : Sample, or (y_true, y_score), or y_true and y_score one after the other: Samples that
+        share no row, such as a window and its reference; the scales need not agree.
+    fpr, shape (h,): Rates within (0, 1). Each sample offers r / n_neg, r = 1…n_neg - 1; the nearest is used
+        and reported.
+    method: ``agresti``: normal, with the exact moments of [DG09] eq. 6 and 7 of each sample after adding 1
         flagged and 1 unflagged positive to it [AC00]; ``wald``: the same, nothing added; ``exact``: quantiles
         of the exact bootstrap law; ``empirical``: percentiles over drawn resamples.
-    confidence_level : float within (0, 1), of each interval
-    n_resamples, rng : int, and int, SeedSequence or Generator
-        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
 
     Returns
     -------
-    VerticalDifferenceUnpaired
-        ``agresti`` never gives an interval of zero length; the others can.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `vertical_intervals`, of either sample.
+    ``agresti`` never gives an interval of zero length; the others can.
 
     Notes
     -----
     Cost after sorting: O(k) for k distinct scores, and O(sqrt(n_neg)) for each rate; ``exact`` takes
     O(sqrt(n_pos) log n_pos) more. Measured coverage: docs/coverage.md.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [AC00] A. Agresti and B. Caffo (2000). The American Statistician 54, 280-288.
 
     Examples
     --------
@@ -158,7 +141,6 @@ def vertical_difference_unpaired(
 
 
 def _rates(sample: Sample, fpr: ArrayLike, name: str) -> tuple[RateLaw, Floats, tuple[Caveat, ...]]:
-    """Laws of one sample at the nearest rates it offers, these rates, and what to know about them."""
     _require_curve(sample, name)
     m_pos, m_neg = vertical_sizes(sample, None, None)
     r, moved = nearest_ranks(fpr, m_neg)
@@ -183,32 +165,18 @@ def threshold_difference_unpaired(
 
     Parameters
     ----------
-    first, second
-        As for `vertical_difference_unpaired`.
-    thresholds : array_like, shape (h,) or (h, 2)
-        The same for both samples, or pairs (t1, t2) of the first and of the second; may be infinite.
-    method : str
-        ``newcombe``: Wilson's limits of the two rates put together [N98]; ``agresti-caffo``: normal, after
-        adding 1 flagged and 1 unflagged row to each sample [AC00]; ``wald``: normal, nothing added;
+    first, second: As for `vertical_difference_unpaired`.
+    thresholds, shape (h,) or (h, 2): The same for both samples, or pairs (t1, t2) of the first and of the
+        second; may be infinite.
+    method: ``newcombe``: Wilson's limits of the two rates put together [N98]; ``agresti-caffo``: normal,
+        after adding 1 flagged and 1 unflagged row to each sample [AC00]; ``wald``: normal, nothing added;
         ``exact``: quantiles of the exact bootstrap law; ``empirical``: percentiles over drawn resamples.
-    confidence_level, joint, n_resamples, rng
-        As for `threshold_intervals`.
+    confidence_level, joint, n_resamples, rng: As for `threshold_intervals`.
 
     Returns
     -------
-    ThresholdDifferenceUnpaired
-        ``newcombe`` and ``agresti-caffo`` never give an interval of zero length. Cost: O(k + h log k) for k
-        distinct scores; ``exact`` O(h sqrt(m) log m) more.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `threshold_intervals`, of either sample.
-
-    References
-    ----------
-    .. [N98] R. G. Newcombe (1998). Statistics in Medicine 17, 873-890. (method 10)
-    .. [AC00] A. Agresti and B. Caffo (2000). The American Statistician 54, 280-288.
+    ``newcombe`` and ``agresti-caffo`` never give an interval of zero length. Cost: O(k + h log k) for k
+    distinct scores; ``exact`` O(h sqrt(m) log m) more.
 
     Examples
     --------
@@ -220,7 +188,10 @@ def threshold_difference_unpaired(
     """
     for sample, name in ((first, "first"), (second, "second")):
         _require_curve(sample, name)
-    at = _pairs(thresholds)
+    if np.ndim(thresholds) == 2:
+        at = threshold_pairs(thresholds)
+    else:
+        at = np.column_stack([valid_thresholds(thresholds)] * 2)
     options = interval_options(
         method,
         get_args(UnpairedThresholdMethod),
@@ -254,13 +225,6 @@ def _require_curve(sample: Sample, name: str) -> None:
     except InputError as error:
         raise type(error)(f"{name} sample: {error}") from error
     sample.require_distinct_scores(f"{name} sample: ")
-
-
-def _pairs(thresholds: ArrayLike) -> Floats:
-    if np.ndim(thresholds) == 2:
-        return threshold_pairs(thresholds)
-    at = valid_thresholds(thresholds)
-    return np.column_stack([at, at])
 
 
 def _at_thresholds(count: Any, n: int) -> ThresholdRate:
@@ -333,7 +297,6 @@ class _Lattice:
         self.sd = math.sqrt(float(law_1 @ of_1**2 + law_2 @ of_2**2))
 
     def up_to(self, value: int) -> float:
-        """Return the distribution function."""
         counts = (value + self.taken) // self.m_2 - (self.low_1 - 1)
         np.minimum(np.maximum(counts, 0, out=counts), len(self.law_1), out=counts)
         return float(np.sum(self.law_2 * self.reached[counts]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy
@@ -52,13 +52,12 @@ class VerticalIntervals(IntervalTable):
 
     Attributes
     ----------
-    fpr : ndarray, shape (h,)
-        The rates r / m_neg that were used: the nearest to those asked for.
-    tpr : ndarray, shape (h,)
-        Mean of the exact bootstrap law: the vertically averaged curve.
-    tpr_low, tpr_high : ndarray, shape (h,)
-        Ends of the intervals, each with the confidence level by itself.
+    fpr, shape (h,): The rates r / m_neg that were used: the nearest to those asked for.
+    tpr, shape (h,): Mean of the exact bootstrap law: the vertically averaged curve.
+    tpr_low, tpr_high, shape (h,): Ends of the intervals, each with the confidence level by itself.
     """
+
+    _points: ClassVar[str] = "{} ROC points by false positive rate"
 
     fpr: Floats
     tpr: Floats
@@ -68,9 +67,6 @@ class VerticalIntervals(IntervalTable):
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.roc_plane(ax, self._about("intervals at each rate"))
         plotting.along(ax, self.fpr, self.tpr, self.tpr_low, self.tpr_high, label=label)
-
-    def __str__(self) -> str:
-        return self._line(f"{len(self.fpr)} ROC points by false positive rate")
 
 
 @on_sample
@@ -90,44 +86,32 @@ def vertical_intervals(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    fpr : array_like, shape (h,)
-        Rates within (0, 1). Offered are r / m_neg, r = 1…m_neg - 1; the nearest is used and reported.
-    method : str
-        ``agresti``: normal, with the exact moments of eq. 6 and 7 after adding 2 flagged and 2 unflagged
+    fpr, shape (h,): Rates within (0, 1). Offered are r / m_neg, r = 1…m_neg - 1; the nearest is used and
+        reported.
+    method: ``agresti``: normal, with the exact moments of eq. 6 and 7 after adding 2 flagged and 2 unflagged
         positives; ``wald``: the same, nothing added; ``exact``: quantiles of the exact bootstrap law;
         ``empirical``: percentiles over drawn resamples; ``kernel``: normal, about the curve of smoothed
         distribution functions [HHF]: see `rocmonitor.stats.curve.kernel`.
-    confidence_level : float within (0, 1), of each interval
-    m_pos, m_neg : int, optional
-        Sizes of a resample, the class sizes by default; ``kernel`` does not support others.
-    n_resamples, rng : int, and int, SeedSequence or Generator
-        Of ``empirical``: how many resamples are drawn, and their randomness, which must be given.
-    bandwidth : float or (float, float), optional
-        Of ``kernel``, in place of its rule: in the units of the scores, for both or (positives, negatives).
+    m_pos, m_neg: Sizes of a resample, the class sizes by default; ``kernel`` does not support others.
+    bandwidth: Of ``kernel``, in place of its rule: in the units of the scores, for both or (positives,
+        negatives).
 
     Returns
     -------
-    VerticalIntervals
-        ``agresti`` never gives an interval of zero length; the others can.
+    ``agresti`` never gives an interval of zero length; the others can.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        No positive or fewer than two negatives (or `m_neg` below two); one score for all rows, or for a class
-        by ``kernel`` without a `bandwidth`. Rates outside (0, 1), an unknown method or level, a `bandwidth`
-        that is not above 0 or is given to another method, resample sizes given to ``kernel``.
+    DegenerateDataError, InputError: No positive or fewer than two negatives (or `m_neg` below two); one score
+        for all rows, or for a class by ``kernel`` without a `bandwidth`. Rates outside (0, 1), an unknown
+        method or level, a `bandwidth` that is not above 0 or is given to another method, resample sizes given
+        to ``kernel``.
 
     Notes
     -----
     Cost after sorting: O(k) for k distinct scores, then O(sqrt(m_neg)) for each rate, as only thresholds
     about the r-th largest negative carry mass; ``exact`` takes one Fourier transform of O(sqrt(m_pos)) more,
     ``kernel`` a sum over the rows within 9 bandwidths of the threshold. Measured coverage: docs/coverage.md.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [HHF] P. Hall, R. J. Hyndman and Y. Fan (2004). Biometrika 91, 743-750.
 
     Examples
     --------
@@ -155,16 +139,14 @@ def vertical_law(sample: Sample, fpr: float, *, m_pos: int | None = None, m_neg:
 
     Parameters
     ----------
-    y_true, y_score, m_pos, m_neg
-        As for `vertical_intervals`, with its errors.
-    fpr : float
-        Within (0, 1); the nearest r / m_neg is used, as `vertical_intervals` reports it.
+    y_true, y_score, m_pos, m_neg: As for `vertical_intervals`, with its errors.
+    fpr: Within (0, 1); the nearest r / m_neg is used, as `vertical_intervals` reports it.
 
     Returns
     -------
-    ndarray, shape (m_pos + 1,)
-        Probabilities of 0, 1, …, m_pos true positives, with an absolute error about 1e-14. A mixture of
-        binomials over the thresholds that carry mass: O(m_pos + sqrt(m_neg m_pos)) work at most.
+    ndarray, shape (m_pos + 1,): Probabilities of 0, 1, …, m_pos true positives, with an absolute error about
+        1e-14. A mixture of binomials over the thresholds that carry mass: O(m_pos + sqrt(m_neg m_pos)) work
+        at most.
 
     Examples
     --------
@@ -236,7 +218,7 @@ class VerticalLaw(BootstrapLaw):
         return law_ends(*self.exact(i), self.m_pos, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
-        """Return each resample serves all rates."""
+        """Return values of resamples that serve all rates."""
         pos, neg, levels = self.rows.pos, self.rows.neg, self.levels
         drawn = np.zeros((n_resamples, len(self.r)))
         for line in drawn:
@@ -329,7 +311,7 @@ def _mixtures(r: Counts, m: int, neg: Counts, pos: Counts) -> list[_Flagged]:
     width, bounds, net = width[at - begin], np.append(before, neg[at]) / total, pos[at]
     differs = np.append(net[1:] != net[:-1], True)
     spans = np.searchsorted(at, first), np.searchsorted(at, last, side="right")
-    for i, (start, stop) in enumerate(zip(*(each.tolist() for each in spans), strict=True)):
+    for i, (start, stop) in enumerate(zip(*(span.tolist() for span in spans), strict=True)):
         # So many neighbours are still narrow.
         together = int(deviation[i] / _FINE * total / width[start:stop].max())
         coarse[i] |= together < 1
@@ -351,7 +333,7 @@ def _exact_cells(a: Floats, b: Floats, edges: list[Floats]) -> list[Floats]:
     """Mass of Beta(a, b) in the cells that hold all of it, for each a: in one call, which takes the time."""
     if not edges:
         return []
-    sizes = np.array([len(each) for each in edges])
+    sizes = np.array([len(edge) for edge in edges])
     starts = np.cumsum(sizes) - sizes
     of_a, of_b = np.repeat(a, sizes), np.repeat(b, sizes)
     reached = np.asarray(scipy.special.betainc(of_a, of_b, np.concatenate(edges)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy
@@ -51,17 +51,17 @@ class VerticalDifference(IntervalTable):
 
     Attributes
     ----------
-    fpr : ndarray, shape (h,)
-        The rates r / m_neg that were used: the nearest to those asked for.
-    dtpr, dtpr_low, dtpr_high : ndarray, shape (h,)
-        Means of the bootstrap laws, and ends of the intervals, each with the confidence level by itself.
-    dtpr_se : ndarray, shape (h,)
-        Standard deviations of the bootstrap laws; of ``agresti``, of the smoothed ones, so never 0.
-    method : str
-        As asked for; ``agresti-thinned`` and so on where thresholds were thinned (see `vertical_difference`).
-    confidence_level, n_pos, n_neg, caveats
-        As in `IntervalTable`.
+    fpr, shape (h,): The rates r / m_neg that were used: the nearest to those asked for.
+    dtpr, dtpr_low, dtpr_high, shape (h,): Means of the bootstrap laws, and ends of the intervals, each with
+        the confidence level by itself.
+    dtpr_se, shape (h,): Standard deviations of the bootstrap laws; of ``agresti``, of the smoothed ones, so
+        never 0.
+    method: As asked for; ``agresti-thinned`` and so on where thresholds were thinned (see
+        `vertical_difference`).
+    confidence_level, n_pos, n_neg, caveats: As in `IntervalTable`.
     """
+
+    _points: ClassVar[str] = "Differences at {} false positive rates"
 
     fpr: Floats
     dtpr: Floats
@@ -74,9 +74,6 @@ class VerticalDifference(IntervalTable):
         plotting.along(ax, self.fpr, self.dtpr, self.dtpr_low, self.dtpr_high, label=label)
         about = self._about("intervals at each rate")
         plotting.describe(ax, x="false positive rate", y="TPR difference, first minus second", note=about)
-
-    def __str__(self) -> str:
-        return self._line(f"Differences at {len(self.fpr)} false positive rates")
 
 
 @on_pair
@@ -96,38 +93,24 @@ def vertical_difference(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    fpr, confidence_level, m_pos, m_neg, n_resamples, rng
-        As for `vertical_intervals`.
-    method : str
-        ``agresti``: normal, with the exact moments of eq. 24 to 27 after adding 1/2 positive that only model
-        1 flags, 1/2 that only model 2 flags and 1 on which they agree; ``wald``: the same, nothing added;
-        ``exact``: quantiles of the exact bootstrap law; ``empirical``: percentiles over drawn resamples.
-    max_thresholds : int
-        The law is exact at each rate where at most this many thresholds of either model carry mass: about
-        15 sqrt(r (1 - r / m_neg)). Where more do, they are thinned to this number: the joint law at these
-        stays exact, and a threshold between two of them counts as the middle one.
+    fpr, confidence_level, m_pos, m_neg, n_resamples, rng: As for `vertical_intervals`.
+    method: ``agresti``: normal, with the exact moments of eq. 24 to 27 after adding 1/2 positive that only
+        model 1 flags, 1/2 that only model 2 flags and 1 on which they agree; ``wald``: the same, nothing
+        added; ``exact``: quantiles of the exact bootstrap law; ``empirical``: percentiles over drawn
+        resamples.
+    max_thresholds: The law is exact at each rate where at most this many thresholds of either model carry
+        mass: about 15 sqrt(r (1 - r / m_neg)). Where more do, they are thinned to this number: the joint law
+        at these stays exact, and a threshold between two of them counts as the middle one.
 
     Returns
     -------
-    VerticalDifference
-        ``agresti`` never gives an interval of zero length; the other two do where the models never disagree.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `vertical_intervals`; a model with one score for all rows.
+    ``agresti`` never gives an interval of zero length; the other two do where the models never disagree.
 
     Notes
     -----
     Cost of a rate: O(n + w² sqrt(m_neg)) with w <= `max_thresholds` thresholds of each model, so O(n^1.5)
     while exact, and nearly O(n) where `rocmonitor.stats.curve.laws.excess_on_grid` applies; ``exact`` takes
     at most O(w² sqrt(m_pos)) more. Memory O(n + w²). The error of thinning is in docs/coverage.md.
-
-    References
-    ----------
-    .. [DG09] Dugas, Gadoury (2010). Pointwise exact bootstrap distributions of ROC curves. Machine Learning.
-    .. [AM05] A. Agresti and Y. Min (2005). Statistics in Medicine 24, 729-740.
 
     Examples
     --------
@@ -171,16 +154,14 @@ def vertical_difference_law(
 
     Parameters
     ----------
-    y_true, score_1, score_2, m_pos, m_neg, max_thresholds
-        As for `vertical_difference`, with its errors; it says in its result whether thresholds were thinned.
-    fpr : float
-        Within (0, 1); the nearest r / m_neg is used, as `vertical_difference` reports it.
+    y_true, score_1, score_2, m_pos, m_neg, max_thresholds: As for `vertical_difference`, with its errors; it
+        says in its result whether thresholds were thinned.
+    fpr: Within (0, 1); the nearest r / m_neg is used, as `vertical_difference` reports it.
 
     Returns
     -------
-    ndarray, shape (2 m_pos + 1,)
-        Probabilities of -m_pos, …, m_pos: true positives of model 1 minus those of model 2, with an absolute
-        error about 1e-13. Cost as for ``method="exact"`` there.
+    ndarray, shape (2 m_pos + 1,): Probabilities of -m_pos, …, m_pos: true positives of model 1 minus those of
+        model 2, with an absolute error about 1e-13. Cost as for ``method="exact"`` there.
 
     Examples
     --------
@@ -287,8 +268,7 @@ def _transform(
 
 
 def _negligible_from(weight: Floats, gap: Floats, apart: Floats, m: int) -> Floats:
-    """Return the 1 - cos θ from which a term of `_transform` is negligible; infinite where it is not for
-    good.
+    """Return the 1 - cos θ from which a term of `_transform` is negligible for good, or infinity.
 
     1 - |…|² is concave in 1 - cos θ: one above the limit at the end, 2, passes it once, at the first root of
     a quadratic. Negative where the weight itself is negligible.
@@ -306,9 +286,7 @@ def _log_share(weight: Floats) -> Floats:
 
 
 def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> DifferenceLaw:
-    """Return the laws at the ranks `r`: what all methods of `vertical_difference` take their intervals
-    from.
-    """
+    """Return the laws at the ranks `r`, from which all methods take their intervals."""
     if not is_number(most) or not 2 <= most < math.inf or most != int(most):
         raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
     levels = ThresholdLevels.of(pair)

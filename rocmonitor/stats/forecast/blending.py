@@ -15,9 +15,7 @@ from rocmonitor.stats.forecast.score_cells import ScoreCells
 from rocmonitor.stats.forecast.tilting import placement
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
-STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Shares of the projected law in the blend; 0 is the reference itself."""
-
+STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the projected law in the blend; 0 is the reference itself
 UNREACHED = 10.0
 """The root distance of an AUC that no reweighting of a blend has: further than any separation of classes."""
 
@@ -87,9 +85,7 @@ class View(NamedTuple):
 
 
 def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) -> View:
-    """Return the view of a window by the cells of the reference, `inside`: by those that it leaves of
-    them.
-    """
+    """Return the view of a window by the cells of the reference, `inside`: without the window."""
     pos, neg = (counted_in(cells.score[:-1], window.score, of) for of in (window.pos, window.neg))
     rest_pos, rest_neg = (cells.pos - pos, cells.neg - neg) if inside else (cells.pos, cells.neg)
     laws = Laws.of(cells.score, rest_pos, rest_neg, pos + neg)

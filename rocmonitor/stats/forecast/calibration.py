@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from rocmonitor.stats.area.variances import exact_bootstrap_variance
+from rocmonitor.stats.area.delong import exact_bootstrap_variance
 from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.sample import Floats
@@ -56,8 +56,6 @@ def resized(shifts: Floats, noise: Floats, coming: Floats) -> tuple[Floats, Floa
 
     `noise` and `coming`, shape (n,) each, are the sampling variances of past windows and of the coming one.
 
-    Notes
-    -----
     With true values that scatter normally by tau² about a mean, a root that is brought nearer to the mean by
     sqrt((tau² + coming) / (tau² + noise)) has the law of the coming window. tau² is `scatter_between` and one
     standard error more, so that windows whose scatter is not known are not brought too near. Windows with
@@ -83,8 +81,6 @@ def conformal_root(
     coming one has 1. Bounded is |x|, or -x for "less". The level is at most W / (W + 1), W the sum of the
     weights.
 
-    Notes
-    -----
     A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the coming one, so
     the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is drawn: with G_i(q)
     = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on average where G (W +
@@ -128,6 +124,7 @@ def noisy_root(
 
     def reaching(wanted: float) -> float:
         """Return the least value within which are so many of the weights, on average over the noise."""
+        # Not SciPy's search: where a window lacks no noise this jumps, and its upper side is wanted.
         low, high = 0.0, largest
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -144,15 +141,14 @@ def noisy_root(
     place = int(np.searchsorted(reached, wanted))
     if 0 < place < len(reached) and reached[place] > wanted:
         ends = reached[place - 1], reached[place]
-        root = float(np.interp(wanted, ends, [reaching(each) for each in ends]))
+        root = float(np.interp(wanted, ends, [reaching(end) for end in ends]))
     else:
         root = reaching(wanted)
     return Root(max(root, observed.root), observed.level)
 
 
 def own_distance(distances: Sequence[float], root: float) -> float:
-    """Return the distance of a root: a window's own one to its last digit, where the root is that of a
-    window.
+    """Return the distance of a root: a window's own one to its last digit, if the root is a window's.
 
     So complete separation is reached at this distance, and not just below it.
     """
@@ -173,20 +169,12 @@ def windows_needed(confidence_level: float) -> int:
 
 
 def observed_root(outside: Floats, weights: Floats, confidence_level: float) -> Root:
-    """Return the conformal quantile of values with weights, between two of them; the largest where the level
-    asks for more.
+    """Return the conformal quantile of weighted values, interpolated; at most the largest.
 
-    Notes
-    -----
     The k-th smallest of n values holds a coming one with probability k / (n + 1), whatever their law
     ([VGS05]; with weights, [BCRT23]). In between, the interpolated value leaves out at most what is wanted
     wherever their density falls outwards, for the chance to lie beyond a value is convex there; else it has
     the level of the rank below at least, and the one wanted up to O(n^-2) ([BH93]).
-
-    References
-    ----------
-    .. [BH93] Beran and Hall (1993). Interpolated nonparametric prediction intervals and confidence intervals.
-       Journal of the Royal Statistical Society B 55, 643-652.
     """
     order = np.argsort(outside, kind="stable")
     reached = np.cumsum(weights[order])

@@ -31,7 +31,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.stats.forecast.mixing import Mixing
 from rocmonitor.stats.rows import Floats, class_sums, parts
 
 _TOLERANCE = 1e-10  # on the residual; the statistic's own error is of its square
@@ -67,9 +66,7 @@ class Kernel(Protocol):
         """(2, k): the statistic of a negative in each cell against all positives, and the other way round."""
 
     def limit(self) -> Extreme:
-        """Return a value that weights reach and none exceeds, or a target beyond all that will be asked
-        for.
-        """
+        """Return a value that weights reach and none exceeds, or a target beyond all asked for."""
 
     def starts(self) -> list[Floats]:
         """Potentials, (2, k), from which other solutions may be reached."""
@@ -80,29 +77,17 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Extreme:
-    """The largest value of a statistic within a distance.
+    """The largest value of a statistic within a distance."""
 
-    Attributes
-    ----------
-    value, distance : float
-        The value reached and the distance it takes.
-    multiplier : float
-        lambda = dD/dA; 0 at the reference itself, infinite where more distance would not help.
-    residual : float
-        Of the first-order conditions, as in `AucBounds`.
-    spread : float
-        The variances of both classes' placement values: dA/dlambda where these stay; 0 where more distance
-        would not help.
-    tilt, potential : ndarray, shape (2, k)
-        u/f and v/g, the factor of each cell; P and Q.
-    """
-
-    value: float
+    value: float  # the value reached and the distance it takes
     distance: float
+    # lambda = dD/dA; 0 at the reference itself, infinite where more distance would not help.
     multiplier: float
-    residual: float
+    residual: float  # of the first-order conditions, as in `AucBounds`
+    # The variances of both classes' placement values: dA/dlambda where these stay; 0 where more distance
+    # would not help.
     spread: float
-    tilt: Floats
+    tilt: Floats  # (2, k): u/f and v/g, the factor of each cell; P and Q
     potential: Floats
 
 
@@ -146,9 +131,7 @@ def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
 def _each_refined(
     kernel: Kernel, coarse: Kernel, place: NDArray[np.intp], distances: list[float]
 ) -> Iterator[Extreme]:
-    """Yield what the potential of the coarse kernel lacks changes slowly with the distance: it is carried
-    over.
-    """
+    """Yield as `_each`, carrying over what the coarse potential lacks: it changes slowly."""
     lacking: Floats | float = 0.0
     for distance, near in zip(distances, along(coarse, distances), strict=True):
         start = near.potential[:, place]
@@ -285,9 +268,7 @@ def _straight(
 
 
 def optimum(unique: float, *found: Extreme) -> str:
-    """Return whether no weights can do better than these ("proven": by `Kernel.unique`), or else
-    "searched".
-    """
+    """Return "proven" if no weights can do better than these (`Kernel.unique`), or "searched"."""
     known = all(of.multiplier <= unique or math.isinf(of.multiplier) for of in found)
     return "proven" if known else "searched"
 
@@ -417,7 +398,10 @@ def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: floa
         if abs(reached - distance) <= _EXACT * (distance + min(scale, _LARGEST_EXPONENT)):
             break
         low, high = (scale, high) if reached < distance else (low, scale)
-        new = _newton(scale, reached, slope, distance)
+        new = math.inf
+        if reached > 0.0 and slope > 0.0:
+            step = math.log(distance / reached) * reached / (scale * slope)
+            new = scale * math.exp(min(2.0, max(-2.0, step)))
         if not low < new < high:
             new = 100 * low if math.isinf(high) else math.sqrt(low * high) or high / 16
         if new == scale or new > _LARGEST_SCALE:
@@ -436,12 +420,6 @@ def _at_most_0(kernel: Kernel, potential: Floats) -> Floats:
     below: Floats = potential - top
     np.minimum(below, 0.0, out=below)  # above 0 only where there is no share
     return below
-
-
-def _newton(scale: float, reached: float, slope: float, distance: float) -> float:
-    if reached <= 0.0 or slope <= 0.0:
-        return math.inf
-    return scale * math.exp(min(2.0, max(-2.0, math.log(distance / reached) * reached / (scale * slope))))
 
 
 def _tilted(shares: Floats, below: Floats, scale: float, near: float) -> tuple[Floats, float, float]:
@@ -507,3 +485,49 @@ def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distan
         scale=scale,
         along=potential,
     )
+
+
+_MEMORY = 3  # earlier sweeps that are mixed
+
+
+class Mixing:
+    """Anderson acceleration of ``potential -> placement``, weighted by the weights that it began with."""
+
+    def __init__(self) -> None:
+        self._images: list[Floats] = []
+        self._changes: list[Floats] = []
+        self._products: Floats = np.empty((0, 0))
+        self._weights: Floats = np.empty((2, 0))
+
+    def step(self, potential: Floats, image: Floats, shares: Floats, tilt: Floats) -> Floats:
+        """Return the mixture of the last images whose changes nearly cancel."""
+        if not self._images:
+            self._weights = shares * tilt
+        for kept in (self._images, self._changes):
+            del kept[:-_MEMORY]  # before there are more
+        change = image - potential
+        self._images.append(image)
+        self._changes.append(change)
+        row = np.zeros(len(self._changes))
+        for part in parts(change.shape[1]):
+            weighted = self._weights[:, part] * change[:, part]
+            row += [float((weighted * earlier[:, part]).sum(axis=1).sum()) for earlier in self._changes]
+        before, products = len(row) - 1, np.empty((len(row), len(row)))
+        if before:
+            products[:-1, :-1] = self._products[-before:, -before:]
+        products[-1], products[:, -1] = row, row
+        self._products = products
+        if len(row) == 1:
+            return image
+        # From products of changes to those of their differences to the latest.
+        gram = self._products[:-1, :-1] - row[:-1] - row[:-1, np.newaxis] + row[-1]
+        share = np.linalg.lstsq(gram, row[-1] - row[:-1], rcond=1e-14)[0]
+        mixed = (1 - float(share.sum())) * image
+        for part in parts(mixed.shape[1]):
+            for factor, earlier in zip(share, self._images[:-1], strict=True):
+                mixed[:, part] += factor * earlier[:, part]
+        return mixed
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._images, self._changes, self._products = [], [], np.empty((0, 0))

@@ -36,25 +36,18 @@ class ShiftExplanation(Table):
 
     Attributes
     ----------
-    low, high : ndarray
-        The bin holds the scores above `low` up to and including `high`. The outermost bins are open; their
-        outer ends are the smallest and the largest score of both samples.
-    neg_reference, pos_reference, neg_window, pos_window, neg_least, pos_least : ndarray
-        Share of the negatives and of the positives in the bin: of the reference, of the window, and under the
-        least favourable shift.
-    neg_contribution, pos_contribution, neg_least_contribution, pos_least_contribution : ndarray
-        What the negatives and the positives of the bin contribute to the change of the AUC, and the same of
-        the least favourable shift. Both classes together add up to the change.
-    reference_auc, auc : float
-        Of the reference and of the window.
-    from_negatives, from_positives : float
-        The two parts of ``auc - reference_auc``.
-    distance : float or None
-        Kullback-Leibler distance of the least favourable shift, in nats.
-    similarity : float or None
-        Of the shift and the least favourable one, within [-1, 1] (see `explain_shift`).
-    n_pos, n_neg : int
-        Class sizes of the window.
+    low, high: The bin holds the scores above `low` up to and including `high`. The outermost bins are open;
+        their outer ends are the smallest and the largest score of both samples.
+    neg_reference, pos_reference, neg_window, pos_window, neg_least, pos_least: Share of the negatives and of
+        the positives in the bin: of the reference, of the window, and under the least favourable shift.
+    neg_contribution, pos_contribution, neg_least_contribution, pos_least_contribution: What the negatives and
+        the positives of the bin contribute to the change of the AUC, and the same of the least favourable
+        shift. Both classes together add up to the change.
+    reference_auc, auc: Of the reference and of the window.
+    from_negatives, from_positives: The two parts of ``auc - reference_auc``.
+    distance: Kullback-Leibler distance of the least favourable shift, in nats.
+    similarity: Of the shift and the least favourable one, within [-1, 1] (see `explain_shift`).
+    n_pos, n_neg: Class sizes of the window.
     """
 
     low: Floats
@@ -122,26 +115,13 @@ def explain_shift(
 
     Parameters
     ----------
-    reference, window : Sample
-        Of the same score, each with both classes. Either may have scores that the other has not.
-    bins : int
-        At least 2. The bins are quantile bins of the reference in which both classes weigh the same, so
+    reference, window: Of the same score, each with both classes. Either may have scores that the other has
+        not.
+    bins: At least 2. The bins are quantile bins of the reference in which both classes weigh the same, so
         that a rare class is resolved as well as a frequent one. A tie is never split: there are fewer bins
         when a score is frequent.
-    joined : bool
-        Whether the reference is `condensed`: each of its scores stands for all that lie between the one
+    joined: Whether the reference is `condensed`: each of its scores stands for all that lie between the one
         before and itself, so a score of the window in between is tied with it, neither above nor below.
-
-    Returns
-    -------
-    ShiftExplanation
-
-    Raises
-    ------
-    InputError
-        Something that is no `Sample`; fewer than 2 bins.
-    DegenerateDataError
-        A sample with one class only.
 
     Notes
     -----
@@ -165,10 +145,6 @@ def explain_shift(
     20 rows a bin.
     Cost: O(k log k) for k distinct scores, one `auc_distance` and one `auc_bounds`.
 
-    References
-    ----------
-    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
-
     Examples
     --------
     >>> reference = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8])
@@ -181,7 +157,9 @@ def explain_shift(
     """
     _require_valid(reference, window, bins)
     scale = reference.score if joined else np.union1d(reference.score, window.score)
-    ends = _ends(reference, bins)
+    # Floats, because products of class sizes may leave int64.
+    weights = reference.neg * float(reference.n_pos) + reference.pos * float(reference.n_neg)
+    ends = bin_ends(reference.score, weights, bins)
     old, new = (_placed(sample, scale, ends) for sample in (reference, window))
     before, now, moved = _in_bins(old), _in_bins(new), _contributions(old, new)
     cheapest = _least_favourable(reference, area(window))
@@ -246,12 +224,6 @@ def _least_favourable(reference: Sample, target: float) -> tuple[Floats, float] 
         return None
     bounds = auc_bounds(reference, distance)
     return bounds.low_weights if target < bounds.auc else bounds.high_weights, distance
-
-
-def _ends(reference: Sample, bins: int) -> Floats:
-    """Upper ends of all bins but the last; floats, because products of class sizes may leave int64."""
-    weights = reference.neg * float(reference.n_pos) + reference.pos * float(reference.n_neg)
-    return bin_ends(reference.score, weights, bins)
 
 
 def _placed(sample: Sample, scale: Floats, ends: Floats) -> _Placed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, get_args, overload
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.conventions import Correlation
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.condensed import aligned, condensed_error
 from rocmonitor.stats.forecast.calibration import Alternative
 from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
@@ -91,21 +92,16 @@ def forecast_interval(
 
     Parameters
     ----------
-    reference : Sample
-        What the model is judged against.
-    windows : sequence of Sample
-        Past windows. Needed by "calibrated", "dual" and "binned"; "bootstrap" takes their mean sizes unless
-        it has a batch.
-    inside : bool, optional
-        Whether the windows are parts of the reference, which are taken out of it one by one; without it they
-        are if all of them together are contained in it (at every score, in both classes).
-    given : array_like, shape (n,), or tuple of two array_like, shape (k,)
-        For "calibrated": the unlabelled scores of the coming window, or the pair (score, count). The
-        interval then lies around what these scores foretell, as far as that has served the past windows, of
-        which it needs 8: see `ScoreHistory`.
-    distance : float
-        For "fixed" only: D >= 0, in nats.
-    method : {"calibrated", "binned", "dual", "bootstrap", "fixed"}
+    reference: What the model is judged against.
+    windows: Past windows. Needed by "calibrated", "dual" and "binned"; "bootstrap" takes their mean sizes
+        unless it has a batch.
+    inside: Whether the windows are parts of the reference, which are taken out of it one by one; without it
+        they are if all of them together are contained in it (at every score, in both classes).
+    given, shape (n,), or tuple of two array_like, shape (k,): For "calibrated": the unlabelled scores of the
+        coming window, or the pair (score, count). The interval then lies around what these scores foretell,
+        as far as that has served the past windows, of which it needs 8: see `ScoreHistory`.
+    distance: For "fixed" only: D >= 0, in nats.
+    method, {"calibrated", "binned", "dual", "bootstrap", "fixed"}:
         How the distance is chosen:
 
         - "calibrated": the conformal quantile of the windows' dual distances (the smallest at which a
@@ -117,45 +113,37 @@ def forecast_interval(
         - "bootstrap": the mean binned distance of resamples of the reference ([M18] section 3): as far as
           sampling alone goes, without any drift.
         - "fixed": as given.
-    confidence_level : float
-        Level of "calibrated", and of the part that sampling takes; the other methods have none.
-    batch : tuple of int
-        Positives and negatives of the coming window, expected or seen. "calibrated" then adds to every window
-        the sampling noise that the batch has more. Without it the coming window is taken to be as large as
-        the past ones.
-    alternative : {"two-sided", "less"}
-        "less" considers losses only: the level is that of `low`, and `high` is 1.
-    weights : array_like, shape (number of windows,)
-        Within [0, 1], for "calibrated", "dual" and "binned": how much each window counts relative to
-        the coming one, 0.5 ** (age / half_life) for instance.
-    correlation : {"none", "estimated"}
-        For "calibrated": "none" takes the windows as exchangeable; "estimated" takes them in the given order,
-        estimates how alike neighbours are, and widens the interval by what that costs of its level on average
-        (`widening`). With fewer than 8 windows nothing of their order is known, and nothing is widened.
-    days : tuple of array_like, shape (number of windows,), and float or None
-        For "calibrated" without weights: days since a fixed date of the windows and of the coming one. With a
-        year of windows and more, the yearly wave that they show is taken off them, and the interval lies
-        around what is left at the coming window's time of year (None: the middle of the year), if that
-        makes the windows more alike (`season`).
-    symmetric : bool
-        For "binned" and "bootstrap": eq. 13 in place of eq. 12 (see `binned_distance`).
-    n_resamples, rng
-        For "bootstrap": number of resamples, and a seed or a numpy Generator.
+    confidence_level: Level of "calibrated", and of the part that sampling takes; the other methods have none.
+    batch: Positives and negatives of the coming window, expected or seen. "calibrated" then adds to every
+        window the sampling noise that the batch has more. Without it the coming window is taken to be as
+        large as the past ones.
+    alternative, {"two-sided", "less"}: "less" considers losses only: the level is that of `low`, and `high`
+        is 1.
+    weights, shape (number of windows,): Within [0, 1], for "calibrated", "dual" and "binned": how much each
+        window counts relative to the coming one, 0.5 ** (age / half_life) for instance.
+    correlation, {"none", "estimated"}: For "calibrated": "none" takes the windows as exchangeable;
+        "estimated" takes them in the given order, estimates how alike neighbours are, and widens the interval
+        by what that costs of its level on average (`widening`). With fewer than 8 windows nothing of their
+        order is known, and nothing is widened.
+    days : tuple of array_like, shape (number of windows,), and float or None: For "calibrated" without
+        weights: days since a fixed date of the windows and of the coming one. With a year of windows and
+        more, the yearly wave that they show is taken off them, and the interval lies around what is left at
+        the coming window's time of year (None: the middle of the year), if that makes the windows more alike
+        (`season`).
+    symmetric: For "binned" and "bootstrap": eq. 13 in place of eq. 12 (see `binned_distance`).
+    n_resamples, rng: For "bootstrap": number of resamples, and a seed or a numpy Generator.
 
     Returns
     -------
-    ForecastInterval
-        With `given` a `ScoreForecast`, whose `auc` is the expected one.
+    With `given` a `ScoreForecast`, whose `auc` is the expected one.
 
     Raises
     ------
-    InputError
-        Unknown method or alternative, a level outside (0, 1), a distance that is negative or not finite,
-        impossible sizes or weights, something that is no `Sample`, an argument that is missing or given to
-        a method that does not use it.
-    DegenerateDataError
-        A reference of one class; no window with both classes; a window whose AUC no reweighting of
-        the reference reaches; with `given`, fewer than 8 windows that can be used.
+    InputError: Unknown method or alternative, a level outside (0, 1), a distance that is negative or not
+        finite, impossible sizes or weights, something that is no `Sample`, an argument that is missing or
+        given to a method that does not use it.
+    DegenerateDataError: A reference of one class; no window with both classes; a window whose AUC no
+        reweighting of the reference reaches; with `given`, fewer than 8 windows that can be used.
 
     Notes
     -----
@@ -175,12 +163,6 @@ def forecast_interval(
     Cost: one `auc_distance` a window, one `auc_bounds` (two with a batch), and one look-up of the windows'
     scores in the reference. Distances are found on 2,048 joined cells where the reference has more than
     20,000 scores, bounds where it has more than a million (see `condensed`).
-
-    References
-    ----------
-    .. [M18] Morin (2018). Forecast intervals for the area under the ROC curve. Working paper.
-    .. [VGS05] Vovk, Gammerman and Shafer (2005). Algorithmic Learning in a Random World. Springer.
-    .. [BCRT23] Barber, Candès, Ramdas and Tibshirani (2023). Annals of Statistics 51, 816-845.
 
     Examples
     --------
@@ -258,21 +240,12 @@ def forecast_fit(
 
     Parameters
     ----------
-    reference, windows, inside, distance, method, confidence_level, batch, alternative, weights, correlation
+    reference, windows, inside, distance, method, confidence_level, batch, alternative, weights, correlation:
         As in `forecast_interval`, like `symmetric`, `n_resamples` and `rng`. Level and batch are the usual
         ones: the widening by `correlation` and the error of condensed rows are those of the interval that has
         them.
-    days : array_like, shape (number of windows,)
-        Days since a fixed date of the windows. The day of the coming window is asked of the interval.
-
-    Returns
-    -------
-    ForecastFit
-
-    Raises
-    ------
-    InputError, DegenerateDataError
-        As `forecast_interval`.
+    days, shape (number of windows,): Days since a fixed date of the windows. The day of the coming window is
+        asked of the interval.
 
     Examples
     --------
@@ -284,7 +257,10 @@ def forecast_fit(
     """
     given = _valid_windows(reference, windows, method, confidence_level)
     _require_arguments(method, alternative, given, windows, distance, weights, symmetric, batch)
-    _require_correlation(correlation, method)
+    if correlation not in get_args(Correlation):
+        raise InputError(f"correlation must be 'none' or 'estimated'; it is {correlation!r}")
+    if correlation == "estimated" and method != "calibrated":
+        raise InputError("correlation 'estimated' belongs to method 'calibrated': leave one of the two out")
     dates = None if days is None else _valid_days(days, len(given), method, weights)
     sizes = None if batch is None else valid_batch(batch)
     past = used_windows(reference, given, method, symmetric, inside)
@@ -319,17 +295,12 @@ def forecast_fit(
         window_rests=rests,
     )
     reached, _ = fit.distance_for(Asked(sizes, fit.confidence_level))
-    widening = _widening(fit) if correlation == "estimated" else 1.0
+    widening = 1.0
+    if correlation == "estimated":
+        with suppress(DegenerateDataError):  # nothing is known of the correlation
+            widening = serial_correlation(fit).widening
     whole = replace(fit, widening=widening, error=_error(reference, given, reached))
     return replace(whole, usual=whole.usual_ends(reference))
-
-
-def _widening(fit: ForecastFit) -> float:
-    """Return what the roots are multiplied by for the correlation of windows; 1 where nothing is known."""
-    try:
-        return serial_correlation(fit).widening
-    except DegenerateDataError:
-        return 1.0
 
 
 def _error(reference: Sample, windows: Sequence[Sample], distance: float) -> float:
@@ -339,7 +310,9 @@ def _error(reference: Sample, windows: Sequence[Sample], distance: float) -> flo
     distance follows from the AUCs, and an end moves about as far as they do: twice as far is allowed.
     """
     of_windows = [
-        condensed_error(each).auc for each in windows if each.ends is not None and each.n_pos and each.n_neg
+        condensed_error(window).auc
+        for window in windows
+        if window.ends is not None and window.n_pos and window.n_neg
     ]
     own = 0.0 if reference.ends is None else condensed_error(reference).auc
     if not own and not any(of_windows):
@@ -358,15 +331,7 @@ def _valid_windows(
     return [] if windows is None else aligned(reference, valid_windows(windows, Sample))
 
 
-def _require_correlation(correlation: object, method: str) -> None:
-    if correlation not in get_args(Correlation):
-        raise InputError(f"correlation must be 'none' or 'estimated'; it is {correlation!r}")
-    if correlation == "estimated" and method != "calibrated":
-        raise InputError("correlation 'estimated' belongs to method 'calibrated': leave one of the two out")
-
-
 def _two(days: object) -> tuple[Any, float | None]:
-    """Return the days of the windows, and that of the coming one."""
     if days is None:
         return None, None
     if not isinstance(days, tuple | list) or len(days) != 2:
@@ -398,7 +363,6 @@ def _require_arguments(
     symmetric: bool,
     batch: object,
 ) -> None:
-    """Refuse an argument that a method does not use, and what it cannot do without."""
     require_alternative(alternative)
     if symmetric and method not in ("binned", "bootstrap"):
         raise InputError(f"method {method!r} does not support symmetric; use 'binned' or 'bootstrap'")

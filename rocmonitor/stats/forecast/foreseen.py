@@ -22,7 +22,6 @@ from rocmonitor.stats.forecast.projection import (
     Scores,
     area_in_cells,
     counted_in,
-    projected,
     valid_unlabelled,
 )
 from rocmonitor.stats.forecast.score_cells import FLOOR, ScoreCells, cells_between, score_cells
@@ -118,17 +117,12 @@ class ScoreShift(Table):
 
     Attributes
     ----------
-    low, high : ndarray, shape (h,)
-        The cell holds the scores above `low` up to and including `high`. The outermost cells are open; their
-        outer ends are the smallest and the largest score of both.
-    reference_share, window_share : ndarray, shape (h,)
-        Share of the rows in the cell.
-    nats : ndarray, shape (h,)
-        What the cell adds to the distance; negative where the window has a smaller share.
-    score_distance : float
-        The sum of `nats`.
-    n_rows : int
-        Number of scores.
+    low, high, shape (h,): The cell holds the scores above `low` up to and including `high`. The outermost
+        cells are open; their outer ends are the smallest and the largest score of both.
+    reference_share, window_share, shape (h,): Share of the rows in the cell.
+    nats, shape (h,): What the cell adds to the distance; negative where the window has a smaller share.
+    score_distance: The sum of `nats`.
+    n_rows: Number of scores.
     """
 
     low: Floats
@@ -160,31 +154,20 @@ class ForeseenChange(Result):
 
     Attributes
     ----------
-    reference_auc, expected_auc, auc : float
-        Of the reference; expected of the window from its scores; of the window with its labels.
-    foreseen : float
-        ``expected_auc - reference_auc``: the cases became harder or easier to rank.
-    unforeseen : float
-        ``auc - expected_auc``: P(y | score) changed, or chance.
-    foreseen_se : float
-        Standard error of `foreseen`, from the rows of the reference that P(y | score) is known from.
-    overfit : float
-        What `foreseen` has too much on average, because P(y | score) rises as well as it can with the rows of
-        the reference.
-    thin_share : float
-        Share of the scores where the reference has fewer than 100 rows beside a 20th of the window's.
-    outside_share : float
-        As `ExpectedAuc.outside_share`.
-    score_distance : float
-        KL of the scores of the window to those of the reference, in nats (see `ExpectedAuc`).
-    label_distance : float
-        The mean over the window's rows of KL(label | score), in nats, over the same cells.
-    distance : float
-        Their sum: the KL of the joint laws of score and label (chain rule).
-    n_cells : int
-        Cells of the distances.
-    n_pos, n_neg : int
-        Class sizes of the window.
+    reference_auc, expected_auc, auc: Of the reference; expected of the window from its scores; of the window
+        with its labels.
+    foreseen: ``expected_auc - reference_auc``: the cases became harder or easier to rank.
+    unforeseen: ``auc - expected_auc``: P(y | score) changed, or chance.
+    foreseen_se: Standard error of `foreseen`, from the rows of the reference that P(y | score) is known from.
+    overfit: What `foreseen` has too much on average, because P(y | score) rises as well as it can with the
+        rows of the reference.
+    thin_share: Share of the scores where the reference has fewer than 100 rows beside a 20th of the window's.
+    outside_share: As `ExpectedAuc.outside_share`.
+    score_distance: KL of the scores of the window to those of the reference, in nats (see `ExpectedAuc`).
+    label_distance: The mean over the window's rows of KL(label | score), in nats, over the same cells.
+    distance: Their sum: the KL of the joint laws of score and label (chain rule).
+    n_cells: Cells of the distances.
+    n_pos, n_neg: Class sizes of the window.
     """
 
     reference_auc: float
@@ -242,20 +225,10 @@ def score_shift(reference: Sample, scores: Scores, *, ends: Floats | tuple[float
 
     Parameters
     ----------
-    reference : Sample
-        At least one row.
-    scores
-        As in `expected_auc`.
-    ends : array_like, shape (h - 1,)
-        Increasing upper ends of all cells but the last, such as `ScoreHistory.ends`. Default: the cells of
-        `expected_auc`.
-
-    Raises
-    ------
-    InputError
-        No sample; unusable scores.
-    DegenerateDataError
-        A reference without rows.
+    reference: At least one row.
+    scores: As in `expected_auc`.
+    ends, shape (h - 1,): Increasing upper ends of all cells but the last, such as `ScoreHistory.ends`.
+        Default: the cells of `expected_auc`.
 
     Examples
     --------
@@ -283,62 +256,6 @@ def score_shift(reference: Sample, scores: Scores, *, ends: Floats | tuple[float
     )
 
 
-def foreseen_change(
-    reference: Sample,
-    window: Sample,
-    *,
-    scores: Scores | None = None,
-    ends: Floats | tuple[float, ...] = (),
-) -> ForeseenChange:
-    """Split the change of a window's AUC into what its scores foretold and the rest.
-
-    Parameters
-    ----------
-    reference : Sample
-        With both classes; one that `condensed` left will do.
-    window : Sample
-        The labelled rows, with both classes.
-    scores
-        All scores of the window, where some rows have no label: what is expected follows from them, as in
-        `expected_auc`. Default: those of the labelled rows.
-    ends : array_like
-        As in `score_shift`.
-
-    Raises
-    ------
-    InputError
-        Something that is no `Sample`; unusable scores.
-    DegenerateDataError
-        A sample of one class.
-
-    Notes
-    -----
-    `label_distance` is the distance of the joint laws of the labelled rows less that of their scores, with
-    a class of the reference that a cell lacks counted as half a row there. Sampling alone gives it about
-    h/2 (1/n + 1/N) nats, for h cells, n rows and N rows of the reference.
-
-    P(y | score) is known from the reference as far as that has rows where the window has its own. What that
-    leaves open is drawn: the reference's labels anew, 50 times, by a smoothed P(y | score), on at most about
-    1,000 cells; `foreseen_se` and `overfit` are the scatter and the mean of the errors.
-
-    Examples
-    --------
-    >>> reference = Sample([0, 0, 1, 0, 1, 1, 0, 1], [1, 1, 1, 1, 2, 2, 2, 2])
-    >>> split = foreseen_change(reference, Sample([0, 0, 1, 1, 1, 1], [1, 1, 1, 2, 2, 2]))
-    >>> split.foreseen, round(split.unforeseen, 4), split.score_distance, round(split.label_distance, 4)
-    (0.0, 0.125, 0.0, 0.1525)
-    """
-    for name, sample in (("reference", reference), ("window", window)):
-        require_sample(sample, name)
-        sample.require_both_classes()
-    own = (window.score, window.pos + window.neg)
-    score, count = own if scores is None else valid_unlabelled(scores, "scores")
-    cells = score_cells(reference)
-    if len(ends):
-        cells = cells_between(reference, np.asarray(valid_scores(ends, "ends")))
-    return split(projected(reference, score, count, cells), cells, reference, window, (score, count))
-
-
 def split(
     expected: ExpectedAuc,
     cells: ScoreCells,
@@ -346,7 +263,15 @@ def split(
     window: Sample,
     scores: tuple[Floats, Counts | None],
 ) -> ForeseenChange:
-    """Return the split of the change of a window's AUC of which so much is expected of its valid scores."""
+    """Split the change of a window's AUC into what its scores foretold, `expected`, and the rest.
+
+    `reference` and `window` have both classes; `scores` are all valid scores of the window.
+
+    `label_distance` is the distance of the joint laws of the labelled rows less that of their scores, with
+    a class of the reference that a cell lacks counted as half a row there. Sampling alone gives it about
+    h/2 (1/n + 1/N) nats, for h cells, n rows and N rows of the reference. `foreseen_se` and `overfit` are of
+    `error_of`.
+    """
     realised = area(window)
     error = error_of(reference, *scores)
     label_distance = _label_distance(cells, reference, window)
@@ -373,14 +298,11 @@ def split(
 def _label_distance(cells: ScoreCells, reference: Sample, window: Sample) -> float:
     """Return the mean over the window's rows of KL(label | cell)."""
     old = np.stack([binned_counts(reference.score, of, cells.ends) for of in (reference.neg, reference.pos)])
-    new = np.stack([_in(cells, window, of) for of in (window.neg, window.pos)]).astype(np.float64)
+    counted = [counted_in(cells.ends, window.score, rows) for rows in (window.neg, window.pos)]
+    new = np.stack(counted).astype(np.float64)
     share = np.maximum(old, FLOOR)
     share /= share.sum(axis=0)
     rows = new.sum(axis=0)
     seen = rows > 0
     each = scipy.special.rel_entr(new[:, seen] / rows[seen], share[:, seen]).sum(axis=0)
     return max(0.0, float(np.sum(rows[seen] * each)) / float(rows.sum()))
-
-
-def _in(cells: ScoreCells, window: Sample, counts: Counts) -> Counts:
-    return counted_in(cells.ends, window.score, counts)

@@ -29,7 +29,6 @@ import scipy
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.blending import Laws
-from rocmonitor.stats.forecast.bounds import Bounds
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -41,7 +40,7 @@ from rocmonitor.stats.forecast.calibration import (
 )
 from rocmonitor.stats.forecast.foreseen import error_of
 from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval, by_model
-from rocmonitor.stats.forecast.kld import area, auc_bounds
+from rocmonitor.stats.forecast.kld import Bounds, area, auc_bounds
 from rocmonitor.stats.forecast.projection import ExpectedAuc, counted_in
 from rocmonitor.stats.forecast.score_cells import mixture_distance
 from rocmonitor.stats.forecast.windows import carried
@@ -62,27 +61,17 @@ class ScoreForecast(ForecastInterval):
 
     Attributes
     ----------
-    auc : float
-        Expected from the scores, at full strength, as from `expected_auc`.
-    foreseen : float
-        The AUC that the interval lies around: of the blend at `strength`. Always within the interval.
-    reference_auc : float
-        Of the reference.
-    strength : float
-        Of the projection, within [0, 1]: 0 is the forecast without the scores, 1 trusts them fully. The one
-        that served the past windows best; 1 where the scores have moved.
-    moved : bool
-        Whether the scores have left what past windows do, with the level 0.95.
-    score_distance : float
-        Of the law of the scores to that of the reference, in nats (see `ExpectedAuc`).
-    sampling_score_distance : float
-        The part of it that sampling alone explains on average.
-    prevalence : float
-        The share of positives expected.
-    outside_share : float
-        Share of the scores beyond those of the reference.
-    n_rows : int
-        Number of scores.
+    auc: Expected from the scores, at full strength, as from `expected_auc`.
+    foreseen: The AUC that the interval lies around: of the blend at `strength`. Always within the interval.
+    reference_auc: Of the reference.
+    strength: Of the projection, within [0, 1]: 0 is the forecast without the scores, 1 trusts them fully. The
+        one that served the past windows best; 1 where the scores have moved.
+    moved: Whether the scores have left what past windows do, with the level 0.95.
+    score_distance: Of the law of the scores to that of the reference, in nats (see `ExpectedAuc`).
+    sampling_score_distance: The part of it that sampling alone explains on average.
+    prevalence: The share of positives expected.
+    outside_share: Share of the scores beyond those of the reference.
+    n_rows: Number of scores.
     """
 
     foreseen: float
@@ -265,9 +254,7 @@ def _doubted(
 
 
 def _factor(widening: float, strength: float) -> float:
-    """Return what roots at a strength are multiplied by: scores that are trusted fully explain the
-    correlation.
-    """
+    """Return what roots at a strength are multiplied by: scores fully trusted explain correlation."""
     return 1 + (widening - 1) * (1 - strength)
 
 
@@ -291,7 +278,6 @@ def _further(
 def _fit(
     history: ScoreHistory, roots: tuple[float, ...], asked: Asked, alternative: Alternative, widening: float
 ) -> ForecastFit:
-    """Return what the windows show at the strength chosen."""
     return ForecastFit(
         auc=history.auc,
         method="calibrated",

@@ -20,7 +20,6 @@ import numpy as np
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.forecast.bounds import Bounds, Ends, bounds_of
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -32,6 +31,7 @@ from rocmonitor.stats.forecast.calibration import (
     windows_needed,
 )
 from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.kld import Bounds, Ends, bounds_of
 from rocmonitor.stats.forecast.strict import coming_window
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.proportion import require_level
@@ -48,32 +48,16 @@ _OF_WINDOWS = ("too-few-windows", "windows-inside-reference")  # true of the lev
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WindowForecast(Result):
-    """The expectation for a coming window.
+    """The expectation for a coming window."""
 
-    Attributes
-    ----------
-    low, high : float
-        Ends of the interval, both included.
-    distance : float
-        The Kullback-Leibler distance KL(u||f) + KL(v||g), in nats, that the interval allows.
-    method : str
-        How the distance was chosen.
-    achieved_level : float or None
-        The level that the distance has. None for the methods without one.
-    n_windows : int
-        Past windows that were used.
-    n_pos, n_neg : int
-        Class sizes of the reference.
-    """
-
-    low: float
+    low: float  # ends of the interval, both included
     high: float
-    distance: float
-    method: str
+    distance: float  # the Kullback-Leibler distance KL(u||f) + KL(v||g), in nats, that the interval allows
+    method: str  # how the distance was chosen
     confidence_level: float
-    achieved_level: float | None
-    n_windows: int
-    n_pos: int
+    achieved_level: float | None  # the level that the distance has. None for the methods without one.
+    n_windows: int  # past windows that were used
+    n_pos: int  # class sizes of the reference
     n_neg: int
     caveats: tuple[Caveat, ...] = ()
 
@@ -113,7 +97,7 @@ def by_model(
     caveats: Sequence[Caveat], level: float, achieved: float | None, n_windows: int
 ) -> tuple[Caveat, ...]:
     """Return the caveats of an interval at a model's level: without those on the level of the windows."""
-    kept = (each for each in caveats if each.code not in _OF_WINDOWS)
+    kept = (caveat for caveat in caveats if caveat.code not in _OF_WINDOWS)
     return (*kept, Caveat("level-by-model", n_windows=n_windows, known=achieved, confidence_level=level))
 
 
@@ -145,42 +129,28 @@ class ForecastFit(Result):
 
     Attributes
     ----------
-    auc : float
-        Of the reference.
-    method : str
-        How the distance is chosen.
-    alternative : str
-        "two-sided", or "less": only losses count, and the upper end of an interval is 1.
-    confidence_level, batch
-        Those that the fit was made for; an interval has them unless it is asked for others.
-    distance : float
-        The distance of every interval, in nats; 0 for "calibrated", whose distance follows level and batch.
-    window_distances, window_shifts : tuple of float
-        The distance D of each window in the order given, and its root sqrt(2 D), negative where the window
-        was below the reference. No roots for the methods that do not use them.
-    window_n_pos, window_n_neg : tuple of int
-        Class sizes of the windows.
-    weights : tuple of float
-        Their weights; empty when all count alike.
-    inside : bool
-        Whether they were parts of the reference.
-    set_aside : tuple of Caveat
-        Caveats on windows that were given and not used.
-    n_pos, n_neg : int
-        Class sizes of the reference.
-    pair_variances : tuple of float
-        zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise follows.
-    season : tuple of float
-        Level, cosine and sine of the yearly wave in `window_shifts`; empty where none is taken off.
-    window_rests : tuple of float
-        What is left of `window_shifts` without it, when the other windows say what it is.
-    widening : float
-        What the roots of the windows' distances are multiplied by, because neighbouring windows may be
+    auc: Of the reference.
+    method: How the distance is chosen.
+    alternative: "two-sided", or "less": only losses count, and the upper end of an interval is 1.
+    confidence_level, batch: Those that the fit was made for; an interval has them unless it is asked for
+        others.
+    distance: The distance of every interval, in nats; 0 for "calibrated", whose distance follows level and
+        batch.
+    window_distances, window_shifts: The distance D of each window in the order given, and its root sqrt(2 D),
+        negative where the window was below the reference. No roots for the methods that do not use them.
+    window_n_pos, window_n_neg: Class sizes of the windows.
+    weights: Their weights; empty when all count alike.
+    inside: Whether they were parts of the reference.
+    set_aside: Caveats on windows that were given and not used.
+    n_pos, n_neg: Class sizes of the reference.
+    pair_variances: zeta10, zeta01 and the variance of psi over all pairs of the reference; sampling noise
+        follows.
+    season: Level, cosine and sine of the yearly wave in `window_shifts`; empty where none is taken off.
+    window_rests: What is left of `window_shifts` without it, when the other windows say what it is.
+    widening: What the roots of the windows' distances are multiplied by, because neighbouring windows may be
         alike (`SerialCorrelation.widening`); 1 where windows are taken as independent.
-    error : float
-        By how much ends are moved outwards because the reference or windows are condensed.
-    usual : IntervalEnds or None
-        Ends for the fit's own batch and level, from all rows of the reference: later windows have those of
+    error: By how much ends are moved outwards because the reference or windows are condensed.
+    usual: Ends for the fit's own batch and level, from all rows of the reference: later windows have those of
         its joined cells.
     """
 
@@ -250,35 +220,24 @@ class ForecastFit(Result):
 
         Parameters
         ----------
-        reference : Sample
-            The one that the fit was made from, or what `condensed` left of it: the bounds are then carried to
-            the AUC of the full one.
-        batch : tuple of int
-            Positives and negatives of the window; default those that the fit was made for.
-        confidence_level : float
-            Default: that of the fit.
-        day : float
-            Of the window, in days since a fixed date, where the fit has a season; None: the middle of the
+        reference: The one that the fit was made from, or what `condensed` left of it: the bounds are then
+            carried to the AUC of the full one.
+        batch: Positives and negatives of the window; default those that the fit was made for.
+        confidence_level: Default: that of the fit.
+        day: Of the window, in days since a fixed date, where the fit has a season; None: the middle of the
             year.
-        full_level : bool
-            Whether the interval reaches the confidence level by a model of the windows where they are too few
-            to show it. Without it, such an interval has `model_low` and `model_high` beside its ends.
-        around : float
-            An AUC that stands in the place of the reference's: all ends are carried to it.
-        error : float
-            By how much the ends are moved outwards besides, because the AUC of the window is not exact.
-        scatter : float
-            A reach of its own that the AUC of the window has besides, at the same level and independent of
-            what moves windows: the squares add up.
-        bounds : callable, optional
-            Those of `reference`, where they are asked for many times (`FollowedBounds`).
+        full_level: Whether the interval reaches the confidence level by a model of the windows where they are
+            too few to show it. Without it, such an interval has `model_low` and `model_high` beside its ends.
+        around: An AUC that stands in the place of the reference's: all ends are carried to it.
+        error: By how much the ends are moved outwards besides, because the AUC of the window is not exact.
+        scatter: A reach of its own that the AUC of the window has besides, at the same level and independent
+            of what moves windows: the squares add up.
+        bounds: Those of `reference`, where they are asked for many times (`FollowedBounds`).
 
         Raises
         ------
-        InputError
-            Sizes that are no whole numbers >= 1; a level outside (0, 1); another reference.
-        DegenerateDataError
-            A reference of one class.
+        InputError: Sizes that are no whole numbers >= 1; a level outside (0, 1); another reference.
+        DegenerateDataError: A reference of one class.
 
         Notes
         -----
@@ -294,7 +253,8 @@ class ForecastFit(Result):
         models = full_level or not (self.weights or usual)
         further = self.further(asked, distance, achieved) if models else None
         ends = usual or self._ends(bounds or bounds_of(reference), asked, distance, further)
-        caveats = (*self.window_caveats(asked, achieved), *_zero(distance), *ends.caveats)
+        zero = (Caveat("zero-distance"),) if distance == 0 else ()
+        caveats = (*self.window_caveats(asked, achieved), *zero, *ends.caveats)
         low, high, model = ends.low, ends.high, (ends.model_low, ends.model_high)
         if full_level and further is not None:
             within = bounds or bounds_of(reference)
@@ -408,7 +368,6 @@ class ForecastFit(Result):
         return sampling_root(noise.variance(*asked.batch) + common, asked.level, self.alternative)
 
     def _sampling_distance(self, asked: Asked, distance: float) -> float | None:
-        """Return the part of a distance that sampling takes."""
         root = self._sampling_root(asked)
         return None if root is None else min(root * root / 2, distance)
 
@@ -456,7 +415,6 @@ class ForecastFit(Result):
         return carried(ends.low if root < 0 else ends.high, ends.auc, self.auc)
 
     def _require_own(self, reference: Sample) -> None:
-        """Refuse a reference that the fit was not made from."""
         require_sample(reference, "reference")
         reference.require_both_classes()
         if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
@@ -469,38 +427,26 @@ class ForecastFit(Result):
         return f"AUC forecast fit of {self.n_windows} windows, reference AUC {self.auc:.4f} ({self.method})"
 
 
-def _zero(distance: float) -> tuple[Caveat, ...]:
-    return (Caveat("zero-distance"),) if distance == 0 else ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForecastInterval(WindowForecast):
     """The AUCs that are expected of a coming window.
 
     Attributes
     ----------
-    auc : float
-        Of the reference.
-    alternative : str
-        "two-sided", or "less": only losses count, and `high` and `sampling_high` are 1.
-    batch : tuple of int or None
-        Positives and negatives of the coming window; None: as the past windows.
-    sampling_distance, drift_distance : float or None
-        What `distance` consists of: the part that the sampling noise of the batch and of the reference alone
-        takes at this level, and the rest. None without a batch.
-    sampling_low, sampling_high : float or None
-        The ends that `sampling_distance` alone gives: so much of the interval's width is sampling. None
-        without a batch.
-    model_low, model_high : float or None
-        Where the windows are too few to show the confidence level, ends that have it if the true values of
-        windows scatter normally about a mean, with the windows' known sampling noise on top (`coming_window`
-        of `rocmonitor.stats.forecast.strict`; nearly Student's t). None elsewhere, and with weights.
-    day : float or None
-        Of the coming window, in days since a fixed date; None: the middle of the year.
-    seasonal_auc : float or None
-        The AUC that the interval lies around at this time of year; None without a season.
-    fit : ForecastFit
-        What the interval was computed from: distances, sizes and weights of the windows, season, widening.
+    auc: Of the reference.
+    alternative: "two-sided", or "less": only losses count, and `high` and `sampling_high` are 1.
+    batch: Positives and negatives of the coming window; None: as the past windows.
+    sampling_distance, drift_distance: What `distance` consists of: the part that the sampling noise of the
+        batch and of the reference alone takes at this level, and the rest. None without a batch.
+    sampling_low, sampling_high: The ends that `sampling_distance` alone gives: so much of the interval's
+        width is sampling. None without a batch.
+    model_low, model_high: Where the windows are too few to show the confidence level, ends that have it if
+        the true values of windows scatter normally about a mean, with the windows' known sampling noise on
+        top (`coming_window` of `rocmonitor.stats.forecast.strict`; nearly Student's t). None elsewhere, and
+        with weights.
+    day: Of the coming window, in days since a fixed date; None: the middle of the year.
+    seasonal_auc: The AUC that the interval lies around at this time of year; None without a season.
+    fit: What the interval was computed from: distances, sizes and weights of the windows, season, widening.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -574,7 +520,6 @@ class ForecastInterval(WindowForecast):
 
     @property
     def _middle(self) -> float:
-        """The AUC that the interval lies around."""
         return self.auc if self.seasonal_auc is None else self.seasonal_auc
 
     def _ends(self, low: float, high: float) -> str:
@@ -605,17 +550,10 @@ def season_of(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return `season` and `window_rests` of a fit, by the yearly wave of its windows; empty without one.
 
-    Parameters
-    ----------
-    shifts : sequence of float
-        Signed roots of the distances of windows without weights.
-    days : sequence of float or None
-        Of the windows; None where no wave is looked for.
-    inside : bool
-        Whether they are parts of the reference.
+    shifts: Signed roots of the distances of windows without weights.
+    days: Of the windows; None where no wave is looked for.
+    inside: Whether they are parts of the reference.
 
-    Notes
-    -----
     The signed roots of the windows' distances are nearly linear in the AUC, so a wave of the AUC is one of
     them. Where the windows are parts of the reference, each root is measured from the others, which makes it
     n / (n - 1) times as long as from all; what is left of it is measured from the others once.

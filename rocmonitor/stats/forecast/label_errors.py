@@ -19,26 +19,17 @@ from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc
 from rocmonitor.stats.proportion import normal_quantile, require_level
 from rocmonitor.stats.result import Interval, Result
 
-ENOUGH = 8
-"""Past windows from which on errors can be judged."""
+ENOUGH = 8  # past windows from which on errors can be judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelErrors(Result):
-    """Errors of past windows at one label age.
+    """Errors of past windows at one label age."""
 
-    Attributes
-    ----------
-    ratios : tuple of float
-        Final AUC minus estimate, over its `label_se`, of each window.
-    arrival : float
-        By how much a new estimate may be off besides, because labels arrive at another pace than they did.
-    law : float
-        Root mean square of `PartlyLabelledAuc.law_se` of the windows, which is within their errors.
-    """
-
-    ratios: tuple[float, ...]
+    ratios: tuple[float, ...]  # final AUC minus estimate, over its `label_se`, of each window
+    # By how much a new estimate may be off besides, because labels arrive at another pace than they did.
     arrival: float = 0.0
+    # Root mean square of `PartlyLabelledAuc.law_se` of the windows, which is within their errors.
     law: float = 0.0
 
     @property
@@ -59,7 +50,9 @@ class LabelErrors(Result):
         """
         require_level(confidence_level)
         quantile, level = observed_root(np.abs(self.ratios), np.ones(self.n_windows), confidence_level)
-        beyond = normal_quantile((1 - confidence_level) / 2) * self._law_se(found)
+        # What a change of P(y | score) leaves open more than in past windows.
+        law_se = math.sqrt(max(found.law_se**2 - self.law**2, 0.0))
+        beyond = normal_quantile((1 - confidence_level) / 2) * law_se
         reach = math.hypot(quantile * found.label_se, self.arrival, beyond)
         return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
 
@@ -91,15 +84,9 @@ class LabelErrors(Result):
     ) -> Interval:
         """Confidence interval of the population's AUC, or of its difference to an independent estimate.
 
-        Parameters
-        ----------
-        found : PartlyLabelledAuc
-        confidence_level : float
-        minus, minus_se : float
-            The other estimate and its standard error. Without it the interval is made on the logit scale.
+        minus, minus_se: The other estimate and its standard error. Without it the interval is made on the
+            logit scale.
 
-        Notes
-        -----
         The standard error is `se`, in which bias counts as scatter. The mean square of the errors of past
         windows is known with n degrees of freedom; Satterthwaite's approximation gives those of the sum.
         Without missing labels it is DeLong's.
@@ -123,10 +110,6 @@ class LabelErrors(Result):
         low, high = scipy.special.expit([middle - slope, middle + slope]).tolist()
         return Interval(low, high)
 
-    def _law_se(self, found: PartlyLabelledAuc) -> float:
-        """Return what a change of P(y | score) leaves open more than in past windows."""
-        return math.sqrt(max(found.law_se**2 - self.law**2, 0.0))
-
     def _label_se(self, found: PartlyLabelledAuc) -> float:
         return found.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
 
@@ -134,29 +117,8 @@ class LabelErrors(Result):
 def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]) -> LabelErrors:
     """Return the errors of past windows.
 
-    Parameters
-    ----------
-    estimates : sequence of PartlyLabelledAuc
-        Of past windows at one label age, each with the p of the others.
-    finals : sequence of float
-        Their AUCs once all labels were in.
-
-    Raises
-    ------
-    InputError
-        Unequal lengths.
-    DegenerateDataError
-        Fewer than 8 windows.
-
-    Examples
-    --------
-    >>> from rocmonitor.stats import Sample, partly_labelled_auc
-    >>> past = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4])
-    >>> found = partly_labelled_auc(Sample([0, 1], [1, 4]), ([2, 3], [40, 40]), past)
-    >>> errors = label_errors([found] * 19, [found.auc - 0.01] * 19)
-    >>> low, high, level = errors.final_interval(found)
-    >>> round(found.auc - low, 6), level
-    (0.01, 0.95)
+    estimates: Of past windows at one label age, each with the p of the others.
+    finals: Their AUCs once all labels were in.
     """
     if len(estimates) != len(finals):
         raise InputError(f"estimates has {len(estimates)} windows and finals has {len(finals)}")
@@ -169,5 +131,5 @@ def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]
         (final - each.auc) / each.label_se if each.label_se else 0.0
         for each, final in zip(estimates, finals, strict=True)
     ]
-    law = math.sqrt(float(np.mean([each.law_se**2 for each in estimates])))
+    law = math.sqrt(float(np.mean([estimate.law_se**2 for estimate in estimates])))
     return LabelErrors(ratios=tuple(ratios), law=law)

@@ -13,17 +13,21 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.condensed import aligned
-from rocmonitor.stats.forecast.changed_law import PastLaw, scatter_of, slope
 from rocmonitor.stats.forecast.interval import ForecastFit, season_of
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
+from rocmonitor.stats.forecast.partial_labels import (
+    PartlyLabelledAuc,
+    PastLaw,
+    partly_labelled_auc,
+    scatter_of,
+    slope,
+)
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
 from rocmonitor.stats.unlabelled import ScoreCounts
 
-CELLS = 200
-"""Scores that are told apart: more do not change an AUC by 0.0001."""
+CELLS = 200  # scores that are told apart: more do not change an AUC by 0.0001
 
 Counts = NDArray[np.int64]
 
@@ -38,33 +42,16 @@ class PastWindow(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The reference at one label age, each window as it was when it was so old.
+    """The reference at one label age, each window as it was when it was so old."""
 
-    Attributes
-    ----------
-    age : timedelta
-        The age that was read: of those kept, the one nearest to what was asked for.
-    late : Sample
-        All rows that had no label at that age and got one later.
-    past : PastLaw or None
-        The laws of the other rows, and of all; None where these have no label.
-    later_share : float
-        The share of the rows without a label at that age that got one later.
-    numbers : tuple of int
-        Positions in the reference of the windows that could be estimated.
-    estimates : tuple of PartlyLabelledAuc
-        Of these windows at that age, each with `late`, `past` and `later_share` of the others.
-    finals : tuple of Sample
-        The same windows with all their labels, on joined scores.
-    """
-
-    age: timedelta
-    late: Sample
-    past: PastLaw | None
-    later_share: float
-    numbers: tuple[int, ...]
+    age: timedelta  # the age that was read: of those kept, the one nearest to what was asked for
+    late: Sample  # all rows that had no label at that age and got one later
+    past: PastLaw | None  # the laws of the other rows, and of all; None where these have no label
+    later_share: float  # the share of the rows without a label at that age that got one later
+    numbers: tuple[int, ...]  # positions in the reference of the windows that could be estimated
+    # Of these windows at that age, each with `late`, `past` and `later_share` of the others.
     estimates: tuple[PartlyLabelledAuc, ...]
-    finals: tuple[Sample, ...]
+    finals: tuple[Sample, ...]  # the same windows with all their labels, on joined scores
 
     def fit(
         self,
@@ -82,18 +69,12 @@ class Reading(NamedTuple):
         reference's rows. A window is taken to have the noise of all its rows with labels, which is more than
         an estimate has: a small one gets an interval that is rather too wide.
 
-        Parameters
-        ----------
-        full : ForecastFit
-            By the final AUCs. One that is not calibrated is unchanged.
-        cells : Sample
-            What `condensed` left of the reference.
-        batch : tuple of int
-            Positives and negatives of the coming window in the end.
-        weights, days : sequence of float
-            Of the windows, as in `forecast_fit`.
+        full: By the final AUCs. One that is not calibrated is unchanged.
+        cells: What `condensed` left of the reference.
+        batch: Positives and negatives of the coming window in the end.
+        weights, days: Of the windows, as in `forecast_fit`.
         """
-        past = np.array([each.auc for each in self.estimates])
+        past = np.array([estimate.auc for estimate in self.estimates])
         worth = np.ones(len(past)) if weights is None else np.array(weights)
         centre = float(np.average(past, weights=worth))
         if full.method != "calibrated":
@@ -121,30 +102,19 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelHistory:
-    """Rows of the reference by window, age of the label, class and cell of the score.
+    """Rows of the reference by window, age of the label, class and cell of the score."""
 
-    Attributes
-    ----------
-    score : ndarray, shape (c,)
-        The highest score of each cell.
-    ages : tuple of timedelta
-        Increasing, after the end of a window. Age class k holds labels known by ``ages[k]`` and not by the
-        one before; the last class, those known later.
-    known_for : tuple of timedelta
-        How long after its end each window was read: what its labels did later is not known.
-    place, rows : ndarray of int64, shape (k,)
-        Labelled rows where there are any; the place counts windows x age classes x (negative, positive) x
-        cells.
-    waiting_place, waiting_rows : ndarray of int64, shape (m,)
-        Rows that had no label when the reference was read, by window x cell.
-    """
-
-    score: NDArray[np.float64]
+    score: NDArray[np.float64]  # (c,): The highest score of each cell
+    # Increasing, after the end of a window. Age class k holds labels known by ``ages[k]`` and not by the one
+    # before; the last class, those known later.
     ages: tuple[timedelta, ...]
+    # How long after its end each window was read: what its labels did later is not known.
     known_for: tuple[timedelta, ...]
+    # (k,): Labelled rows where there are any; the place counts windows x age classes x (negative, positive) x
+    # cells.
     place: Counts
     rows: Counts
-    waiting_place: Counts
+    waiting_place: Counts  # (m,): Rows that had no label when the reference was read, by window x cell
     waiting_rows: Counts
     _read: dict[int, Reading] = field(default_factory=dict, repr=False)
 
@@ -199,9 +169,7 @@ class LabelHistory:
         return np.asarray(np.where(later > 0, known / np.maximum(total, 1), math.inf))
 
     def _known(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return labelled rows by window and age (the last of all), all rows by window, and which windows
-        were known at which age.
-        """
+        """Return labelled rows by window and age (the last of all), all rows, and which were known when."""
         cells, classes, windows = len(self.score), len(self.ages) + 1, len(self.known_for)
         place = self.place // (2 * cells)
         by_age = np.bincount(place, weights=self.rows, minlength=windows * classes)
@@ -264,9 +232,7 @@ class LabelHistory:
         all_waiting: int,
         past: PastLaw | None,
     ) -> PartlyLabelledAuc | None:
-        """Return the estimate of one window with the p of the others; None where there is none, or no final
-        AUC.
-        """
+        """Return the estimate of a window with the p of the others; None without one, or a final AUC."""
         others = all_late - late
         if ((known + late).sum(axis=1) == 0).any():
             return None
@@ -322,7 +288,6 @@ def label_history(windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> L
 
 
 def _cells(whole: Sample) -> NDArray[np.float64]:
-    """Return the highest score of each cell: all scores, or quantiles of the two classes together."""
     if len(whole.score) <= CELLS:
         return whole.score
     mass = whole.pos / max(whole.n_pos, 1) + whole.neg / max(whole.n_neg, 1)

@@ -19,30 +19,14 @@ class Answer(StrEnum):
 def answer(foretold: float, reference: float, auc: float, interval: tuple[float, float]) -> Answer:
     """Return what the labels of a window say of the AUC that a warning foretold.
 
-    Parameters
-    ----------
-    foretold : float
-        The AUC that was foretold. Not below `reference`: a loss was foretold, and not how large.
-    reference : float
-        The AUC of the reference.
-    auc : float
-        The AUC of the window, with its labels.
-    interval : tuple of float
-        Its confidence interval.
+    foretold: The AUC that was foretold. Not below `reference`: a loss was foretold, and not how large.
+    reference: The AUC of the reference.
+    auc: The AUC of the window, with its labels.
+    interval: Its confidence interval.
 
-    Returns
-    -------
-    Answer
-        Undecided if the interval covers both AUCs; else right if the window's is nearer to the one foretold,
-        and wrong if it is nearer to the reference's. A loss of unknown size is right if the whole interval
-        lies below the reference, wrong if the AUC does not, undecided between.
-
-    Examples
-    --------
-    >>> [str(answer(0.961, 0.97, auc, (auc - 0.003, auc + 0.003))) for auc in (0.961, 0.969)]
-    ['right', 'wrong']
-    >>> str(answer(0.961, 0.97, 0.964, (0.955, 0.973)))
-    'undecided'
+    Undecided if the interval covers both AUCs; else right if the window's is nearer to the one foretold, and
+    wrong if it is nearer to the reference's. A loss of unknown size is right if the whole interval lies below
+    the reference, wrong if the AUC does not, undecided between.
     """
     low, high = interval
     if foretold >= reference:
@@ -56,43 +40,19 @@ def answer(foretold: float, reference: float, auc: float, interval: tuple[float,
 
 
 class JudgedOutlook(NamedTuple):
-    """A window that was foreseen from its scores, and judged with its labels since.
+    """A window that was foreseen from its scores, and judged with its labels since."""
 
-    Attributes
-    ----------
-    expected : float
-        The AUC that its scores led to.
-    foretold : float
-        The AUC that a warning foretold; that of the reference if the scores led to no loss.
-    distance : float
-        The score distance to the reference.
-    rows : int
-        Number of scores.
-    low, high : float
-        The outlook's interval, before any margin was learned.
-    reference : float
-        The AUC of the reference.
-    auc : float
-        With its labels.
-    interval : tuple of float
-        The confidence interval of `auc`.
-    degraded : bool
-        Whether a rule found the window degraded.
-    warned : bool
-        Whether its outlook warned.
-    """
-
-    expected: float
-    foretold: float
-    distance: float
-    rows: int
-    low: float
+    expected: float  # the AUC that its scores led to
+    foretold: float  # the AUC that a warning foretold; that of the reference if the scores led to no loss
+    distance: float  # the score distance to the reference
+    rows: int  # number of scores
+    low: float  # the outlook's interval, before any margin was learned
     high: float
-    reference: float
-    auc: float
-    interval: tuple[float, float]
-    degraded: bool
-    warned: bool
+    reference: float  # the AUC of the reference
+    auc: float  # with its labels
+    interval: tuple[float, float]  # the confidence interval of `auc`
+    degraded: bool  # whether a rule found the window degraded
+    warned: bool  # whether its outlook warned
 
     def answer(self, foretold: float | None = None) -> Answer:
         """Return `answer` to the AUC that was foretold; a window that a rule found degraded is right."""
@@ -111,19 +71,12 @@ def tracked_margin(
 ) -> float:
     """Return the margin that a limit needs after windows wrongly lay beyond it by so much.
 
-    Parameters
-    ----------
-    shortfalls : iterable of float
-        By how much each window lay beyond the limit without a margin, oldest first; negative within it.
-    tail : float
-        The share of windows that may wrongly lie beyond, within (0, 1).
-    step : float
-        By how much the margin grows at least, > 0, in the unit of the shortfalls.
-    answers : iterable of Answer
-        Whether each window was rightly beyond the limit, if it was. By default all were wrongly so.
+    shortfalls: By how much each window lay beyond the limit without a margin, oldest first; negative within
+        it.
+    tail: The share of windows that may wrongly lie beyond, within (0, 1).
+    step: By how much the margin grows at least, > 0, in the unit of the shortfalls.
+    answers: Whether each window was rightly beyond the limit, if it was. By default all were wrongly so.
 
-    Notes
-    -----
     After a window wrongly beyond the limit and its margin the margin is that window's shortfall and one step.
     A window rightly beyond the limit takes off a step where the margin hid it, and changes nothing else; an
     undecided one changes nothing. Every other window takes off ``tail * step``, down to 0.
@@ -135,19 +88,6 @@ def tracked_margin(
     while no right one is hidden, at most the share `tail` is wrongly beyond in the long run, whatever the
     limit was learned from and however the windows have changed. Right and undecided ones are not bounded.
     Cost: O(T).
-
-    References
-    ----------
-    .. [GC21] Gibbs and Candès (2021). Adaptive conformal inference under distribution shift. NeurIPS 34.
-    .. [ACT23] Angelopoulos, Candès and Tibshirani (2023). Conformal PID control for time series prediction.
-       NeurIPS 36.
-
-    Examples
-    --------
-    >>> round(tracked_margin([-0.1, 0.03, 0.02, 0.05], 0.05, 0.01), 6)
-    0.06
-    >>> tracked_margin([0.03, 0.02, 0.05], 0.05, 0.01, [Answer.RIGHT, Answer.UNDECIDED, Answer.RIGHT])
-    0.0
     """
     margin = 0.0
     for shortfall, found in zip(shortfalls, answers, strict=False):  # `answers` may have no end

@@ -3,22 +3,33 @@
 A labelled row counts by its label. Every other row with score s counts p(s) as a positive and 1 - p(s) as a
 negative, where p(s) = P(y = 1 | s, no label at this age) is isotonic on past rows that had none at the same
 age and got one later. So one estimator leads from the expected AUC (no labels) to the realised one (all).
-With the past rows that had their label, p follows what the labelled rows show of a change (`changed_law`).
+
+A window whose law of the label given the score has changed fills its missing labels by the law of the past,
+which hides the change. So with the past rows that had their label at the same age, the log odds of the
+window's labelled rows are compared with those:
+
+    logit P(y | s, labelled) = logit P_past(y | s, labelled) + a + beta l(s),    l(s) = logit P_past(y | s).
+
+`a` is how many positives the window has, and how soon labels of each class come; only beta is carried to the
+other rows, with the constant at which the change moves no positives into the window or out of it. beta is
+shrunk: windows either differ as past ones do, or something has changed.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import mean_over_pairs, placements
-from rocmonitor.stats.forecast.changed_law import ChangedLaw, PastLaw, slope
+from rocmonitor.stats.area.delong import mean_over_pairs, placements
+from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.projection import rising
 from rocmonitor.stats.proportion import is_number
@@ -33,31 +44,21 @@ class PartlyLabelledAuc(Result):
 
     Attributes
     ----------
-    auc : float
-        Labelled rows by their labels, the others by p(score).
-    labelled_auc : float or None
-        Of the labelled rows alone; None where they have one class only. Biased when the arrival of labels
-        depends on the score within a class.
-    labelled_share : float
-        Share of all rows that have a label.
-    prevalence : float
-        Share of positives expected among the rows that count.
-    label_se : float
-        What the missing labels leave open: the standard deviation of the final AUC around `auc` if p(score)
-        holds and they are independent. 0 when none is missing.
-    sampling_se : float
-        Standard error that the final AUC has as an estimate of the AUC of the population; it does not include
-        `label_se`.
-    outside_share : float
-        Share of the unlabelled scores beyond those of the past rows that p is fitted to.
-    later_share : float
-        The share of unlabelled rows that get a label.
-    n_pos, n_neg : int
-        Labelled rows by class.
-    n_unlabelled : int
-    law_change, law_se : float
-        By how much `auc` is higher because the labelled rows show that P(y | score) has changed, and the
-        standard deviation that this leaves open; 0 where they were not asked.
+    auc: Labelled rows by their labels, the others by p(score).
+    labelled_auc: Of the labelled rows alone; None where they have one class only. Biased when the arrival of
+        labels depends on the score within a class.
+    labelled_share: Share of all rows that have a label.
+    prevalence: Share of positives expected among the rows that count.
+    label_se: What the missing labels leave open: the standard deviation of the final AUC around `auc` if
+        p(score) holds and they are independent. 0 when none is missing.
+    sampling_se: Standard error that the final AUC has as an estimate of the AUC of the population; it does
+        not include `label_se`.
+    outside_share: Share of the unlabelled scores beyond those of the past rows that p is fitted to.
+    later_share: The share of unlabelled rows that get a label.
+    n_pos, n_neg: Labelled rows by class.
+    n_unlabelled
+    law_change, law_se: By how much `auc` is higher because the labelled rows show that P(y | score) has
+        changed, and the standard deviation that this leaves open; 0 where they were not asked.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -94,32 +95,25 @@ def partly_labelled_auc(
 
     Parameters
     ----------
-    labelled : Sample
-        Rows with a label; may be empty.
-    unlabelled : tuple of two array_like, shape (k,)
-        Scores of the rows without one, finite, and the rows at each.
-    late : Sample
-        Past rows that had no label at the same age and got one later. Not used when nothing is missing.
-    later_share : float
-        The share of the unlabelled rows, within [0, 1], that gets a label at all: the others never count.
-        With 0 the labels are complete.
-    past : PastLaw, optional
-        Past rows that had their label at the same age, and how windows differ. With it, p(score) is changed
+    labelled: Rows with a label; may be empty.
+    unlabelled : tuple of two array_like, shape (k,): Scores of the rows without one, finite, and the rows at
+        each.
+    late: Past rows that had no label at the same age and got one later. Not used when nothing is missing.
+    later_share: The share of the unlabelled rows, within [0, 1], that gets a label at all: the others never
+        count. With 0 the labels are complete.
+    past: Past rows that had their label at the same age, and how windows differ. With it, p(score) is changed
         as far as the labelled rows show that P(y | score) has. Default: it is not.
 
     Returns
     -------
-    PartlyLabelledAuc
-        `auc` equals the expected AUC of the scores when no row has a label, and the realised one exactly when
-        none is missing.
+    `auc` equals the expected AUC of the scores when no row has a label, and the realised one exactly when
+    none is missing.
 
     Raises
     ------
-    InputError
-        Something that is no `Sample`, scores that are not finite, counts that are no whole numbers, a share
-        outside [0, 1].
-    DegenerateDataError
-        Missing labels and past rows of one class; no row expected in one of the classes.
+    InputError: Something that is no `Sample`, scores that are not finite, counts that are no whole numbers, a
+        share outside [0, 1].
+    DegenerateDataError: Missing labels and past rows of one class; no row expected in one of the classes.
 
     Notes
     -----
@@ -177,9 +171,15 @@ def partly_labelled_auc(
         law_se = abs(ends[1] - ends[0]) / 2
     outside = int(rows[(score < late.score[0]) | (score > late.score[-1])].sum()) if missing.any() else 0
     share = outside / waiting if waiting else 0.0
+    caveats: tuple[Caveat, ...] = ()
+    if outside:
+        caveats = (Caveat("scores-outside-reference", share=share, rows=outside, n_rows=waiting),)
+    alone = None
+    if min(labelled.n_pos, labelled.n_neg) > 0:
+        alone = mean_over_pairs(*placements(labelled), labelled.pos, labelled.neg)[0]
     return PartlyLabelledAuc(
         auc=auc,
-        labelled_auc=_realised(labelled),
+        labelled_auc=alone,
         labelled_share=n / (n + waiting),
         prevalence=both.n_pos / (both.n_pos + both.n_neg),
         label_se=label_se,
@@ -191,18 +191,8 @@ def partly_labelled_auc(
         n_unlabelled=waiting,
         law_change=auc - unchanged,
         law_se=law_se,
-        caveats=_outside(share, outside, waiting),
+        caveats=caveats,
     )
-
-
-def _outside(share: float, rows: int, n_rows: int) -> tuple[Caveat, ...]:
-    return (Caveat("scores-outside-reference", share=share, rows=rows, n_rows=n_rows),) if rows else ()
-
-
-def _realised(labelled: Sample) -> float | None:
-    if min(labelled.n_pos, labelled.n_neg) == 0:
-        return None
-    return mean_over_pairs(*placements(labelled), labelled.pos, labelled.neg)[0]
 
 
 def share_of_positives(late: Sample, score: Floats) -> Floats:
@@ -253,3 +243,103 @@ class _Weighted:
         left_open = float(np.sum(rows * p * (1 - p) * swap**2))
         sampling = zeta10 / max(n_pos - 1, 1.0) + zeta01 / max(n_neg - 1, 1.0)
         return auc, math.sqrt(left_open), math.sqrt(sampling)
+
+
+CHANGED = 0.5
+"""Chance, before labels are seen, that something has changed; chosen by simulation, docs/coverage.md."""
+
+SPREAD = 0.4  # standard deviation of beta where something has: 0.2 takes about 0.06 off an AUC of 0.85
+
+_STEPS, _LARGEST = 25, 2.0  # of Newton's method; of a step
+
+_RIDGE = 1e-4  # information on a slope without any
+
+
+_FAR = 20.0  # log odds
+
+
+class PastLaw(NamedTuple):
+    """The laws of past rows that had their label at an age, and of all; how they differ between windows."""
+
+    known: Sample  # past rows that had their label at that age, and all that have one now
+    whole: Sample
+    scatter: float = 0.0  # variance of beta between past windows
+
+
+class Slope(NamedTuple):
+    """The beta of a window: as its labelled rows show it, and its sampling variance."""
+
+    value: float
+    variance: float
+
+    def shrunk(self, scatter: float) -> tuple[float, float]:
+        """Return mean and standard deviation of beta, given how past windows scatter.
+
+        It has the variance `scatter` about 0 or, with the chance `CHANGED`, besides that of `SPREAD`.
+        """
+        prior = np.array([scatter, scatter + SPREAD**2])
+        total = prior + self.variance
+        log = np.log([1 - CHANGED, CHANGED]) - (np.log(total) + self.value**2 / total) / 2
+        weight = np.exp(log - log.max())
+        weight /= weight.sum()
+        means = prior / total * self.value
+        mean = float(weight @ means)
+        variance = float(weight @ (prior / total * self.variance + means**2)) - mean**2
+        return mean, math.sqrt(max(variance, 0.0))
+
+
+def slope(labelled: Sample, past: PastLaw) -> Slope:
+    """Return the beta of a window: logistic regression by Newton's method, O(k) a step for k scores."""
+    base, log_odds = (_log_odds(each, labelled.score) for each in (past.known, past.whole))
+    x = np.stack([np.ones_like(log_odds), log_odds])
+    rows = labelled.pos + labelled.neg
+    found = np.zeros(2)
+    for _ in range(_STEPS):
+        p = expit(base + found @ x)
+        information = (x * (rows * p * (1 - p))) @ x.T + _RIDGE * np.eye(2)
+        step = np.linalg.solve(information, x @ (labelled.pos - rows * p) - _RIDGE * found)
+        found = found + np.clip(step, -_LARGEST, _LARGEST)
+        if np.abs(step).max() < 1e-9:
+            break
+    return Slope(float(found[1]), float(np.linalg.inv(information)[1, 1]))
+
+
+def scatter_of(slopes: list[Slope]) -> float:
+    """Return the variance of beta between windows, beyond what sampling makes."""
+    if len(slopes) < 2:
+        return 0.0
+    values, variances = np.array(slopes).T
+    return scatter_between(values, variances)
+
+
+class ChangedLaw:
+    """The law of a window's rows without labels, at any beta."""
+
+    def __init__(self, past: PastLaw, score: Floats, p: Floats, window: tuple[Floats, Floats]) -> None:
+        """Take P(y | s) of the past at the scores of these rows, and (score, rows) of the whole window."""
+        with np.errstate(divide="ignore"):
+            self._own = logit(p)
+        self._log_odds = _log_odds(past.whole, score)
+        self._all, self._rows = _log_odds(past.whole, window[0]), window[1]
+
+    def p(self, beta: float) -> Floats:
+        """Return P(y | s) at the scores."""
+        if not beta:
+            return np.asarray(expit(self._own))
+        positives = float(self._rows @ expit(self._all))
+
+        def more(shift: float) -> float:
+            return float(self._rows @ expit((1 + beta) * self._all + shift)) - positives
+
+        # Beyond this many log odds the sum is level: there may be no root.
+        shift = -_FAR if more(-_FAR) > 0 else _FAR
+        if more(-_FAR) <= 0 < more(_FAR):
+            shift = scipy.optimize.brentq(more, -_FAR, _FAR, xtol=1e-13)
+        return np.asarray(expit(self._own + shift + beta * self._log_odds))
+
+
+def _log_odds(sample: Sample, score: Floats) -> Floats:
+    """Return the log odds of a positive at each score: isotonic, with half a row of each class more."""
+    start = rising(sample.pos, sample.neg).start
+    pos, neg = (np.add.reduceat(of, start) + 0.5 for of in (sample.pos, sample.neg))
+    return np.asarray(np.log(pos / neg)[np.searchsorted(sample.score[start[1:] - 1], score)])

@@ -1,10 +1,9 @@
 """The AUC that unlabelled scores promise: the reference's law of (score, label), moved to other scores.
 
 Of all joint laws of score and label with the observed law G of the scores, the one with the smallest
-Kullback-Leibler distance to the reference R keeps its P(y | score): Q(s, y) = G(s) R(y | s). For
-KL(Q || R) = KL(Q_s || R_s) + E[KL(Q_{y|s} || R_{y|s})] (chain rule), whose first term is the same for all
-of them and whose second is 0 for Q only. P(y | score) is isotonic, fitted to the counts by
-pool adjacent violators.
+Kullback-Leibler distance to the reference R keeps its P(y | score): Q(s, y) = G(s) R(y | s). For KL(Q || R) =
+KL(Q_s || R_s) + E[KL(Q_{y|s} || R_{y|s})] (chain rule), whose first term is the same for all of them and
+whose second is 0 for Q only. P(y | score) is isotonic, fitted to the counts by pool adjacent violators.
 """
 
 from __future__ import annotations
@@ -35,27 +34,18 @@ class ExpectedAuc(Result):
 
     Attributes
     ----------
-    auc : float
-        Expected of the rows that have these scores, if P(y | score) is that of the reference.
-    reference_auc : float
-        Of the reference.
-    prevalence : float
-        The share of positives expected.
-    score_distance : float
-        Kullback-Leibler distance of the law of the scores to that of the reference, in nats, over
+    auc: Expected of the rows that have these scores, if P(y | score) is that of the reference.
+    reference_auc: Of the reference.
+    prevalence: The share of positives expected.
+    score_distance: Kullback-Leibler distance of the law of the scores to that of the reference, in nats, over
         `n_cells` cells.
-    sampling_distance : float
-        What sampling alone adds to `score_distance` on average: (cells - 1)/2 (1/n + 1/N) for n scores and
-        N rows of the reference.
-    n_cells : int
-        Cells of the distance: the distinct scores of the reference if there are 50 or fewer, otherwise 20
-        of about equal shares of its rows.
-    outside_share : float
-        Share of the scores below or above all scores of the reference.
-    n_rows : int
-        Number of scores.
-    n_pos, n_neg : int
-        Class sizes of the reference.
+    sampling_distance: What sampling alone adds to `score_distance` on average: (cells - 1)/2 (1/n + 1/N) for
+        n scores and N rows of the reference.
+    n_cells: Cells of the distance: the distinct scores of the reference if there are 50 or fewer, otherwise
+        20 of about equal shares of its rows.
+    outside_share: Share of the scores below or above all scores of the reference.
+    n_rows: Number of scores.
+    n_pos, n_neg: Class sizes of the reference.
     """
 
     _estimate: ClassVar[str | None] = "auc"
@@ -90,22 +80,14 @@ class ExpectedAucDifference(Result):
 
     Attributes
     ----------
-    auc_1, auc_2 : float
-        The expected AUC of each model.
-    difference : float
-        ``auc_1 - auc_2``.
-    reference_difference : float
-        The difference in the reference.
-    prevalence_1, prevalence_2 : float
-        The share of positives expected from the scores of each model.
-    score_distance_1, score_distance_2 : float
-        As `ExpectedAuc.score_distance`, for each model.
-    outside_share_1, outside_share_2 : float
-        As `ExpectedAuc.outside_share`, for each model.
-    n_rows : int
-        Number of rows.
-    n_pos, n_neg : int
-        Class sizes of the reference.
+    auc_1, auc_2: The expected AUC of each model.
+    difference: ``auc_1 - auc_2``.
+    reference_difference: The difference in the reference.
+    prevalence_1, prevalence_2: The share of positives expected from the scores of each model.
+    score_distance_1, score_distance_2: As `ExpectedAuc.score_distance`, for each model.
+    outside_share_1, outside_share_2: As `ExpectedAuc.outside_share`, for each model.
+    n_rows: Number of rows.
+    n_pos, n_neg: Class sizes of the reference.
     """
 
     _estimate: ClassVar[str | None] = "difference"
@@ -137,22 +119,9 @@ def expected_auc(reference: Sample, scores: Scores) -> ExpectedAuc:
 
     Parameters
     ----------
-    reference : Sample
-        Labelled scores with both classes.
-    scores : array_like, shape (n,), or tuple of two array_like, shape (k,)
-        Unlabelled scores, finite, at least one; or the pair (score, count).
-
-    Returns
-    -------
-    ExpectedAuc
-
-    Raises
-    ------
-    InputError
-        No sample; scores that are no finite numbers, not one-dimensional or none at all; counts that are no
-        whole numbers >= 0.
-    DegenerateDataError
-        A reference of one class.
+    reference: Labelled scores with both classes.
+    scores, shape (n,), or tuple of two array_like, shape (k,): Unlabelled scores, finite, at least one; or
+        the pair (score, count).
 
     Notes
     -----
@@ -165,11 +134,6 @@ def expected_auc(reference: Sample, scores: Scores) -> ExpectedAuc:
 
     The estimate holds as long as P(y | score) does. It has no level: see `forecast_interval` with `given`.
     Cost: O(k) for k scores of the reference, O(n log b) for n scores and b levels of p. Nothing is sorted.
-
-    References
-    ----------
-    .. [BKKP24] Białek, Kivimäki, Kuberski and Perrakis (2024). Estimating model performance under covariate
-       shift without labels. arXiv:2401.08348.
 
     Examples
     --------
@@ -191,19 +155,9 @@ def expected_auc_difference(
 
     Parameters
     ----------
-    reference : PairedSample
-        Rows that both models scored, with both classes.
-    score_1, score_2 : array_like, shape (n,), or tuple of two array_like, shape (k,)
-        The scores of the two models for the same rows, each as in `expected_auc`.
-
-    Returns
-    -------
-    ExpectedAucDifference
-
-    Raises
-    ------
-    InputError, DegenerateDataError
-        As `expected_auc`; different numbers of rows.
+    reference: Rows that both models scored, with both classes.
+    score_1, score_2, shape (n,), or tuple of two array_like, shape (k,): The scores of the two models for the
+        same rows, each as in `expected_auc`.
 
     Notes
     -----
@@ -282,9 +236,7 @@ def rising(pos: Counts, neg: Counts) -> Rising:
 def projected(
     reference: Sample, score: Floats, count: Counts | None, cells: ScoreCells, low: float | None = None
 ) -> ExpectedAuc:
-    """Return the expected AUC of valid scores; `low` is the smallest score of the reference if it is
-    joined.
-    """
+    """Return the expected AUC of valid scores; `low` is the smallest score of a joined reference."""
     fit = rising(reference.pos, reference.neg)
     rows = counted_in(reference.score[fit.start[1:] - 1], score, count)
     total = int(rows.sum())
@@ -292,7 +244,8 @@ def projected(
     n_pos = float(pos.sum())
     window = counted_in(cells.ends, score, count)
     low, high = float(reference.score[0]) if low is None else low, float(reference.score[-1])
-    outside = counted_where((score < low) | (score > high), count)
+    beyond = (score < low) | (score > high)
+    outside = int(np.count_nonzero(beyond) if count is None else count[beyond].sum())
     return ExpectedAuc(
         auc=area_in_cells(pos, neg),
         reference_auc=area(reference),
@@ -319,11 +272,6 @@ def counted_in(ends: Floats, score: Floats, count: Counts | None) -> Counts:
     """Rows in each cell, shape (ends + 1,); a cell holds its upper end, the last one has none."""
     number = np.bincount(np.searchsorted(ends, score), weights=count, minlength=len(ends) + 1)
     return number.astype(np.int64)
-
-
-def counted_where(chosen: NDArray[np.bool_], count: Counts | None) -> int:
-    """Return the number of rows chosen."""
-    return int(np.count_nonzero(chosen) if count is None else count[chosen].sum())
 
 
 def _caveats(score: Floats, outside: int, total: int, positives: float, levels: int) -> tuple[Caveat, ...]:

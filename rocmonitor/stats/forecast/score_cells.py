@@ -37,16 +37,12 @@ class ScoreCells(NamedTuple):
         return np.asarray(new * np.log(np.where(new > 0, new / old, 1.0)))
 
     def sampling_distance(self, rows: float) -> float:
-        """Return the mean distance of rows drawn from the law of the reference, to the first
-        order.
-        """
+        """Return the mean distance of rows drawn from the law of the reference, to first order."""
         return (len(self.rows) - 1) / 2 * (1 / rows + 1 / float(self.rows.sum()))
 
 
 def score_cells(reference: Sample) -> ScoreCells:
-    """Return each distinct score if they are few, otherwise quantile cells of the rows; a tie is never
-    split.
-    """
+    """Return distinct scores if they are few, else quantile cells of the rows; no tie is split."""
     rows = reference.pos + reference.neg
     few = len(reference.score) <= FEW_SCORES
     return cells_between(reference, reference.score[:-1] if few else bin_ends(reference.score, rows, CELLS))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score_variance, view
 from rocmonitor.stats.forecast.calibration import Alternative, conformal_root, resized
 from rocmonitor.stats.forecast.distance import require_sample
@@ -46,17 +46,13 @@ class HistoryLimit(Result):
 
     Attributes
     ----------
-    limit : float
-    achieved_level : float
-        The probability with which an exchangeable window keeps within the limit, on average over past
-        windows. Given them, the probability of leaving it varies like a Beta variable with the parameters
-        `beta` [V12].
-    beta : tuple of float
-        ``((1 - achieved_level) (W + 1), achieved_level (W + 1))``, W the sum of the weights.
-    rows : int
-        Number of scores of the coming window.
-    n_windows : int
-        Past windows used.
+    limit
+    achieved_level: The probability with which an exchangeable window keeps within the limit, on average over
+        past windows. Given them, the probability of leaving it varies like a Beta variable with the
+        parameters `beta` [V12].
+    beta: ``((1 - achieved_level) (W + 1), achieved_level (W + 1))``, W the sum of the weights.
+    rows: Number of scores of the coming window.
+    n_windows: Past windows used.
     """
 
     _estimate: ClassVar[str | None] = "limit"
@@ -75,40 +71,25 @@ class ScoreHistory(Result):
 
     Attributes
     ----------
-    auc : float
-        Of the reference.
-    ends : tuple of float
-        Upper ends of the cells that score distances are over, all but the last.
-    lowest : float
-        The smallest score of the reference, which a condensed one has lost.
-    strengths : tuple of float
-        Of the projection, from 0 to 1.
-    foreseen, roots : tuple of tuple of float
-        For each strength, of each window: the AUC foreseen, and the signed root distance sqrt(2 D) of the
-        realised one from it.
-    window_aucs, window_expected, window_distances : tuple of float
-        Of each window: realised AUC, expected AUC by the whole reference, and score distance to the
-        reference without the window.
-    window_n_pos, window_n_neg : tuple of int
-        Class sizes of the windows.
-    log_variances, occupied, inverse_shares : tuple
-        What the sampling noise of the score distances follows from: the variance of ln(window / reference)
-        over the rows of each window, the number of cells that it has rows in, and the sum of 1 / share over
-        them.
-    pair_variances : tuple of float
-        zeta10, zeta01 and the variance of psi over all pairs of the reference.
-    score_variance : float
-        Of the expected AUC, times the number of rows.
-    score_bias : float
-        Likewise: the mean error of the expected AUC.
-    weights : tuple of float
-        Of the windows; empty when all count alike.
-    inside : bool
-        Whether the windows were parts of the reference.
-    n_pos, n_neg : int
-        Class sizes of the reference.
-    window_rows : tuple of tuple of int
-        Rows of each window in each of the cells that score distances are over.
+    auc: Of the reference.
+    ends: Upper ends of the cells that score distances are over, all but the last.
+    lowest: The smallest score of the reference, which a condensed one has lost.
+    strengths: Of the projection, from 0 to 1.
+    foreseen, roots: For each strength, of each window: the AUC foreseen, and the signed root distance sqrt(2
+        D) of the realised one from it.
+    window_aucs, window_expected, window_distances: Of each window: realised AUC, expected AUC by the whole
+        reference, and score distance to the reference without the window.
+    window_n_pos, window_n_neg: Class sizes of the windows.
+    log_variances, occupied, inverse_shares: What the sampling noise of the score distances follows from: the
+        variance of ln(window / reference) over the rows of each window, the number of cells that it has rows
+        in, and the sum of 1 / share over them.
+    pair_variances: zeta10, zeta01 and the variance of psi over all pairs of the reference.
+    score_variance: Of the expected AUC, times the number of rows.
+    score_bias: Likewise: the mean error of the expected AUC.
+    weights: Of the windows; empty when all count alike.
+    inside: Whether the windows were parts of the reference.
+    n_pos, n_neg: Class sizes of the reference.
+    window_rows: Rows of each window in each of the cells that score distances are over.
     """
 
     auc: float
@@ -173,27 +154,16 @@ class ScoreHistory(Result):
 
         Parameters
         ----------
-        reference : Sample
-            The one that the history was computed from, or what `condensed` left of it.
-        scores
-            Of the window, as in `expected_auc`.
-        batch : tuple of int
-            Positives and negatives of the window. Default: as the expected prevalence divides the scores.
-        confidence_level, alternative
-            As in `forecast_interval`.
-        full_level, error
-            As in `ForecastFit.interval`.
-        widening : float
-            What the roots of past windows without the scores are multiplied by, as `ForecastFit.widening`; by
-            less where the scores are trusted, and by 1 where they are trusted fully.
-        stated : ExpectedAuc
-            `expected_auc` of all scores of the reference, which the forecast states then; the interval is
+        reference: The one that the history was computed from, or what `condensed` left of it.
+        scores: Of the window, as in `expected_auc`.
+        batch: Positives and negatives of the window. Default: as the expected prevalence divides the scores.
+        confidence_level, alternative: As in `forecast_interval`.
+        full_level, error: As in `ForecastFit.interval`.
+        widening: What the roots of past windows without the scores are multiplied by, as
+            `ForecastFit.widening`; by less where the scores are trusted, and by 1 where they are trusted
+            fully.
+        stated: `expected_auc` of all scores of the reference, which the forecast states then; the interval is
             computed on joined ones.
-
-        Raises
-        ------
-        InputError
-            Another reference; unusable scores; impossible sizes; a level outside (0, 1).
 
         Notes
         -----
@@ -218,7 +188,7 @@ class ScoreHistory(Result):
         return score_shift(self._cells(reference), scores, ends=self.ends)
 
     def split(self, reference: Sample, window: Sample, *, scores: Scores | None = None) -> ForeseenChange:
-        """`foreseen_change`, over the cells of this history."""
+        """Split the change of a window's AUC into what its scores foretold and the rest."""
         cells = self._cells(reference)
         require_sample(window, "window")
         window.require_both_classes()
@@ -231,11 +201,6 @@ class ScoreHistory(Result):
         """Return the limit that the score distance of a coming window keeps to with the level.
 
         A past window with more rows counts as a sample of `rows` of them; a smaller one is unchanged.
-
-        References
-        ----------
-        .. [W76] Williams (1976). Improved likelihood ratio tests for complete contingency tables.
-           Biometrika 63, 33-37.
         """
         level = require_level(confidence_level)
         thinning = Thinning(
@@ -285,7 +250,6 @@ class ScoreHistory(Result):
         return np.array(self.weights) if self.weights else np.ones(self.n_windows)
 
     def _cells(self, reference: Sample) -> Sample:
-        """Return the reference, condensed if it is not yet."""
         require_sample(reference, "reference")
         if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
             raise InputError(
@@ -310,33 +274,20 @@ def score_history(
 
     Parameters
     ----------
-    reference : Sample
-        What the model is judged against.
-    windows : sequence of Sample
-        Past windows, at least 8 with both classes.
-    weights : array_like, shape (number of windows,)
-        As in `forecast_interval`, like `inside`.
-
-    Returns
-    -------
-    ScoreHistory
+    reference: What the model is judged against.
+    windows: Past windows, at least 8 with both classes.
+    weights, shape (number of windows,): As in `forecast_interval`, like `inside`.
 
     Raises
     ------
-    InputError
-        Something that is no `Sample`; impossible weights.
-    DegenerateDataError
-        A reference of one class; fewer than 8 windows that can be used.
+    InputError: Something that is no `Sample`; impossible weights.
+    DegenerateDataError: A reference of one class; fewer than 8 windows that can be used.
 
     Notes
     -----
     On the cells of `condensed`. An expected AUC by them differs by up to 0.002 from that by all scores, and a
     score distance by up to 6 % (normal scores, 2,000 rows and more). Cost: as `forecast_interval`, and four
     `auc_distance` on about 400 cells for each window.
-
-    References
-    ----------
-    .. [V12] Vovk (2012). Conditional validity of inductive conformal predictors. PMLR 25, 475-490.
     """
     require_sample(reference, "reference")
     reference.require_both_classes()

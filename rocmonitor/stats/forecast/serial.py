@@ -16,12 +16,8 @@ from rocmonitor.stats.forecast.interval import ForecastFit
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 
-LEAST_WINDOWS = 8
-"""Fewer reference windows show nothing of their order."""
-
-LEVEL = 0.9
-"""The level of the interval of the correlation."""
-
+LEAST_WINDOWS = 8  # fewer reference windows show nothing of their order
+LEVEL = 0.9  # the level of the interval of the correlation
 _COEFFICIENTS = np.linspace(0.0, 0.95, 20)
 _RATIOS = np.array([0.0, 0.25, 0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.3])
 """Standard deviations of the true values, in root mean squares of what the windows show."""
@@ -37,36 +33,22 @@ _NOTABLE = 0.1  # a correlation that matters, if it is exceeded with probability
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SerialCorrelation(Result):
-    """The serial correlation of the reference windows, and what it implies for a forecast interval.
+    """The serial correlation of the reference windows, and what it implies for a forecast interval."""
 
-    Attributes
-    ----------
-    correlation, low, high : float
-        From one window's true AUC to the next: posterior mean, and ends of the central 90 %. With few
-        windows they reach from about 0 to about 1.
-    outside : float
-        Share of the next 52 windows, like those of the reference, that leave an interval with the level
-        `achieved_level` although nothing lasts; over the posterior of the correlation.
-    widening : float
-        By how much the interval would have to be wider for them to leave it as often as its level says, on
-        average over what the windows leave possible: at least 1. The root of the distance is multiplied.
-    outside_widened : float
-        The share that leaves the interval that is so much wider.
-    allowed : bool
-        Whether the interval at hand is that wider one.
-    achieved_level : float
-        Of the interval, were windows independent.
-    n_windows : int
-    """
-
+    # From one window's true AUC to the next: posterior mean, and ends of the central 90 %. With few windows
+    # they reach from about 0 to about 1.
     correlation: float
     low: float
     high: float
+    # Share of the next 52 windows, like those of the reference, that leave an interval with the level
+    # `achieved_level` although nothing lasts; over the posterior of the correlation.
     outside: float
+    # By how much the interval would have to be wider for them to leave it as often as its level says, on
+    # average over what the windows leave possible: at least 1. The root of the distance is multiplied.
     widening: float = 1.0
-    outside_widened: float | None = None
-    allowed: bool = False
-    achieved_level: float
+    outside_widened: float | None = None  # the share that leaves the interval that is so much wider
+    allowed: bool = False  # whether the interval at hand is that wider one
+    achieved_level: float  # of the interval, were windows independent
     n_windows: int
 
     @property
@@ -85,22 +67,8 @@ class SerialCorrelation(Result):
 def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
     """Return the serial correlation of the windows that a calibrated forecast was learned from.
 
-    Parameters
-    ----------
-    fit : ForecastFit
-        Of method "calibrated", its windows in the order of time. Weights are left aside.
+    fit: Of method "calibrated", its windows in the order of time. Weights are left aside.
 
-    Returns
-    -------
-    SerialCorrelation
-
-    Raises
-    ------
-    DegenerateDataError
-        Fewer than 8 windows, another method, or windows that do not differ at all.
-
-    Notes
-    -----
     The signed roots of the windows' distances, without the season, are an AR(1) process about an unknown
     mean, seen with sampling noise of known variance: its likelihood over a grid of coefficients (0 to 0.95)
     and standard deviations, with equal prior weights and a flat prior of the mean
@@ -109,14 +77,6 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
     applying the conformal quantile. For `widening` independence has the prior probability 0.8, so that
     independent windows, whose order shows little, pay little: with equal weights they would pay most of what
     correlated ones do. Cost: O(k g), and about 0.1 s.
-
-    Examples
-    --------
-    >>> from rocmonitor.stats import Sample, forecast_fit
-    >>> past = [Sample([0, 0, 1, 0, 1, 1], [k, 2, 3, 4, 5, 7 - k]) for k in (1, 1, 1, 2, 3, 4, 4, 4)]
-    >>> found = serial_correlation(forecast_fit(Sample.merge(past), windows=past))
-    >>> found.low < found.correlation < found.high
-    True
     """
     shifts, variances = _series(fit)
     seen = np.isfinite(variances)
@@ -134,11 +94,18 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
     weight = np.exp(log - log.max())
     weight /= weight.sum()
     of_phi = weight.reshape(len(_COEFFICIENTS), -1).sum(axis=1)
-    low, high = (_quantile(of_phi, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    ends = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    low, high = np.interp(ends, np.cumsum(of_phi) - of_phi / 2, _COEFFICIENTS).tolist()
     design = _Design(number, level, fit.alternative == "two-sided", fit.inside)
-    shares = _outside(design, phi, tau, float(np.median(noise[seen])), weight)
+    shares = np.zeros((len(phi), len(_WIDENINGS)))  # points without any weight stay 0
+    for at in np.flatnonzero(weight > 1e-4 * weight.max()):
+        shares[at] = _shares(design, float(phi[at]), float(tau[at]), float(np.median(noise[seen])))
     expected = weight @ shares
-    widening = _widening(weight * _prior(phi), shares, 1 - level)
+    # Relative prior weights where a widening is chosen; all are equal elsewhere.
+    spread = _CORRELATED * _COEFFICIENTS / _COEFFICIENTS.sum()
+    prior = weight * np.where(phi == 0, 1 - _CORRELATED, np.interp(phi, _COEFFICIENTS, spread))
+    # The smallest widening at which no more than 1 - level leave the interval on average.
+    widening = float(np.interp(level - 1, -(prior @ shares / prior.sum()), _WIDENINGS))
     return SerialCorrelation(
         correlation=float(of_phi @ _COEFFICIENTS),
         low=low,
@@ -153,9 +120,7 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
 
 
 class _Design(NamedTuple):
-    """Reference windows, the level of the interval, whether both of its ends count, and whether each window
-    was compared with the others.
-    """
+    """Reference windows, level, whether both ends count, and whether each was compared with the others."""
 
     windows: int
     level: float
@@ -175,22 +140,6 @@ def _series(fit: ForecastFit) -> tuple[Floats, Floats]:
     return shifts, variances
 
 
-def _quantile(of_phi: Floats, share: float) -> float:
-    """Return the coefficient below which so much of the posterior lies, between the points of the grid."""
-    return float(np.interp(share, np.cumsum(of_phi) - of_phi / 2, _COEFFICIENTS))
-
-
-def _outside(design: _Design, phi: Floats, tau: Floats, noise: float, weight: Floats) -> Floats:
-    """Shares of coming windows outside of the conformal interval, shape (g, number of widenings).
-
-    Points without any weight stay 0.
-    """
-    shares = np.zeros((len(phi), len(_WIDENINGS)))
-    for at in np.flatnonzero(weight > 1e-4 * weight.max()):
-        shares[at] = _shares(design, float(phi[at]), float(tau[at]), noise)
-    return shares
-
-
 def _shares(design: _Design, phi: float, tau: float, noise: float) -> Floats:
     states, errors = _processes(design.windows + _COMING, phi)
     seen = tau * states + math.sqrt(noise) * errors
@@ -208,18 +157,6 @@ def _shares(design: _Design, phi: float, tau: float, noise: float) -> Floats:
     step = np.ceil((coming.ravel() - _WIDENINGS[0]) / (_WIDENINGS[1] - _WIDENINGS[0]))
     filled = np.bincount(np.clip(step, 0, len(_WIDENINGS)).astype(np.intp), minlength=len(_WIDENINGS) + 1)
     return np.asarray(1 - np.cumsum(filled)[:-1] / coming.size)
-
-
-def _prior(phi: Floats) -> Floats:
-    """Relative prior weights where a widening is chosen; all are equal elsewhere."""
-    spread = _CORRELATED * _COEFFICIENTS / _COEFFICIENTS.sum()
-    return np.where(phi == 0, 1 - _CORRELATED, np.interp(phi, _COEFFICIENTS, spread))
-
-
-def _widening(weight: Floats, shares: Floats, outside: float) -> float:
-    """Return the smallest widening at which no more than `outside` leave the interval on average."""
-    expected = weight @ shares / weight.sum()
-    return float(np.interp(-outside, -expected, _WIDENINGS))
 
 
 @lru_cache(maxsize=64)

@@ -26,7 +26,6 @@ _DEPENDENT = 0.05  # weight of all correlations but 0 together, before the windo
 _SCATTERS = 60
 _RARE = 1e-8  # of a scatter further from the one seen
 _LEAST_NOISE = 1e-9  # of the scatter
-_HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,48 +45,26 @@ class ComingWindow:
         return float(self.weight @ scipy.special.ndtr((self.mean - value) / self.deviation))
 
     def reach(self, tail: float, *, two_sided: bool) -> float:
-        """Return how far below 0 a value lies with the chance `tail`; on either side, twice of it
-        together.
-        """
-        low, high = 0.0, float(np.max(np.abs(self.mean) + 40 * self.deviation))
+        """Return how far below 0 a value lies with the chance `tail`; or on either side, with twice of it."""
 
-        def beyond(reach: float) -> float:
-            return self.below(-reach) + (self.above(reach) if two_sided else 0.0)
+        def excess(reach: float) -> float:
+            return self.below(-reach) + (self.above(reach) - 2 * tail if two_sided else -tail)
 
-        allowed = 2 * tail if two_sided else tail
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if beyond(middle) > allowed else (low, middle)
-        return high
+        furthest = float(np.max(np.abs(self.mean) + 40 * self.deviation))
+        if excess(0.0) <= 0:
+            return 0.0
+        return float(scipy.optimize.brentq(excess, 0.0, furthest, xtol=1e-15))
 
 
 def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> ComingWindow:
     """Return what is expected of a coming window, from the values of past ones.
 
-    Parameters
-    ----------
-    values : array_like, shape (k,)
-        Of past windows in their order, relative to what the coming one is compared with.
-    variances : array_like, shape (k,)
-        Their sampling variances, at least 0; infinite for a gap.
-    noise : float
-        Sampling variance of the coming window.
+    values, shape (k,): Of past windows in their order, relative to what the coming one is compared with.
+    variances, shape (k,): Their sampling variances, at least 0; infinite for a gap.
+    noise: Sampling variance of the coming window.
 
-    Raises
-    ------
-    InputError
-        Fewer than two values.
-
-    Notes
-    -----
     The likelihood of `series_likelihood` over 60 scatters and four correlations; flat priors of the mean and
     of the log of the whole scatter, 0.95 of the prior weight on independence. Cost: O(k g), some 3 ms.
-
-    Examples
-    --------
-    >>> found = coming_window([0.1, -0.2, 0.0, 0.2, -0.1], [0.01] * 5, 0.01)
-    >>> found.reach(0.001, two_sided=False) > found.reach(0.01, two_sided=False)
-    True
     """
     series, own = np.asarray(values, dtype=float), np.asarray(variances, dtype=float)
     seen = np.isfinite(own)
@@ -117,14 +94,7 @@ def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> Comi
 
 
 def extreme_limit(values: Sequence[float], tail: float) -> float:
-    """Return what a coming value, of the same normal law as independent past ones, exceeds with the chance
-    `tail`.
-
-    Examples
-    --------
-    >>> round(extreme_limit([0.0, 1.0, 2.0], 0.1), 2)  # 1 + 1.89 * sqrt(4 / 3)
-    3.18
-    """
+    """Return what a coming value, of the normal law of independent past ones, exceeds with chance `tail`."""
     past = np.asarray(values, dtype=float)
     spread = float(past.std(ddof=1)) * math.sqrt(1 + 1 / len(past))
     return float(past.mean()) - float(scipy.special.stdtrit(len(past) - 1, tail)) * spread

@@ -202,9 +202,7 @@ class TwoOrders:
 
     @classmethod
     def of(cls, pair: PairedSample) -> TwoOrders:
-        """Return every cell of the sample, in the first order: neighbours in memory are then close in
-        both.
-        """
+        """Return every cell of the sample, in the first order: near in memory is then near in both."""
         order = np.argsort(pair.index_1, kind="stable")
         shares = np.stack([pair.neg[order] / pair.n_neg, pair.pos[order] / pair.n_pos])
         return cls(shares, pair.index_1[order], pair.index_2[order])
@@ -268,7 +266,6 @@ class TwoOrders:
         return negatives, positives, np.maximum.accumulate(highest, out=highest)
 
     def _on_pair(self, negative: int, positive: int) -> Extreme:
-        """Return all weight on two cells."""
         cells = (np.arange(2), np.array([negative, positive]))
         tilt = np.zeros_like(self.shares)
         tilt[cells] = 1 / self.shares[cells]

@@ -15,15 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import placements
-from rocmonitor.stats.forecast.distance import cell_starts, joined, require_sample, window_distances
+from rocmonitor.stats.area.delong import placements
+from rocmonitor.stats.forecast.distance import (
+    EXACT_DISTANCES,
+    JOINED_CELLS,
+    cell_starts,
+    fewer,
+    joined,
+    require_sample,
+    window_distances,
+)
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.rows import Floats, add_up, places_among
 from rocmonitor.stats.sample import PairedSample, Sample
-
-CELLS = 2048  # joined ones, on which distances are computed; the error is that of `condensed`
-EXACT_DISTANCES = 20_000  # scores up to which distances are computed on all of them: some 30 ms a window
-EXACT_BOUNDS = 1_000_000  # the same for the two bounds, which are computed only once
 
 Places = NDArray[np.intp]
 Window = TypeVar("Window", Sample, PairedSample)
@@ -74,9 +78,7 @@ def used_windows(
 def past_windows(
     reference: Sample, windows: Sequence[Sample], *, take_out: bool, inside: bool | None = None
 ) -> UsedWindows:
-    """Return the dual distances of all windows with both classes; with `take_out`, parts are taken out
-    first.
-    """
+    """Return the dual distances of all windows with both classes, parts taken out if `take_out`."""
     rest = resting(reference, windows, inside=inside) if take_out else None
     whole = CoarseSample(fewer(reference, EXACT_DISTANCES), area(reference)) if rest is None else None
 
@@ -119,11 +121,6 @@ def contained(
 
     `reference` has the counts `pos` and `neg`, whose places these are. `inside` says whether they are parts;
     None: they are if all together are contained in it.
-
-    Raises
-    ------
-    InputError
-        They are said to be parts and cannot be.
     """
     found = _contained(reference, windows, places) if inside is not False else None
     if inside and found is None:
@@ -162,16 +159,14 @@ def found_in(score: Floats, other: Floats) -> Places | None:
 def resting(
     reference: Sample, windows: Sequence[Sample], *, inside: bool | None = None
 ) -> Callable[[int], CoarseSample] | None:
-    """Return a function of the number of a window: the reference without it. None: they are no parts of
-    it.
-    """
+    """Return a function of a window's number: the reference without it. None: they are no parts."""
     parts = contained(
         reference, windows, lambda window: found_in(reference.score, window.score), inside=inside
     )
     if parts is None:
         return None
     exact = len(reference.score) <= EXACT_DISTANCES
-    starts = cell_starts(reference, EXACT_DISTANCES if exact else CELLS)
+    starts = cell_starts(reference, EXACT_DISTANCES if exact else JOINED_CELLS)
     few = reference if exact else joined(reference, starts)
     below, above = placements(reference)
     pairs = float(np.sum(reference.pos * below))  # in the right order; multiples of 1/2, exact
@@ -190,15 +185,8 @@ def resting(
     return rest
 
 
-def fewer(sample: Sample, exact: int) -> Sample:
-    """Return a sample with both classes, on about `CELLS` scores if it has more than `exact`."""
-    return sample if len(sample.score) <= exact else joined(sample, cell_starts(sample, CELLS))
-
-
 def carried(auc: float, own: float, to: float) -> float:
-    """Return an AUC relative to `own`, moved to be relative to `to`: its share of the way to 0 or to 1 is
-    kept.
-    """
+    """Return an AUC moved from `own` to `to`, keeping its share of the way to 0 or to 1."""
     if auc == own or own == to:
         return to if auc == own else auc
     return 1 - (1 - auc) * ((1 - to) / (1 - own)) if auc > own else auc * (to / own)
@@ -230,7 +218,6 @@ def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:
 
 
 def _both_classes(windows: Sequence[Window]) -> tuple[tuple[int, ...], tuple[Caveat, ...]]:
-    """Positions of the windows with rows of both classes, and a caveat that names the others."""
     kept = tuple(place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg))
     caveats = _set_aside(kept, range(len(windows)), len(windows), "one-class")
     _require_some(kept, len(windows), caveats)

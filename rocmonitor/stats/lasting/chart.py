@@ -7,22 +7,25 @@ windows, as often as new ones or corrected ones come.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.lasting.limit import (
     ChartShape,
     Running,
     chart_limit,
+    largest_values,
     possible,
     running,
 )
@@ -66,25 +69,17 @@ class LastingChart(Result):
 
     Attributes
     ----------
-    mean, between : float
-        Mean of the reference windows and standard deviation of their true values, on the chart's scale
-        2 arcsin sqrt(AUC).
-    noise : float
-        Sampling variance there of a window of the median size.
-    mean_share : float
-        Variance of `mean` over that of such a window.
-    limit : float
-        What the chart passes within `horizon` windows with the probability `false_alarm_probability`.
-    serial : float
-        Serial correlation of the true values, the mean of what the reference windows leave possible.
-    values, noises : tuple of float
-        Of the reference windows, and their places in the series, which begins with the first usable one.
-    pair_variances : tuple of float
-        AUC, zeta10, zeta01 and the variance of psi over all pairs of the reference.
-    wave : tuple of float
-        What the season of a window adds to its value; 0 where it explains too little.
-    n_windows : int
-        Reference windows used.
+    mean, between: Mean of the reference windows and standard deviation of their true values, on the chart's
+        scale 2 arcsin sqrt(AUC).
+    noise: Sampling variance there of a window of the median size.
+    mean_share: Variance of `mean` over that of such a window.
+    limit: What the chart passes within `horizon` windows with the probability `false_alarm_probability`.
+    serial: Serial correlation of the true values, the mean of what the reference windows leave possible.
+    values, noises: Of the reference windows, and their places in the series, which begins with the first
+        usable one.
+    pair_variances: AUC, zeta10, zeta01 and the variance of psi over all pairs of the reference.
+    wave: What the season of a window adds to its value; 0 where it explains too little.
+    n_windows: Reference windows used.
     """
 
     mean: float
@@ -112,14 +107,8 @@ class LastingChart(Result):
 
         Parameters
         ----------
-        later : sequence of WindowAuc or None
-            All windows since the reference, in order; None for a gap. With `day` where the reference windows
-            had one.
-
-        Raises
-        ------
-        InputError
-            No windows; impossible numbers.
+        later: All windows since the reference, in order; None for a gap. With `day` where the reference
+            windows had one.
 
         Notes
         -----
@@ -153,8 +142,7 @@ class LastingChart(Result):
 
         Parameters
         ----------
-        values : ndarray, shape (k, r)
-            k windows of r series, on the chart's scale, without what the season adds.
+        values, shape (k, r): k windows of r series, on the chart's scale, without what the season adds.
         """
         of_usual_size = np.full(len(values), self.noise)
         return np.asarray(-alarms_of(self, self._running(values, of_usual_size)))
@@ -199,19 +187,10 @@ def lasting_chart(
 
     Parameters
     ----------
-    windows : sequence of WindowAuc or None
-        Reference windows in order, at least 3 with rows of both classes; None for a gap.
-    pair_variances : tuple of float
-        AUC of all rows of the reference, zeta10, zeta01 and the variance of psi over all its pairs.
-    false_alarm_probability, horizon, alternative
-        As in `lasting_change`.
-
-    Raises
-    ------
-    InputError
-        Impossible numbers.
-    DegenerateDataError
-        Fewer than 3 usable windows, or windows without any scatter.
+    windows: Reference windows in order, at least 3 with rows of both classes; None for a gap.
+    pair_variances: AUC of all rows of the reference, zeta10, zeta01 and the variance of psi over all its
+        pairs.
+    false_alarm_probability, horizon, alternative: As in `lasting_change`.
 
     Notes
     -----
@@ -260,29 +239,18 @@ def lasting_change(
 
     Parameters
     ----------
-    reference, later : sequence of Sample
-        Windows in order: those that later ones are compared with, at least 3 (from 8 on their scatter is
-        known well enough), and all since then. None, or a window of one class, is a gap.
-    false_alarm_probability : float
-        Of any alarm within `horizon` windows when nothing lasts, 0.001 to 0.5.
-    horizon : int
-        Windows, 1 to 1,000.
-    alternative : {"less", "two-sided"}
-        "less" looks for a loss only.
-    days : tuple of two sequences of float, optional
-        Days since a fixed date of each window. With a year of reference windows the season is taken off, as
+    reference, later: Windows in order: those that later ones are compared with, at least 3 (from 8 on their
+        scatter is known well enough), and all since then. None, or a window of one class, is a gap.
+    false_alarm_probability: Of any alarm within `horizon` windows when nothing lasts, 0.001 to 0.5.
+    horizon: Windows, 1 to 1,000.
+    alternative, {"less", "two-sided"}: "less" looks for a loss only.
+    days: Days since a fixed date of each window. With a year of reference windows the season is taken off, as
         far as they show one.
-
-    Returns
-    -------
-    LastingChange
 
     Raises
     ------
-    InputError
-        Something that is no `Sample`; impossible numbers; sequences of unequal length.
-    DegenerateDataError
-        Fewer than 3 usable reference windows, or windows without any scatter.
+    InputError: Something that is no `Sample`; impossible numbers; sequences of unequal length.
+    DegenerateDataError: Fewer than 3 usable reference windows, or windows without any scatter.
 
     Notes
     -----
@@ -294,11 +262,6 @@ def lasting_change(
     integrated over. An alarm ends below half of the limit, so that one change is one alarm. Level and power
     by simulation, also of correlated windows and heavy tails: docs/coverage.md.
     Cost: O(rows log rows), and some 20 ms.
-
-    References
-    ----------
-    .. [R59] Roberts (1959). Technometrics 1, 239-250.
-    .. [PM82] Paule and Mandel (1982). Journal of Research of the National Bureau of Standards 87, 377-385.
 
     Examples
     --------
@@ -403,3 +366,56 @@ def _caveats(used: Sequence[WindowAuc], serial: float) -> tuple[Caveat, ...]:
     if covered is not None and covered < WHOLE_YEAR:
         found.append(Caveat("season-not-seen", days=round(covered)))
     return tuple(found)
+
+
+DRAWN = 0.005  # the smallest probability that the drawn series show themselves: 30 of 6,000
+_FITTED = (0.1, 0.07, 0.05, 0.03, 0.02, 0.014, 0.01, 0.007, DRAWN)
+
+
+def at_probability(chart: LastingChart, false_alarm_probability: float) -> LastingChart:
+    """Return the same chart with the limit that it passes within its horizon with another probability.
+
+    false_alarm_probability: Above 0 and below 1, also less than `lasting_chart` takes.
+
+    Limits for probabilities of `DRAWN` and more are quantiles of the largest value of drawn series. Below,
+    they go on from the last of these, as steep as a line through them against normal quantiles. The chart's
+    own limit stays that of its own probability. Cost: as `lasting_chart`.
+    """
+    chance = false_alarm_probability
+    if not 0 < chance < 1:
+        raise InputError(f"false_alarm_probability must lie within (0, 1), such as 0.001; it is {chance!r}")
+    if chance == chart.false_alarm_probability:
+        return chart
+    limit = _limits(chart)
+    share = limit(chance) / limit(chart.false_alarm_probability)
+    return replace(chart, limit=chart.limit * share, false_alarm_probability=chance)
+
+
+@lru_cache(maxsize=64)
+def _limits(chart: LastingChart) -> Callable[[float], float]:
+    """Return the limit of the series that the reference windows leave possible, by its probability.
+
+    The segments of a window ask for many probabilities of the same charts.
+    """
+    noise, between = np.array(chart.noises), chart.between**2
+    shape = ChartShape(
+        mean=chart.mean,
+        noise=chart.noise,
+        deviation=math.sqrt(between + chart.noise),
+        mean_share=chart.mean_share,
+    )
+    drawn = largest_values(
+        possible(np.array(chart.values), noise, chart.places),
+        shape,
+        chart.horizon,
+        two_sided=chart.alternative == "two-sided",
+    )
+
+    def limit(chance: float) -> float:
+        if chance >= DRAWN:
+            return float(np.quantile(drawn, 1 - chance))
+        shown = np.quantile(drawn, 1 - np.array(_FITTED))
+        slope = float(np.polyfit(-scipy.special.ndtri(_FITTED), shown, 1)[0])
+        return float(shown[-1] + slope * (scipy.special.ndtri(DRAWN) - scipy.special.ndtri(chance)))
+
+    return limit

@@ -17,14 +17,9 @@ from numpy.typing import NDArray
 from rocmonitor.stats.dependence import series_likelihood
 from rocmonitor.stats.rows import Floats
 
-DECAY = 0.15
-"""Weight of the newest window in the mean [R59]; chosen by simulation, docs/coverage.md."""
-
-CAP = 2.5
-"""Standard deviations at which one window is cut off: no single window is a lasting change."""
-
-ENDS = 0.5
-"""Share of its limit below which the chart must fall before an alarm ends: one change is one alarm."""
+DECAY = 0.15  # weight of the newest window in the mean [R59]; chosen by simulation, docs/coverage.md
+CAP = 2.5  # standard deviations at which one window is cut off: no single window is a lasting change
+ENDS = 0.5  # share of its limit below which the chart must fall before an alarm ends: one change is one alarm
 
 
 class ChartShape(NamedTuple):
@@ -66,17 +61,11 @@ class Running(NamedTuple):
 def running(standardised: Floats, size: Floats, mean_share: float) -> Running:
     """Return the chart after each window, over the first axis of `standardised`.
 
-    Parameters
-    ----------
-    standardised : ndarray, shape (k,) or (k, r)
-        (mean - value) / standard deviation of each window, its own one.
-    size : ndarray, shape (k,)
-        Standard deviation of a window of the median size over the window's own one; 0 for a gap.
-    mean_share : float
-        Variance of the reference's mean over that of a window of the median size.
+    standardised, shape (k,) or (k, r): (mean - value) / standard deviation of each window, its own one.
+    size, shape (k,): Standard deviation of a window of the median size over the window's own one; 0 for a
+        gap.
+    mean_share: Variance of the reference's mean over that of a window of the median size.
 
-    Notes
-    -----
     With z_j cut off at `CAP` and u_j = `size`, the chart is N / sqrt(V + mean_share W²), where N, V and W
     are the sums of u_j z_j, u_j² and u_j² with weights (1 - DECAY)^(k - j), squared for V. So a window
     counts by what it can show of a shift, a gap changes nothing, and the error of the reference's mean, which
@@ -114,9 +103,7 @@ def alarms(statistic: Floats, limit: float, *, two_sided: bool) -> NDArray[np.in
 SERIAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Serial correlations that are thought possible."""
 
-DEPENDENT = 0.05
-"""Weight, before the reference windows are seen, of all correlations but 0 together."""
-
+DEPENDENT = 0.05  # weight, before the reference windows are seen, of all correlations but 0 together
 DRAWS = 6000
 _SEED = 14
 _SCATTERS = 18  # sizes of the scatter that are thought possible
@@ -173,17 +160,13 @@ def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> Possible
 def chart_limit(
     outlook: PossibleLevels, shape: ChartShape, horizon: int, probability: float, *, two_sided: bool
 ) -> float:
-    """Return the value that the chart passes within `horizon` windows with this probability, nothing
-    lasting.
-    """
+    """Return the value that the chart passes within `horizon` quiet windows with this probability."""
     return float(np.quantile(largest_values(outlook, shape, horizon, two_sided=two_sided), 1 - probability))
 
 
 def largest_values(outlook: PossibleLevels, shape: ChartShape, horizon: int, *, two_sided: bool) -> Floats:
     """(DRAWS,): the largest value of the chart in each of the drawn series.
 
-    Notes
-    -----
     `DRAWS` series of later windows, as large as the median reference window, with a fixed seed: mean, scatter
     and correlation of each drawn from the outlook, and a season with its error. Cost: O(DRAWS horizon).
     """

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from rocmonitor.stats.lasting.chart import LastingChart
 
 
-MOST_STARTS = 156
-"""Latest windows among which the start of a change is looked for."""
+MOST_STARTS = 156  # latest windows among which the start of a change is looked for
 
 
 class StartSteps(NamedTuple):
@@ -52,17 +51,11 @@ class StepSums(NamedTuple):
 def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: PossibleLevels) -> StartSteps:
     """Fit a step from each of the starts to the end of the series.
 
-    Parameters
-    ----------
-    values, noise : ndarray, shape (t,)
-        Values less a constant near them, and their sampling variances; infinite for a gap.
-    starts : sequence of int
-        Places in the series with a value; windows of the reference are before all of them.
-    outlook : Outlook
-        Grid of correlations and scatters, with the weights that the reference windows give them.
+    values, noise, shape (t,): Values less a constant near them, and their sampling variances; infinite for a
+        gap.
+    starts: Places in the series with a value; windows of the reference are before all of them.
+    outlook: Grid of correlations and scatters, with the weights that the reference windows give them.
 
-    Notes
-    -----
     Least squares for mean and step at each point of the grid, whose weights follow from the windows outside
     of the step's mean: the likelihood of the residuals. Cost: O(t s g).
     """
@@ -88,9 +81,7 @@ def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: Possibl
 def step_sums(
     values: Floats, noise: Floats, starts: Sequence[int], serial: Floats, between: Floats
 ) -> StepSums:
-    """Return the Kalman filter of an AR(1) plus noise, run on values, ones and all steps with the same
-    gains.
-    """
+    """Run the Kalman filter of an AR(1) plus noise on values, ones and all steps at once."""
     stationary = between**2
     fresh = stationary * (1 - serial**2)
     first = np.array(starts)
@@ -114,13 +105,13 @@ def step_sums(
 
 
 def mixed_quantile(weight: Floats, mean: Floats, error: Floats, probability: float) -> float:
-    """Return a quantile of a mixture of normal laws, by bisection."""
+    """Return a quantile of a mixture of normal laws."""
+
+    def beyond(value: float) -> float:
+        return float(weight @ scipy.special.ndtr((value - mean) / error)) - probability
+
     low, high = float(np.min(mean - 9 * error)), float(np.max(mean + 9 * error))
-    for _ in range(60):
-        middle = (low + high) / 2
-        below = float(weight @ scipy.special.ndtr((middle - mean) / error))
-        low, high = (middle, high) if below < probability else (low, middle)
-    return (low + high) / 2
+    return float(scipy.optimize.brentq(beyond, low, high, xtol=1e-15))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,40 +120,27 @@ class LastingChange(Table):
 
     Attributes
     ----------
-    statistic : ndarray, shape (k,)
-        After each window: the weighted mean of the latest windows, in its standard errors below the
-        reference's mean. A gap leaves it as it was.
-    mean_change : ndarray, shape (k,)
-        The same as an AUC less that of the reference; negative is below. Windows of `CAP` standard deviations
-        or more count as such. Where the scores are given, what they explain is taken off.
-    alarm_change : ndarray, shape (k,)
-        The `mean_change` at the limit.
-    alarm : ndarray, shape (k,)
-        1 where the window leaves an alarm of a fall, -1 of a rise, 0 none.
-    limit : float
-        An alarm begins with a statistic above it, or with "two-sided" also below its negative. It ends below
-        half of it, so that one change is one alarm.
-    crossed : int or None
-        Index of the first window whose statistic is beyond the limit; None if there is none.
-    active : bool
-        Whether the last window leaves an alarm.
-    since : int or None
-        Index of the window with which the change most probably began; None without a change. With several
+    statistic, shape (k,): After each window: the weighted mean of the latest windows, in its standard errors
+        below the reference's mean. A gap leaves it as it was.
+    mean_change, shape (k,): The same as an AUC less that of the reference; negative is below. Windows of
+        `CAP` standard deviations or more count as such. Where the scores are given, what they explain is
+        taken off.
+    alarm_change, shape (k,): The `mean_change` at the limit.
+    alarm, shape (k,): 1 where the window leaves an alarm of a fall, -1 of a rise, 0 none.
+    limit: An alarm begins with a statistic above it, or with "two-sided" also below its negative. It ends
+        below half of it, so that one change is one alarm.
+    crossed: Index of the first window whose statistic is beyond the limit; None if there is none.
+    active: Whether the last window leaves an alarm.
+    since: Index of the window with which the change most probably began; None without a change. With several
         alarms it is about the latest.
-    until : int or None
-        Index of the last window beyond the limit.
-    change : float or None
-        The AUC since then less that of the reference windows; negative is a loss.
-    reference_auc : float
-        The mean of the reference windows.
-    starts : tuple of int
-        Windows with which the change may have begun; for each `start_log_likelihood` (the largest over sizes
-        of the change), `start_weight` (adding up to 1), and the size on the scale 2 arcsin sqrt(AUC) with its
-        standard error, `start_size` and `start_size_error`.
-    false_alarm_probability, horizon, alternative
-        As in `lasting_change`.
-    n_windows : int
-        Reference windows used.
+    until: Index of the last window beyond the limit.
+    change: The AUC since then less that of the reference windows; negative is a loss.
+    reference_auc: The mean of the reference windows.
+    starts: Windows with which the change may have begun; for each `start_log_likelihood` (the largest over
+        sizes of the change), `start_weight` (adding up to 1), and the size on the scale 2 arcsin sqrt(AUC)
+        with its standard error, `start_size` and `start_size_error`.
+    false_alarm_probability, horizon, alternative: As in `lasting_change`.
+    n_windows: Reference windows used.
 
     Notes
     -----
@@ -305,7 +283,6 @@ def found_change(chart: LastingChart, course: Running, values: Floats, noise: Fl
 def _steps(
     chart: LastingChart, values: Floats, noise: Floats, until: int | None
 ) -> dict[str, tuple[float, ...]]:
-    """Return the columns about the starts of the change that the alarm until this window is about."""
     names = ("starts", "start_log_likelihood", "start_weight", "start_size", "start_size_error")
     if until is None:
         return dict.fromkeys(names, ())
@@ -321,10 +298,9 @@ def _steps(
     found = steps(series, variances, (before + starts).tolist(), outlook)
     columns = (found.log_likelihood, found.weight, found.size, found.size_error)
     return dict(
-        zip(names, (tuple(starts.tolist()), *(tuple(each.tolist()) for each in columns)), strict=True)
+        zip(names, (tuple(starts.tolist()), *(tuple(column.tolist()) for column in columns)), strict=True)
     )
 
 
 def _change(reference: float, size: float) -> float:
-    """Return a shift on the chart's scale as a difference of AUCs."""
     return unscaled(2 * math.asin(math.sqrt(reference)) + size) - reference

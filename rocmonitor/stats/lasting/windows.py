@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.variances import exact_bootstrap_variance
+from rocmonitor.stats.area.delong import exact_bootstrap_variance
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.season import YEAR_DAYS, season, wave_of
@@ -28,11 +28,9 @@ class WindowAuc(NamedTuple):
 
     Attributes
     ----------
-    auc : float
-    n_pos, n_neg : int
-        Rows of each class.
-    day : float or None
-        Days since any fixed date, for the season.
+    auc
+    n_pos, n_neg: Rows of each class.
+    day: Days since any fixed date, for the season.
     """
 
     auc: float

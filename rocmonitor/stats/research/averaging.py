@@ -27,18 +27,15 @@ class AveragingTable(Table):
 
     Attributes
     ----------
-    threshold : ndarray, shape (h,)
-        As given.
-    tpr, fpr, total_rate : ndarray, shape (h,)
-        Observed shares of the positives, of the negatives and of all rows at or above the threshold.
-    by_threshold_low, by_threshold_high, by_fpr_low, by_fpr_high, by_total_rate_low, by_total_rate_high
+    threshold, shape (h,): As given.
+    tpr, fpr, total_rate, shape (h,): Observed shares of the positives, of the negatives and of all rows at or
+        above the threshold.
+    by_threshold_low, by_threshold_high, by_fpr_low, by_fpr_high, by_total_rate_low, by_total_rate_high:
         Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape (h,).
-    ndarray
-        Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape (h,).
-    confidence_level : float
-        Of each interval by itself.
-    caveats : tuple of Caveat
-        Rates that had to move away from 0 or 1, and those of the three intervals.
+    ndarray: Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape
+        (h,).
+    confidence_level: Of each interval by itself.
+    caveats: Rates that had to move away from 0 or 1, and those of the three intervals.
     """
 
     threshold: Floats
@@ -87,20 +84,11 @@ def averaging_table(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    thresholds : array_like, shape (h,)
-        At least one; any order.
-    confidence_level : float within (0, 1), of each interval
+    thresholds, shape (h,): At least one; any order.
 
     Returns
     -------
-    AveragingTable
-        Agresti's smoothing in all three: ``agresti-coull`` by threshold, ``agresti`` by the two rates.
-
-    Raises
-    ------
-    DegenerateDataError, InputError
-        As for `threshold_intervals` and `vertical_intervals`.
+    Agresti's smoothing in all three: ``agresti-coull`` by threshold, ``agresti`` by the two rates.
 
     Notes
     -----

@@ -43,14 +43,10 @@ class RocFunctional(Result):
 
     Attributes
     ----------
-    name : str
-        The functional's.
-    value, se : float
-        Of the empirical curve, and the standard deviation over the replicates.
-    low, high : float
-        Ends of the interval; those of "auc" and "youden" are clipped to [0, 1].
-    n_resamples : int
-        Resamples drawn.
+    name: The functional's.
+    value, se: Of the empirical curve, and the standard deviation over the replicates.
+    low, high: Ends of the interval; those of "auc" and "youden" are clipped to [0, 1].
+    n_resamples: Resamples drawn.
     """
 
     name: str
@@ -93,35 +89,26 @@ def roc_functional(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    functional : callable or str
-        ``functional(fpr, tpr)`` takes a curve, straight lines through points that go up from (0, 0) to
-        (1, 1), shape (h,) each, and returns one finite number. It should be smooth in the curve. The arrays
-        are read-only. Or by name: "auc", "youden" (the largest TPR - FPR).
-    method, confidence_level, n_resamples, rng, bandwidth
-        As for `roc_pointwise`, without ``studentized``.
+    functional: ``functional(fpr, tpr)`` takes a curve, straight lines through points that go up from (0, 0)
+        to (1, 1), shape (h,) each, and returns one finite number. It should be smooth in the curve. The
+        arrays are read-only. Or by name: "auc", "youden" (the largest TPR - FPR).
+    method, confidence_level, n_resamples, rng, bandwidth: As for `roc_pointwise`, without ``studentized``.
 
     Returns
     -------
-    RocFunctional
-        The ends lie as far from `value` as the opposite quantiles of the fluctuation from 0, which takes off
-        the bias of a maximum such as "youden".
+    The ends lie as far from `value` as the opposite quantiles of the fluctuation from 0, which takes off the
+    bias of a maximum such as "youden".
 
     Raises
     ------
-    DegenerateDataError, InputError
-        As for `roc_pointwise`; a functional that is unknown, cannot be called, or returns what is not one
-        finite number.
+    DegenerateDataError, InputError: As for `roc_pointwise`; a functional that is unknown, cannot be called,
+        or returns what is not one finite number.
 
     Notes
     -----
     `value` is taken on all points of the empirical curve, fluctuations on the rates of `roc_band`, so that a
     rate between two of them is interpolated. Coverage: docs/coverage.md. Cost after sorting: O(k), then O(h)
     and one call of the functional a replicate.
-
-    References
-    ----------
-    .. [BCV08] Bertail, Clémençon, Vayatis (2008). On bootstrapping the ROC curve. NIPS 21.
 
     Examples
     --------

@@ -1,26 +1,41 @@
-"""Tests of one AUC and of two: resamples from the closest distributions that have what is tested."""
+"""Tests of one AUC and of two: resamples from the closest distributions that have what is tested.
+
+The future work of Morin (2018), section 5: rows are drawn from the closest distributions that satisfy the
+null hypothesis, each class from its own. A resample is the number of rows that each cell gets; the areas and
+their placement variances follow from cumulated counts.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.compare import Alternative, require_alternative
-from rocmonitor.stats.area.variances import ROUNDING
+from rocmonitor.stats.area.delong import ROUNDING, delong_variance
+from rocmonitor.stats.band.drawing import cumulated, in_parts
 from rocmonitor.stats.forecast.climbing import Extreme, along, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area, nearest
 from rocmonitor.stats.forecast.tilting import OneOrder, TwoOrders, cell_shares
 from rocmonitor.stats.proportion import require_method
 from rocmonitor.stats.resampling import Rng, generator
-from rocmonitor.stats.research.population import METHODS, pvalue, resampled, reweighted, statistics
 from rocmonitor.stats.result import Result, Table
-from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair, on_sample, on_shares
+from rocmonitor.stats.rows import Counts, Floats, same_order, valid_labels, valid_scores
+from rocmonitor.stats.sample import (
+    PairedSample,
+    Sample,
+    WeightedSample,
+    on_pair,
+    on_sample,
+    on_shares,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +44,11 @@ class AucTest(Result):
 
     Attributes
     ----------
-    auc, null : float
-        Of the sample, and of the null hypothesis.
-    statistic : float
-        ``(auc - null) / se`` with DeLong's standard error; ``auc - null`` with method "plain".
-    pvalue : float
-        Against `alternative`; at least 1 / (n_resamples + 1), two-sided twice that.
-    distance : float
-        Of the closest distributions with the AUC `null`, in nats (see `auc_distance`).
-    optimum : str
-        "proven" if no distributions are closer, "searched" if none closer was found (see `AucBounds`).
+    auc, null: Of the sample, and of the null hypothesis.
+    statistic: ``(auc - null) / se`` with DeLong's standard error; ``auc - null`` with method "plain".
+    pvalue: Against `alternative`; at least 1 / (n_resamples + 1), two-sided twice that.
+    distance: Of the closest distributions with the AUC `null`, in nats (see `auc_distance`).
+    optimum: "proven" if no distributions are closer, "searched" if none closer was found (see `AucBounds`).
     """
 
     auc: float
@@ -75,26 +85,16 @@ def auc_test(
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    null : float
-        The AUC of the null hypothesis, within (0, 1).
-    alternative : {"two-sided", "greater", "less"}
-        "less": the AUC is below `null`.
-    method : {"studentized", "plain"}
-        Whether the difference to `null` is divided by DeLong's standard error, in the resamples too.
-    n_resamples, rng : int, and Generator, SeedSequence or int
-        How many resamples are drawn, and their randomness, which must be given.
-
-    Returns
-    -------
-    AucTest
+    null: The AUC of the null hypothesis, within (0, 1).
+    alternative, {"two-sided", "greater", "less"}: "less": the AUC is below `null`.
+    method, {"studentized", "plain"}: Whether the difference to `null` is divided by DeLong's standard error,
+        in the resamples too.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without rows (with "studentized", fewer than two); a `null` that no reweighting of the rows
-        reaches, as the scores do not overlap in its direction. A null outside (0, 1), an unknown option, no
-        `rng`.
+    DegenerateDataError, InputError: A class without rows (with "studentized", fewer than two); a `null` that
+        no reweighting of the rows reaches, as the scores do not overlap in its direction. A null outside (0,
+        1), an unknown option, no `rng`.
 
     Notes
     -----
@@ -103,10 +103,6 @@ def auc_test(
     p-value is (1 + #) / (n_resamples + 1) of resamples as far out as the sample; two-sided, twice the smaller
     of the two sides. Level and power by simulation: docs/coverage.md. Cost: one `auc_distance`, then O(k) a
     resample for k distinct scores.
-
-    References
-    ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------
@@ -163,19 +159,14 @@ class AucEqualityTest(Result):
 
     Attributes
     ----------
-    auc_1, auc_2, difference : float
-        The two areas, and ``auc_1 - auc_2``.
-    statistic : float
-        ``difference / se`` with DeLong's standard error; ``difference`` with method "plain".
-    pvalue : float
-        Of equal areas against `alternative`: at least 1 / (n_resamples + 1); 1 for models that rank alike.
-    distance : float
-        How far the population would have to move for the two models to be level: the smallest
-        KL(u||f) + KL(v||g) of a reweighting with equal areas, in nats.
-    level_auc : float
-        The area that both models have there.
-    residual, optimum : float, str
-        As in `AucBounds`, of the closest population with equal areas.
+    auc_1, auc_2, difference: The two areas, and ``auc_1 - auc_2``.
+    statistic: ``difference / se`` with DeLong's standard error; ``difference`` with method "plain".
+    pvalue: Of equal areas against `alternative`: at least 1 / (n_resamples + 1); 1 for models that rank
+        alike.
+    distance: How far the population would have to move for the two models to be level: the smallest KL(u||f)
+        + KL(v||g) of a reweighting with equal areas, in nats.
+    level_auc: The area that both models have there.
+    residual, optimum: As in `AucBounds`, of the closest population with equal areas.
     """
 
     auc_1: float
@@ -222,21 +213,13 @@ def auc_equality_test(
 
     Parameters
     ----------
-    y_true, score_1, score_2 : array_like, shape (n,), or one `PairedSample` in their place
-    alternative : {"two-sided", "greater", "less"}
-        "greater": the first area is the larger one.
-    method, n_resamples, rng
-        As for `auc_test`.
-
-    Returns
-    -------
-    AucEqualityTest
+    alternative, {"two-sided", "greater", "less"}: "greater": the first area is the larger one.
+    method, n_resamples, rng: As for `auc_test`.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        As for `auc_test`; one model is never behind on any pair of rows, so that only pairs which both order
-        alike would make them level.
+    DegenerateDataError, InputError: As for `auc_test`; one model is never behind on any pair of rows, so that
+        only pairs which both order alike would make them level.
 
     Notes
     -----
@@ -248,10 +231,6 @@ def auc_equality_test(
     `distance` does not shrink with the number of rows, as p-values do: compared with the distances of past
     windows from a reference (`auc_distance`) it says whether an ordinary shift could level the two models.
     Cost: the two sorts of the sample; O(c) a sweep for c cells, some 20 sweeps; O(c) a resample.
-
-    References
-    ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------
@@ -294,7 +273,6 @@ def auc_equality_test(
 
 
 def _level(pair: PairedSample, difference: float) -> tuple[Extreme, TwoOrders]:
-    """Return the closest population in which the models are level."""
     kernel = TwoOrders.of(pair)
     if abs(difference) < ROUNDING:
         return reference(kernel), kernel
@@ -315,17 +293,12 @@ class AucPath(Table):
 
     Attributes
     ----------
-    distance : ndarray, shape (h,)
-        As asked for, in nats and in the order asked for.
-    low, high : ndarray, shape (h,)
-        The bounds.
-    low_multiplier, high_multiplier : ndarray, shape (h,)
-        Slopes of the path: how much distance one more unit of AUC takes; infinite where more distance
-        changes nothing.
-    auc : float
-        The sample's own AUC.
-    residual, optimum : float, str
-        As in `AucBounds`: the largest residual, and "proven" where every bound is.
+    distance, shape (h,): As asked for, in nats and in the order asked for.
+    low, high, shape (h,): The bounds.
+    low_multiplier, high_multiplier, shape (h,): Slopes of the path: how much distance one more unit of AUC
+        takes; infinite where more distance changes nothing.
+    auc: The sample's own AUC.
+    residual, optimum: As in `AucBounds`: the largest residual, and "proven" where every bound is.
     """
 
     distance: Floats
@@ -350,29 +323,22 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
 
     Parameters
     ----------
-    y_true, y_score : array_like, shape (n,), or one `Sample` in their place
-    distances : array_like, shape (h,)
-        Finite numbers >= 0, in nats, in any order.
+    distances, shape (h,): Finite numbers >= 0, in nats, in any order.
 
     Returns
     -------
-    AucPath
-        The values of `auc_bounds`.
+    The values of `auc_bounds`.
 
     Raises
     ------
-    DegenerateDataError, InputError
-        A class without rows; unusable data, no distances, or one that is negative or not finite.
+    DegenerateDataError, InputError: A class without rows; unusable data, no distances, or one that is
+        negative or not finite.
 
     Notes
     -----
     [M18] eq. 2-9 and figure 2. The distances are taken in increasing order, each solution from the one
     before it. Cost: one sort, then about half of what separate calls of `auc_bounds` take (50 distances
     up to 0.1). Less is saved where multipliers exceed 4: other solutions are looked for at each distance.
-
-    References
-    ----------
-    .. [M18] L. Morin (2018). Forecast intervals for the AUROC with a time-varying population. Working paper.
 
     Examples
     --------
@@ -407,3 +373,175 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
         residual=float(max(high[2].max(), low[2].max())),
         optimum="proven" if certain else "searched",
     )
+
+
+METHODS = ("studentized", "plain")
+
+_AT_ONCE = 2**18  # cells of a class in memory together
+_ROUNDING = 1e-9  # of a statistic, by which a resample equal to the sample may come out different
+
+
+class CellOrder(NamedTuple):
+    """The places of the cells of each class among those of the other, in one order of the scores."""
+
+    negatives: NDArray[np.intp]  # (m,): the cells of the negatives, sorted
+    positives: NDArray[np.intp]
+    below: tuple[NDArray[np.intp], NDArray[np.intp]]
+    """Twice (n,): how many cells of negatives are below each of the positives, and how many not above."""
+    not_above: tuple[NDArray[np.intp], NDArray[np.intp]]
+    """Twice (m,): the same of positives for each cell of the negatives."""
+
+
+class Population(NamedTuple):
+    """The population to draw from, and what is measured on it."""
+
+    u: Floats  # (m,): chances of the cells that hold negatives
+    v: Floats  # (n,): chances of the cells that hold positives
+    orders: tuple[CellOrder, ...]  # one for an AUC, two for the difference of two
+    null: float  # its area, or its difference of two
+
+
+def reweighted(
+    shares: Floats, tilt: Floats, ranks: tuple[NDArray[np.intp], ...], sizes: tuple[int, int], null: float
+) -> tuple[Population, tuple[Counts, Counts]]:
+    """Return the population of reweighted shares, and the sample's own rows in its cells, (1, m) and (1, n).
+
+    `shares` and `tilt`, (2, k), are those of negatives and positives in each cell and the factors of the null
+    hypothesis; `ranks` those of the cells, (k,), in each order; `sizes` the positives and negatives of the
+    sample.
+    """
+    negatives, positives = (np.flatnonzero(of) for of in shares)
+    u, v = shares * tilt
+    orders = tuple(_order(rank[negatives], rank[positives]) for rank in ranks)
+    rows = shares[0, negatives] * sizes[1], shares[1, positives] * sizes[0]
+    neg, pos = (np.rint(of).astype(np.int64)[np.newaxis] for of in rows)
+    return Population(u[negatives], v[positives], orders, null), (neg, pos)
+
+
+def _order(neg_rank: NDArray[np.intp], pos_rank: NDArray[np.intp]) -> CellOrder:
+    negatives, positives = np.argsort(neg_rank, kind="stable"), np.argsort(pos_rank, kind="stable")
+    return CellOrder(
+        negatives, positives, _sides(neg_rank[negatives], pos_rank), _sides(pos_rank[positives], neg_rank)
+    )
+
+
+def statistics(population: Population, neg: Counts, pos: Counts, *, studentized: bool) -> Floats:
+    """Area or difference less its null value, and over DeLong's standard error if studentized: shape (r,).
+
+    `neg` and `pos`, (r, m) and (r, n), are the rows in each cell, one resample a line.
+    """
+    below, above = placements(population.orders[0], neg, pos)
+    if len(population.orders) == 2:
+        other = placements(population.orders[1], neg, pos)
+        below -= other[0]
+        above -= other[1]
+    n_neg, n_pos = int(neg[0].sum()), int(pos[0].sum())
+    mean = (pos * below).sum(axis=1) / (float(n_pos) * n_neg)
+    difference = mean - population.null
+    if not studentized:
+        return np.asarray(difference)
+    below -= (mean * n_neg)[:, np.newaxis]
+    above -= (mean * n_pos)[:, np.newaxis]
+    zeta10 = (pos * below**2).sum(axis=1) / n_pos / float(n_neg) ** 2
+    zeta01 = (neg * above**2).sum(axis=1) / n_neg / float(n_pos) ** 2
+    se = np.sqrt(delong_variance(zeta10, zeta01, n_pos, n_neg))
+    some = se > _ROUNDING
+    # Without scatter it is infinitely far from its null value, or on it.
+    far = np.where(np.abs(difference) > _ROUNDING, np.copysign(np.inf, difference), 0.0)
+    return np.where(some, difference / np.where(some, se, 1.0), far)
+
+
+def resampled(
+    population: Population,
+    sizes: tuple[int, int],
+    n_resamples: int,
+    rng: np.random.Generator,
+    statistic: Callable[[Population, Counts, Counts], Floats],
+) -> Floats:
+    """Statistics of resamples of `sizes` (positives, negatives), (n_resamples,); O(m + n) a resample."""
+    drawn = np.empty(n_resamples)
+    for part in in_parts(drawn, _AT_ONCE // max(len(population.u), len(population.v))):
+        neg = rng.multinomial(sizes[1], population.u / population.u.sum(), size=len(part))
+        pos = rng.multinomial(sizes[0], population.v / population.v.sum(), size=len(part))
+        part[:] = statistic(population, neg, pos)
+    return drawn
+
+
+def pvalue(statistic: float, drawn: Floats, alternative: Alternative, *, symmetric: bool = False) -> float:
+    """Share of resamples as far out as the sample, which counts as one of them.
+
+    Two-sided: by absolute values if the law is about symmetric, else twice the smaller one-sided value: the
+    studentized law of one area leans, and by absolute values its longer tail alone would decide.
+    """
+    if alternative == "two-sided" and symmetric:
+        return pvalue(abs(statistic), np.abs(drawn), "greater")
+    if alternative == "two-sided":
+        return min(1.0, 2 * min(pvalue(statistic, drawn, "less"), pvalue(statistic, drawn, "greater")))
+    if alternative == "less":
+        statistic, drawn = -statistic, -drawn
+    least = statistic - _ROUNDING * max(1.0, abs(statistic)) if np.isfinite(statistic) else statistic
+    return (1 + int(np.count_nonzero(drawn >= least))) / (1 + len(drawn))
+
+
+def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return np.searchsorted(ordered, rank, side="left"), np.searchsorted(ordered, rank, side="right")
+
+
+def placements(of: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
+    """(r, n) negatives below each cell of the positives, (r, m) positives above each of the negatives."""
+    negatives, positives = cumulated(neg[:, of.negatives]), cumulated(pos[:, of.positives])
+    below = (negatives[:, of.below[0]] + negatives[:, of.below[1]]) / 2
+    not_above = (positives[:, of.not_above[0]] + positives[:, of.not_above[1]]) / 2
+    return below, positives[:, -1:] - not_above
+
+
+_UNIT = 2**52  # counts a class: each share is as exact as float64 holds it
+
+
+def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -> WeightedSample:
+    """Labelled scores in which every row has a share of its class that is proportional to its weight.
+
+    For `auc_bounds`, `auc_distance` and `auc_path`, which depend on a sample through these shares only.
+    Functions that state a sampling error, such as `auc`, need numbers of rows and refuse the result.
+
+    Parameters
+    ----------
+    y_true, y_score, shape (n,): Labels and scores.
+    weights, shape (n,): Finite numbers >= 0, on any scale, for example ``0.5 ** (age / half_life)``. A weight
+        below 2**-53 of the total of its class counts as 0.
+
+    Returns
+    -------
+    ``.score .pos .neg``: the distinct scores and the shares of the two classes at each.
+
+    Raises
+    ------
+    DegenerateDataError, InputError: A class without weight; unusable data (see `Sample`), unequal lengths, a
+        negative weight.
+
+    Examples
+    --------
+    >>> weighted = weighted_sample([0, 0, 1], [1, 2, 2], [1.5, 0.5, 3.0])
+    >>> weighted.neg.tolist()
+    [0.75, 0.25]
+    """
+    same_order(y_true=y_true, y_score=y_score, weights=weights)
+    positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
+    weight = valid_scores(weights, "weights")
+    if not len(positive) == len(score) == len(weight):
+        raise InputError(
+            "y_true, y_score and weights must have one entry a row; "
+            f"they have {len(positive)}, {len(score)} and {len(weight)}"
+        )
+    if negative := np.count_nonzero(weight < 0):
+        raise InputError(f"weights must be >= 0: {negative} of {len(weight)} are not")
+    return WeightedSample(Sample.from_counts(score, _counts(weight, positive), _counts(weight, ~positive)))
+
+
+def _counts(weight: Floats, rows: NDArray[np.bool_]) -> Counts:
+    share = np.where(rows, weight, 0.0)
+    largest = share.max(initial=0.0)
+    if largest == 0:
+        raise DegenerateDataError("a class has no row with a weight above 0; both classes are needed")
+    share /= largest  # first, so that the sum is finite
+    return np.asarray(np.rint(share / share.sum() * _UNIT), dtype=np.int64)

@@ -26,7 +26,7 @@ from rocmonitor.stats import (
     vertical_intervals,
 )
 from rocmonitor.stats.area.period import auc_sequence
-from rocmonitor.stats.next_windows import next_windows
+from rocmonitor.stats.coming import next_windows
 
 MONEY = Money(false_positive=1, false_negative=9, prevalence=0.1, unit="EUR")
 SETTINGS = ReviewSettings(

@@ -14,8 +14,8 @@ from strategies import grouped_counts, increasing_maps, samples
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import AucResult, auc
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
-from rocmonitor.stats.area.variances import moments
 from rocmonitor.stats.research import auc_skewness
 from rocmonitor.stats.sample import Sample
 

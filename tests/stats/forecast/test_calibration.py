@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
 from rocmonitor.stats import auc
-from rocmonitor.stats.area.variances import moments
+from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.calibration import (
     Noise,
     conformal_root,

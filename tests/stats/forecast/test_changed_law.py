@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from rocmonitor.stats import Sample, auc, partly_labelled_auc
-from rocmonitor.stats.forecast.changed_law import (
+from rocmonitor.stats.forecast.partial_labels import (
     CHANGED,
     SPREAD,
     ChangedLaw,

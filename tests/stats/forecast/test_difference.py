@@ -18,9 +18,8 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.forecast import difference as module
 from rocmonitor.stats.forecast.climbing import climb, closest, reference
-from rocmonitor.stats.forecast.difference import forecast_difference
+from rocmonitor.stats.forecast.difference import PairedRows, forecast_difference, furthest, past_differences
 from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
-from rocmonitor.stats.forecast.paired_rows import PairedRows, furthest, past_differences
 from rocmonitor.stats.sample import PairedSample
 
 LABELS = [0, 0, 0, 1, 0, 1, 1, 0, 1, 1]

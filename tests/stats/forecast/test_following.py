@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from rocmonitor.stats import condensed, forecast_interval
-from rocmonitor.stats.forecast.bounds import _PATIENCE, PIECE, FollowedBounds, bounds_of
-from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
+from rocmonitor.stats.forecast.kld import (
+    _PATIENCE,
+    PIECE,
+    FollowedBounds,
+    auc_bounds,
+    auc_distance,
+    bounds_of,
+)
 from rocmonitor.stats.sample import Sample
 
 

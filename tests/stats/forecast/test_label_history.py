@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rocmonitor.stats import Sample, auc, partly_labelled_auc
-from rocmonitor.stats.forecast.changed_law import PastLaw, scatter_of, slope
 from rocmonitor.stats.forecast.label_history import CELLS, LabelHistory, PastWindow, label_history
+from rocmonitor.stats.forecast.partial_labels import PastLaw, scatter_of, slope
 from rocmonitor.stats.unlabelled import ScoreCounts
 
 DAY = timedelta(days=1)

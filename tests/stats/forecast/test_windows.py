@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from rocmonitor.stats import auc_distance
+from rocmonitor.stats.forecast import distance
 from rocmonitor.stats.forecast import windows as module
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.windows import carried, past_windows
@@ -22,7 +23,8 @@ def parts(rng, n=6, rows=700, step=0.0):
 def joined_cells(monkeypatch):
     """Distances are found on joined cells although the samples are small."""
     monkeypatch.setattr(module, "EXACT_DISTANCES", 500)
-    monkeypatch.setattr(module, "CELLS", 400)
+    for place in (module, distance):
+        monkeypatch.setattr(place, "JOINED_CELLS", 400)
 
 
 @pytest.mark.parametrize("step", [0.0, 0.002])

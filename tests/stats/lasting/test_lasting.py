@@ -17,10 +17,8 @@ from rocmonitor.stats import (
     Sample,
     WindowAuc,
     auc,
-    forecast_interval,
     lasting_change,
     lasting_chart,
-    seasonal_weights,
 )
 from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.lasting.limit import CAP, DECAY, alarms, possible, running
@@ -58,7 +56,7 @@ class TestScale:
     def test_the_noise_is_that_of_the_auc_on_the_scale(self) -> None:
         window = sample(1, n_pos=40, n_neg=70)
         found = auc(window, method="exact-bootstrap")
-        from rocmonitor.stats.area.variances import moments
+        from rocmonitor.stats.area.delong import moments
 
         of = moments(window)
         noise = PairVariances(of.auc, of.zeta10, of.zeta01, of.kernel).noise(40, 70)
@@ -197,18 +195,6 @@ class TestReference:
         half = lasting_chart(windows[:26], PAIRS)
         assert half.wave == (0, 0)
         assert half.caveats[-1] == Caveat("season-not-seen", days=182)
-
-    def test_windows_of_the_same_season_weigh_most_and_the_forecast_takes_it(self) -> None:
-        days = 7.0 * np.arange(104)
-        weights = seasonal_weights(days, 7.0 * 104, width=30)
-        assert weights[[0, 52]] == pytest.approx(1, abs=0.01)
-        assert weights[[26, 78]] == pytest.approx(0, abs=1e-6)
-        assert weights == pytest.approx(seasonal_weights(days - 365.25, 7.0 * 104 + 365.25, width=30))
-        found = forecast_interval(Sample.merge(REFERENCE), windows=REFERENCE, weights=weights[-19:])
-        assert found.achieved_level < 0.95
-        for arguments in (([1.0], math.inf), ([1.0], 0.0, 0.0)):
-            with pytest.raises(InputError, match="day must be finite and width above 0 days"):
-                seasonal_weights(*arguments[:2], width=(*arguments, 9.0)[2])
 
 
 class TestChange:

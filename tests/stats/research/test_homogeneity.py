@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import golden
@@ -14,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import ndtri
 from strategies import increasing_maps, paired_samples
+from studies.homogeneity import homogeneity
 
-from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats import auc_covariance
-from rocmonitor.stats.research import auc_equality_test, auc_homogeneity_test
+from rocmonitor.errors import DegenerateDataError
+from rocmonitor.stats.research import auc_equality_test
 
 LABELS = np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
 SCORES = np.transpose([range(10), [1, 2, 6, 5, 3, 4, 9, 10, 8, 7], [2, 1, 3, 7, 8, 9, 4, 6, 5, 10]])
@@ -60,7 +59,7 @@ def searched(y, scores, rng, starts=30):
 @pytest.mark.slow
 @pytest.mark.parametrize(("y", "scores"), [(LABELS, SCORES), (np.array([0, 1, 0, 1, 0, 1]), TIED)])
 def test_no_population_with_equal_areas_is_closer(y, scores):
-    ours = auc_homogeneity_test(y, scores, n_resamples=9, rng=1)
+    ours = homogeneity(y, scores, 9, np.random.default_rng(1))
     assert ours.distance == pytest.approx(searched(y, scores, np.random.default_rng(1)), abs=2e-6)
     assert ours.distance > 0.01
 
@@ -74,7 +73,7 @@ def test_two_models_are_those_of_the_test_of_two(data):
     except DegenerateDataError:
         return
     try:
-        ours = auc_homogeneity_test(y, np.column_stack([s1, s2]), n_resamples=49, rng=1)
+        ours = homogeneity(y, np.column_stack([s1, s2]), 49, np.random.default_rng(1))
     except DegenerateDataError:
         assume(False)
     assert ours.distance == pytest.approx(two.distance, abs=1e-9) or ours.optimum == "searched"
@@ -88,7 +87,7 @@ def test_two_models_are_those_of_the_test_of_two(data):
 def test_the_statistic_is_the_published_one():
     data = golden.read(golden.DELONG1988)
     y, scores = data["y"].to_numpy(), data[list(golden.DELONG1988_MODELS)].to_numpy()
-    ours = auc_homogeneity_test(y, scores, rng=1)
+    ours = homogeneity(y, scores, 999, np.random.default_rng(1))
     chi_square, df, p = golden.DELONG1988_OVERALL
     assert ours.statistic == pytest.approx(chi_square, rel=1e-9)
     assert ours.df == df
@@ -96,29 +95,23 @@ def test_the_statistic_is_the_published_one():
     assert ours.auc == pytest.approx(golden.DELONG1988_AUC, abs=1e-12)
 
 
-def test_plain_adds_up_squares():
-    ours = auc_homogeneity_test(LABELS, SCORES, method="plain", n_resamples=9, rng=1)
-    areas = auc_covariance(LABELS, SCORES).auc
-    assert ours.statistic == pytest.approx(np.sum((areas - areas.mean()) ** 2), abs=1e-12)
-
-
 @settings(max_examples=8, deadline=None)
 @given(st.permutations(range(3)), increasing_maps)
 def test_the_order_of_models_and_increasing_maps_change_nothing(order, increasing):
-    one = auc_homogeneity_test(LABELS, SCORES, n_resamples=19, rng=1)
-    other = auc_homogeneity_test(LABELS, increasing(SCORES[:, order] / 4), n_resamples=19, rng=1)
+    one = homogeneity(LABELS, SCORES, 19, np.random.default_rng(1))
+    other = homogeneity(LABELS, increasing(SCORES[:, order] / 4), 19, np.random.default_rng(1))
     assert other.distance == pytest.approx(one.distance, abs=1e-10)
     assert other.statistic == pytest.approx(one.statistic, rel=1e-9)
     assert other.multipliers == pytest.approx(one.multipliers[list(order)], abs=1e-6)
 
 
 def test_a_copy_of_a_model_adds_nothing():
-    one = auc_homogeneity_test(LABELS, SCORES[:, :2], rng=1)
-    other = auc_homogeneity_test(LABELS, SCORES[:, [0, 1, 1]], rng=1)
+    one = homogeneity(LABELS, SCORES[:, :2], 999, np.random.default_rng(1))
+    other = homogeneity(LABELS, SCORES[:, [0, 1, 1]], 999, np.random.default_rng(1))
     assert (one.df, other.df) == (1, 1)
     assert other.distance == pytest.approx(one.distance, abs=1e-10)
     assert other.statistic == pytest.approx(one.statistic, rel=1e-9)
-    same = auc_homogeneity_test(LABELS, SCORES[:, [0, 0, 0]], n_resamples=9, rng=1)
+    same = homogeneity(LABELS, SCORES[:, [0, 0, 0]], 9, np.random.default_rng(1))
     assert (same.distance, same.statistic, same.df, same.pvalue) == (0, 0, 0, 1)
 
 
@@ -127,7 +120,7 @@ def test_a_better_model_is_told_from_two_worse_ones():
     y = np.repeat([0, 1], [300, 200])
     apart = ndtri([0.65, 0.66, 0.9]) * math.sqrt(2)
     scores = rng.normal(size=(500, 3)) + y[:, np.newaxis] * apart
-    ours = auc_homogeneity_test(y, scores, rng=1)
+    ours = homogeneity(y, scores, 999, np.random.default_rng(1))
     assert ours.pvalue == 1 / 1000
     assert ours.optimum == "proven"
     assert ours.multipliers.sum() == pytest.approx(0, abs=1e-12)
@@ -143,25 +136,13 @@ def test_the_level_is_the_nominal_one():
         common = rng.normal(size=(60, 1))
         scores = (common + rng.normal(size=(60, 3))) / math.sqrt(2)
         scores += y[:, np.newaxis] * ndtri(0.8) * math.sqrt(2)
-        pvalues.append(auc_homogeneity_test(y, scores, n_resamples=49, rng=rng).pvalue)
+        pvalues.append(homogeneity(y, scores, 49, rng).pvalue)
     assert abs(np.mean(np.array(pvalues) <= 0.1) - 0.1) < 5 * math.sqrt(0.1 * 0.9 / 200)
-
-
-def test_results_are_plain_data_and_words():
-    ours = auc_homogeneity_test(LABELS, SCORES, n_resamples=9, rng=1)
-    assert json.loads(json.dumps(ours.to_dict(), allow_nan=False))["df"] == 2
-    assert str(ours).startswith("AUCs 0.8400, 0.7200, 0.8000: equal with p = ")
 
 
 def test_what_cannot_be_tested():
     ahead = np.transpose([[1, 2, 3, 4], [1, 3, 2, 4], [1, 3, 2, 4]])
     with pytest.raises(DegenerateDataError, match="never behind another"):
-        auc_homogeneity_test([0, 0, 1, 1], ahead, rng=1)
+        homogeneity(np.array([0, 0, 1, 1]), ahead, 999, np.random.default_rng(1))
     with pytest.raises(DegenerateDataError, match="at least 2 of each class"):
-        auc_homogeneity_test([0, 1, 1], SCORES[:3], rng=1)
-    with pytest.raises(InputError, match="k >= 2 models"):
-        auc_homogeneity_test(LABELS, SCORES[:, :1], rng=1)
-    with pytest.raises(InputError, match="needs rng"):
-        auc_homogeneity_test(LABELS, SCORES)
-    with pytest.raises(InputError, match="method must be one of studentized, plain"):
-        auc_homogeneity_test(LABELS, SCORES, method="delong", rng=1)
+        homogeneity(np.array([0, 1, 1]), SCORES[:3], 999, np.random.default_rng(1))

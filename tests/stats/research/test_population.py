@@ -10,7 +10,7 @@ from strategies import paired_samples, samples
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.auc import auc
 from rocmonitor.stats.area.compare import compare_auc_paired
-from rocmonitor.stats.research.population import pvalue, resampled, reweighted, statistics
+from rocmonitor.stats.research.null import pvalue, resampled, reweighted, statistics
 from rocmonitor.stats.sample import PairedSample, Sample
 
 
@@ -73,7 +73,7 @@ def test_the_chunks_do_not_change_the_draws(monkeypatch):
     whole = resampled(population, (9, 9), 50, np.random.default_rng(3), partial(statistics, studentized=True))
     again = resampled(population, (9, 9), 50, np.random.default_rng(3), partial(statistics, studentized=True))
     assert np.array_equal(whole, again)
-    monkeypatch.setattr("rocmonitor.stats.research.population._AT_ONCE", 30)
+    monkeypatch.setattr("rocmonitor.stats.research.null._AT_ONCE", 30)
     assert (
         len(
             resampled(population, (9, 9), 50, np.random.default_rng(3), partial(statistics, studentized=True))

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from studies import wmk16_runs
 
-from rocmonitor.errors import InputError
 from rocmonitor.stats import Sample, auc
-from rocmonitor.stats.research import bootstrap_variability, replications_needed
 
 PRINTED = {key: of.as_result() for key, of in wmk16_runs.TABLE_2.items()}
 
@@ -34,28 +32,27 @@ def test_the_printed_scatter_is_that_of_the_replications():
     noise = (2 * 500) ** -0.5
     for of in PRINTED.values():
         assert of.se_of_se / of.mean == pytest.approx(expected, rel=4 * noise)
-    assert replications_needed(expected) == wmk16_runs.REPLICATIONS
-    assert replications_needed(0.1) == 51
 
 
-def test_runs_are_those_of_the_bootstrap():
+def test_runs_are_those_of_the_bootstrap(monkeypatch):
+    monkeypatch.setattr(wmk16_runs, "REPLICATIONS", 50)
     # HM1982-like ratings; SE_B of a run is `auc(method="bootstrap").se` with the same numbers.
     sample = Sample.from_counts(range(1, 7), golden.HM1983_POS, golden.HM1983_NEG)
     rng = np.random.default_rng(4)
     alone = [auc(sample, method="bootstrap", n_resamples=50, rng=rng).se for _ in range(3)]
-    ours = bootstrap_variability(sample, n_runs=3, n_resamples=50, rng=4)
+    ours = wmk16_runs.runs_of(sample, 3, 4)
     assert ours.se_b == pytest.approx(alone, rel=1e-12)
     assert ours.se_a == pytest.approx(golden.HM1983["wmk16"], abs=0.5e-6)
     assert ours.median == sorted(alone)[1]
-    assert str(ours).startswith("AUC 0.8828225: SE_A 3.261e-02, SE_B ")
 
 
-def test_its_law_is_chi_square_s():
+def test_its_law_is_chi_square_s(monkeypatch):
     sample = Sample(
         np.repeat([0, 1], 300), np.random.default_rng(1).normal(size=600) + np.repeat([0, 1], 300)
     )
     runs, of = 400, 100
-    ours = bootstrap_variability(sample, n_runs=runs, n_resamples=of, rng=2)
+    monkeypatch.setattr(wmk16_runs, "REPLICATIONS", of)
+    ours = wmk16_runs.runs_of(sample, runs, 2)
     expected = ours.se_exact / np.sqrt(2 * (of - 1))
     assert ours.se_of_se == pytest.approx(expected, rel=5 / np.sqrt(2 * runs))
     assert ours.mean == pytest.approx(ours.se_exact * (1 - 1 / (4 * of)), abs=5 * expected / np.sqrt(runs))
@@ -64,17 +61,9 @@ def test_its_law_is_chi_square_s():
     assert ours.pvalue > 0.5
 
 
-def test_ends_are_quantiles_by_definition_2():
+def test_ends_are_quantiles_by_definition_2(monkeypatch):
+    monkeypatch.setattr(wmk16_runs, "REPLICATIONS", 5)
     sample = Sample([0, 1, 0, 1, 0, 1], [1, 2, 3, 4, 5, 6])
-    ours = bootstrap_variability(sample, n_runs=40, n_resamples=5, rng=1)
+    ours = wmk16_runs.runs_of(sample, 40, 1)
     ordered = np.sort(ours.se_b)
     assert ours.ci95 == pytest.approx((ordered[:2].mean(), ordered[-2:].mean()))  # 40 x 0.025 = 1
-
-
-def test_bad_arguments():
-    with pytest.raises(InputError, match="n_runs must be a whole number of at least 2"):
-        bootstrap_variability([0, 1], [1, 2], n_runs=1, rng=1)
-    with pytest.raises(InputError, match="needs rng"):
-        bootstrap_variability([0, 1], [1, 2])
-    with pytest.raises(InputError, match="relative_error must be a finite number above 0"):
-        replications_needed(0)

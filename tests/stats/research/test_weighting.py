@@ -17,7 +17,7 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
 from rocmonitor.stats.research import auc_path, auc_skewness
-from rocmonitor.stats.research.weighting import weighted_sample
+from rocmonitor.stats.research.null import weighted_sample
 from rocmonitor.stats.sample import Sample
 
 
