@@ -25,7 +25,7 @@ _CLOSING = timedelta(minutes=1)
 def has_alarm(kept: Store, monitor: str) -> bool:
     """Return True if all rows or a segment of a monitor have a status that asks somebody to act."""
     changes = last_changes(kept)
-    return any(is_alarm(each.status) for (name, _), each in changes.items() if name == monitor)
+    return any(is_alarm(each.after) for (name, _), each in changes.items() if name == monitor)
 
 
 def acknowledge(kept: Store, monitor: str, *, by: str, note: str, now: datetime) -> None:

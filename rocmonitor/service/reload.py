@@ -55,8 +55,8 @@ def end_alarms_of_removed(runtime: Runtime, before: Config | None = None) -> Non
     """
     try:
         for (name, segment), change in last_changes(runtime.store).items():
-            if name not in runtime.config.monitors and change.status in _OPEN:
-                _end_alarm(runtime, name, segment, change.status, before)
+            if name not in runtime.config.monitors and change.after in _OPEN:
+                _end_alarm(runtime, name, segment, change.after, before)
     except StoreError as error:
         log.warning("open alarms of monitors that are no longer configured are not ended yet: %s", error)
 

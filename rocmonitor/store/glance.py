@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType
 
 from rocmonitor.policy.episode import Decline
-from rocmonitor.policy.evaluation import Brief, Chart, Reason, Status, read_reasons
+from rocmonitor.policy.evaluation import Brief, Chart, Status
 from rocmonitor.policy.status import Attention, is_alarm
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
@@ -35,6 +35,7 @@ from rocmonitor.store.attention import attentions
 from rocmonitor.store.connection import Store
 from rocmonitor.store.episodes import last_declines, open_stops
 from rocmonitor.store.migrate import NEWEST, OPTIONS
+from rocmonitor.store.reading import SavedTransition, transition_of
 
 _AT_ONCE = 500  # values of a statement
 _evaluation, _transition = tables.evaluation.c, tables.transition.c
@@ -62,27 +63,6 @@ class Glance:
     briefs: tuple[Brief, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastChange:
-    """The last change of status of a segment.
-
-    Attributes
-    ----------
-    status : Status
-    at : datetime
-        When it became so.
-    since : datetime
-        Start of the first window it was seen in.
-    reasons : tuple of Verdict or Caveat
-        Why it is not ok.
-    """
-
-    status: Status
-    at: datetime
-    since: datetime
-    reasons: tuple[Reason, ...] = ()
-
-
 def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     """Return the newest windows of every monitor and segment.
 
@@ -105,24 +85,15 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     return {key: _glance(rows) for key, rows in found.items()}
 
 
-def last_changes(store: Store) -> dict[tuple[str, str], LastChange]:
-    """Return the last change of status of every monitor and segment that has had one."""
+def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
+    """Return the last change of status of every monitor and segment; one to ok has no reasons."""
     last = select(func.max(_transition.id)).group_by(_transition.monitor, _transition.segment)
-    query = select(
-        _transition.monitor,
-        _transition.segment,
-        _transition.after,
-        _transition.at,
-        _transition.since,
-        case((_transition.after != "ok", _transition.reasons)).label("reasons"),
-    ).where(_transition.id.in_(last))
+    names = [field.name for field in fields(SavedTransition) if field.name != "reasons"]
+    reasons = case((_transition.after != "ok", _transition.reasons)).label("reasons")
+    query = select(*(_transition[name] for name in names), reasons).where(_transition.id.in_(last))
     with store.reading() as connection:
-        return {
-            (row.monitor, row.segment): LastChange(
-                status=Status(row.after), at=row.at, since=row.since, reasons=read_reasons(row.reasons or [])
-            )
-            for row in connection.execute(query)
-        }
+        changes = map(transition_of, connection.execute(query).mappings())
+        return {(each.monitor, each.segment): each for each in changes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +176,7 @@ class AllStates:
     ----------
     seen : dict of pairs of str to Glance
         The newest windows.
-    changed : dict of pairs of str to LastChange
+    changed : dict of pairs of str to SavedTransition
     ahead : dict of pairs of str to tuple of Ahead
         Outlooks after the last judged window.
     attention : dict of str to Attention
@@ -216,7 +187,7 @@ class AllStates:
     """
 
     seen: Mapping[tuple[str, str], Glance]
-    changed: Mapping[tuple[str, str], LastChange]
+    changed: Mapping[tuple[str, str], SavedTransition]
     ahead: Mapping[tuple[str, str], tuple[Ahead, ...]] = field(default_factory=dict)
     attention: Mapping[str, Attention] = field(default_factory=dict)
     stops: Mapping[str, list[Stop]] = field(default_factory=dict)
@@ -230,7 +201,7 @@ class AllStates:
         """Return the status after the last change; without one ok, or waiting for the first window."""
         change = self.changed.get((monitor, segment))
         if change is not None:
-            return str(change.status)
+            return str(change.after)
         return "ok" if (monitor, segment) in self.seen else "waiting"
 
     @cached_property

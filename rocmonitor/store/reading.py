@@ -195,13 +195,13 @@ def transitions(store: Store, monitor: str, segment: str | None = None) -> list[
     query = _transitions(monitor).order_by(transition_table.c.id)
     if segment is not None:
         query = query.where(transition_table.c.segment == segment)
-    return [_transition(row) for row in _rows(store, query)]
+    return [transition_of(row) for row in _rows(store, query)]
 
 
 def last_transition(store: Store, monitor: str, segment: str) -> SavedTransition | None:
     """Return the change of status that was saved last, or None."""
     found = _rows(store, _newest_first(monitor, segment))
-    return _transition(found[0]) if found else None
+    return transition_of(found[0]) if found else None
 
 
 def last_said(store: Store, monitor: str) -> dict[str, Said]:
@@ -276,10 +276,11 @@ def _evaluation(row: RowMapping) -> Evaluation:
     return Evaluation.from_dict({**row["result"], **apart})
 
 
-def _transition(row: RowMapping) -> SavedTransition:
+def transition_of(row: RowMapping) -> SavedTransition:
+    """Return the change of status of a row."""
     parsed = {
         "before": Status(row["before"]),
         "after": Status(row["after"]),
-        "reasons": read_reasons(row["reasons"]),
+        "reasons": read_reasons(row["reasons"] or []),
     }
     return SavedTransition(**{**row, **parsed})

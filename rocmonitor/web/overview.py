@@ -15,7 +15,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import window_slug
 from rocmonitor.service.budgets import alarm_year
 from rocmonitor.store import Store
-from rocmonitor.store.glance import AllStates, Glance, LastChange, all_states, last_changes
+from rocmonitor.store.glance import AllStates, Glance, all_states, last_changes
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, first_due
@@ -126,7 +126,7 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
         for destination, error in waiting.errors.items()
     ]
     for (monitor, segment), change in last_changes(kept).items():
-        if change.status == "error" and monitor in config.monitors:
+        if change.after == "error" and monitor in config.monitors:
             last = store.last_transition(kept, monitor, segment)
             why = "; ".join(map(str, last.reasons)) if last else ""
             found.append({"where": monitor, "text": f"{monitor}: {why}"})
@@ -190,9 +190,9 @@ def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) ->
     }
 
 
-def _standing(glance: Glance, change: LastChange | None) -> int:
+def _standing(glance: Glance, change: store.SavedTransition | None) -> int:
     """Return how many of the newest windows there are since the alarm that stands."""
-    if change is None or change.status != "degraded":
+    if change is None or change.after != "degraded":
         return 0
     since = (glance.window.end - change.since) / (glance.window.end - glance.window.start)
     return min(max(round(since), 1), len(glance.briefs))
@@ -248,7 +248,7 @@ def _rows(kept: Store, name: str, window: Window) -> list[dict[str, Any]]:
             {
                 "segment": segment,
                 "name": segment or wording.ALL_ROWS,
-                "status": "ok" if change is None else str(change.status),
+                "status": "ok" if change is None else str(change.after),
                 "outcome": None if one is None else str(one.outcome),
                 **{key: None if one is None else one.metrics.get(metric) for key, metric in METRICS.items()},
             }

@@ -95,7 +95,7 @@ def test_the_last_change_of_status_counts(store: Store) -> None:
     for after in (Status.DEGRADED, Status.OK):
         save_transition(store, a_transition(after=after), False, [], lease=lease)
     save_transition(store, a_transition(monitor="other", segment="a=b"), False, [], lease=lease)
-    found = {key: standing.status for key, standing in last_changes(store).items()}
+    found = {key: change.after for key, change in last_changes(store).items()}
     assert found == {("credit", ""): Status.OK, ("other", "a=b"): Status.DEGRADED}
     assert last_changes(store)["credit", ""].since == window().start
 
