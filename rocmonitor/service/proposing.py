@@ -331,10 +331,13 @@ def _dates_labels(rows: pd.DataFrame, name: str, label: str) -> bool:
 
 
 def _positive(labels: pd.Series[Any]) -> tuple[dict[str, Any], pd.Series[Any]]:
-    found = labels.value_counts()
-    if len(found) != 2:
-        raise ConfigError(f"{labels.name}: holds {len(found)} values, not two; name another with --label")
-    values = list(found.index)  # the rarer one last
+    values = list(labels.value_counts().index)  # the rarer one last
+    if len(values) != 2:
+        named = ", ".join(map(repr, map(_plain, values[:4]))) + (", …" if len(values) > 4 else "")
+        raise ConfigError(
+            f"{labels.name}: holds {len(values)} value{'s' * (len(values) != 1)} ({named}), not two; name another column with --label, "
+            "or a view that has two of them with --table"
+        )
     fitting = [each for each in values if re.fullmatch(_POSITIVE, str(each).strip().casefold())]
     chosen = fitting[0] if len(fitting) == 1 else values[-1]
     other = values[0] if chosen == values[1] else values[1]
