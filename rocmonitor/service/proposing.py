@@ -335,8 +335,8 @@ def _positive(labels: pd.Series[Any]) -> tuple[dict[str, Any], pd.Series[Any]]:
     if len(values) != 2:
         named = ", ".join(map(repr, map(_plain, values[:4]))) + (", …" if len(values) > 4 else "")
         raise ConfigError(
-            f"{labels.name}: holds {len(values)} value{'s' * (len(values) != 1)} ({named}), not two; name another column with --label, "
-            "or a view that has two of them with --table"
+            f"{labels.name}: two values are needed, not {len(values)} ({named}); name another column with "
+            "--label, or a view that has two of them with --table"
         )
     fitting = [each for each in values if re.fullmatch(_POSITIVE, str(each).strip().casefold())]
     chosen = fitting[0] if len(fitting) == 1 else values[-1]

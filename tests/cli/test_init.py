@@ -320,7 +320,7 @@ ALL_NAMED = ["--time", "scored_at", "--label", "bad", "--score"]
         (table(2).drop(columns="scored_at"), [], "no column holds times of scoring"),
         (table(2).drop(columns="PD Score"), [], "which column is the score? no column holds scores"),
         (table(2, bad=np.nan), [], "which column is the label? no column has exactly two values"),
-        (table(2, bad="?"), ["--label", "bad"], "holds 1 value ('?'), not two; name another column with"),
+        (table(2, bad="?"), ["--label", "bad"], "two values are needed, not 1 ('?'); name"),
         (table(2, Score=0.5 + table(2)["income"] / 1e5), [], "several may be: PD Score, Score; name it with"),
         (table(2, late=table(2)["bad"]), [], "which column is the label? several may be: bad, late"),
         (AS_TEXT, [], "make a view with datetime(scored_at)"),
