@@ -250,14 +250,14 @@ def test_detection_leaves_the_document_when_a_stream_is_missing(quick, recorded,
 def test_planted_declines_have_their_size(load):
     detection, streams = load("detection"), load("detection_streams")
     rng = np.random.default_rng(3)
-    stream = streams.simulated("simulated", False)
-    area = detection.measured(stream.windows)[0].mean()
-    harder = streams.Harder.by(stream.windows, 0.05)
+    windows = streams.simulated("simulated", False).windows[:150]
+    area = detection.measured(windows)[0].mean()
+    harder = streams.Harder.by(windows, 0.05)
     for changed in (
-        [streams.noise(rows, 0.05, area, 0, rng) for rows in stream.windows],
-        [harder.of(rows, 0, rng) for rows in stream.windows],
+        [streams.noise(rows, 0.05, area, 0, rng) for rows in windows],
+        [harder.of(rows, 0, rng) for rows in windows],
     ):
-        assert area - detection.measured(changed)[0].mean() == pytest.approx(0.05, abs=0.004)
+        assert area - detection.measured(changed)[0].mean() == pytest.approx(0.05, abs=0.005)
 
 
 def test_rules_of_others_alarm_as_they_say(load):

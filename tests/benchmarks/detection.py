@@ -41,7 +41,7 @@ from timing import result, skipped, title
 
 from rocmonitor.stats import Sample, auc
 
-LABELLED, EARLY = 60, 12
+LABELLED, EARLY = 24, 6
 """Replications of each stream: with labels, and before them."""
 
 WITHIN, SOON = 26, 13
@@ -283,11 +283,16 @@ class Years:
         return Mean.of(found)
 
     def curve(self, rule: str, strictness: Strictness, sums: bool) -> tuple[tuple[float, float], ...]:
-        """Return false alarms a year and days until 0.05 for limits that give 0.1 to 4 of them."""
+        """Return false alarms a year and days until 0.05 for limits that give 0.1 to 2 of them.
+
+        Lower limits give fewer again: alarms that never end.
+        """
         quiet, points = np.array(self.quiet[rule]), []
-        for a_year in (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0):
+        for a_year in (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0):
             limit = strictness.limit(a_year)
             false = float(followed(quiet, limit, sums)[1].sum(axis=1).mean())
+            if points and false < points[-1][0]:
+                break
             points.append((false, self.days(rule, 0.05, limit, sums).value))
         return tuple(points)
 
@@ -503,7 +508,7 @@ def panel(axes: Axes, name: str, lines: Sequence[Line]) -> None:
             label = each.rule if each.rule == OURS else None
             axes.plot(each.false.value, each.days[0.05].value, "o", color=colour, label=label, **point)
     axes.set_title(name, fontsize=10, color=INK)
-    axes.set_xlim(-0.1, 4.2)
+    axes.set_xlim(-0.1, 2.8)
     axes.set_ylim(0, 7 * WITHIN + 5)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=GREY)
