@@ -68,19 +68,20 @@ INK, GREY = "#1c1c1c", "#5c5f66"
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean over replications with its Monte Carlo error."""
+    """A mean over replications with its Monte Carlo error, and the value of each."""
 
     value: float
     error: float
+    each: Floats
 
     @classmethod
     def of(cls, values: Sequence[float] | Floats) -> Mean:
         """Return the mean of the values that are not NaN."""
-        kept = np.asarray(values, float)
-        kept = kept[~np.isnan(kept)]
+        each = np.asarray(values, float)
+        kept = each[~np.isnan(each)]
         if len(kept) < 2:
-            return cls(float("nan"), float("nan"))
-        return cls(float(kept.mean()), float(kept.std(ddof=1) / len(kept) ** 0.5))
+            return cls(float("nan"), float("nan"), each)
+        return cls(float(kept.mean()), float(kept.std(ddof=1) / len(kept) ** 0.5), each)
 
     def __str__(self) -> str:
         digits = 1 if self.value < 20 and self.error < 1 else 0
@@ -439,7 +440,7 @@ def table(lines: Sequence[Line], *, before: bool) -> str:
             + ([] if before else [each.in_order])
         )
         names = each.stream
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join(f"|{'|'.join(row)}|" for row in rows)
 
 
 def losses(lines: Sequence[Line], before: Sequence[Line]) -> str:
@@ -451,15 +452,17 @@ def losses(lines: Sequence[Line], before: Sequence[Line]) -> str:
             among = before if rule == "CBPE" else lines
             ours = next(one for one in among if one.stream == each.stream and one.rule == OURS)
             for size in SIZES:
-                gap = ours.days[size].value - each.equal[size].value
-                error = np.hypot(ours.days[size].error, each.equal[size].error)
+                gap = Mean.of(ours.days[size].each - each.equal[size].each)
                 cells += 1
-                later += gap < -2 * error
-                if gap > 2 * error:
+                later += gap.value < -2 * gap.error
+                if gap.value > 2 * gap.error:
                     sooner.append(f"{each.stream} {size:.2f}")
         where = f" ({'; '.join(sooner)})" if sooner else ""
         said.append(f"{rule} is sooner than ours in {len(sooner)} of {cells} cells{where}, later in {later}")
-    return f"As strict as ours, by more than two Monte Carlo errors: {'. '.join(said)}."
+    return (
+        "As strict as ours, in the same replications, by more than two Monte Carlo errors: "
+        f"{'. '.join(said)}."
+    )
 
 
 def replications(labelled: int, early: int) -> str:
@@ -498,13 +501,17 @@ def draw(target: Path, lines: Sequence[Line]) -> None:
 
 
 def panel(axes: Axes, name: str, lines: Sequence[Line]) -> None:
-    """Draw the rules of a stream: lines as the limit varies, a point at the limit that each comes with."""
+    """Draw the rules of a stream: lines as the limit varies, a point at the limit that each comes with.
+
+    The point is hollow if more than half of the quiet windows are in alarm.
+    """
     for each in lines:
         colour = COLOURS[each.rule]
         if each.curve:
             axes.plot(*zip(*each.curve, strict=True), color=colour, lw=1.4, label=f"{each.rule}")
         if each.days:
             point = {"ms": 10, "zorder": 5} if each.rule == OURS else {"ms": 6}
+            point["mfc"] = "white" if each.alarmed > 0.5 else colour
             label = each.rule if each.rule == OURS else None
             axes.plot(each.false.value, each.days[0.05].value, "o", color=colour, label=label, **point)
     axes.set_title(name, fontsize=10, color=INK)
