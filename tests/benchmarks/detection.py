@@ -72,16 +72,16 @@ class Mean:
 
     value: float
     error: float
-    each: Floats
+    values: Floats
 
     @classmethod
     def of(cls, values: Sequence[float] | Floats) -> Mean:
         """Return the mean of the values that are not NaN."""
-        each = np.asarray(values, float)
-        kept = each[~np.isnan(each)]
+        numbers = np.asarray(values, float)
+        kept = numbers[~np.isnan(numbers)]
         if len(kept) < 2:
-            return cls(float("nan"), float("nan"), each)
-        return cls(float(kept.mean()), float(kept.std(ddof=1) / len(kept) ** 0.5), each)
+            return cls(float("nan"), float("nan"), numbers)
+        return cls(float(kept.mean()), float(kept.std(ddof=1) / len(kept) ** 0.5), numbers)
 
     def __str__(self) -> str:
         digits = 1 if self.value < 20 and self.error < 1 else 0
@@ -123,11 +123,11 @@ def main(
 
 
 def shown(lines: list[Line]) -> list[Line]:
-    for each in lines:
-        result(f"{each.rule}: false alarms a year", f"{each.false}")
-        for size in each.days:
-            equal = f", as strict as ours {each.equal[size]}" if size in each.equal else ""
-            result(f"  days until {size:.2f}", f"{each.days[size]}{equal}")
+    for line in lines:
+        result(f"{line.rule}: false alarms a year", f"{line.false}")
+        for size in line.days:
+            equal = f", as strict as ours {line.equal[size]}" if size in line.equal else ""
+            result(f"  days until {size:.2f}", f"{line.days[size]}{equal}")
     return lines
 
 
@@ -151,8 +151,8 @@ def drawn(stream: Stream, of: str, number: int) -> tuple[Year, Instant, np.rando
 
 def measured(windows: Sequence[Rows]) -> tuple[Floats, Floats]:
     """Return AUROC and standard error of each window."""
-    found = [auc(Sample(*rows)) for rows in windows]
-    return np.array([each.auc for each in found]), np.array([each.se for each in found])
+    areas = [auc(Sample(*rows)) for rows in windows]
+    return np.array([area.auc for area in areas]), np.array([area.se for area in areas])
 
 
 def with_labels(stream: Stream, count: int) -> list[Line]:
@@ -172,7 +172,7 @@ def with_labels(stream: Stream, count: int) -> list[Line]:
             windows: Sequence[Rows], past: Year = past, whole: tuple[float, float] = (whole.auc, whole.se)
         ) -> dict[str, Floats]:
             later = measured(windows)
-            both = [np.concatenate(each) for each in zip(past, later, strict=True)]
+            both = [np.concatenate(pair) for pair in zip(past, later, strict=True)]
             ratios = {f"{ORACLE} {size}": oracle(*later, size, mean, between) for size in SIZES}
             return of_labels(*both, REFERENCE, whole) | ratios
 
@@ -214,9 +214,9 @@ def with_labels(stream: Stream, count: int) -> list[Line]:
 class Numbers(dict[str, list[Floats]]):
     """The numbers of each rule, a list of series."""
 
-    def add(self, found: Mapping[str, Floats]) -> None:
+    def add(self, numbers: Mapping[str, Floats]) -> None:
         """Add the series of one replication, filled up to a year with windows that alarm nobody."""
-        for rule, series in found.items():
+        for rule, series in numbers.items():
             filled = np.concatenate([series, np.full(YEAR - len(series), -np.inf)])
             self.setdefault(rule, []).append(filled)
 
@@ -274,14 +274,14 @@ class Years:
     def days(self, rule: str, size: float, limit: float, sums: bool) -> Mean:
         """Return the mean time to an alarm, of years without one at the instant."""
         opened, begun = followed(np.array(self.fallen[size][rule]), limit, sums)
-        found = []
+        days = []
         for instant, is_open, begins in zip(self.instants, opened, begun, strict=True):
             start = instant.window
             places = np.flatnonzero(begins[start : start + self.within])
             first = start + int(places[0]) if len(places) else None
             alarmed = start and is_open[start - 1]
-            found.append(np.nan if alarmed else instant.days(first, self.within))
-        return Mean.of(found)
+            days.append(np.nan if alarmed else instant.days(first, self.within))
+        return Mean.of(days)
 
     def curve(self, rule: str, strictness: Strictness, sums: bool) -> tuple[tuple[float, float], ...]:
         """Return false alarms a year and days until 0.05 for limits that give 0.1 to 2 of them.
@@ -426,20 +426,20 @@ def table(lines: Sequence[Line], *, before: bool) -> str:
     head += [f"{size}, as strict" for size in sizes] + ([] if before else ["own order"])
     rows = [head, ["---"] * len(head)]
     names = ""
-    for each in lines:
-        cells = [f"{each.days[size]}" if each.days else "" for size in SIZES]
-        cells += [f"{each.equal[size]}" if each.equal else "" for size in SIZES]
+    for line in lines:
+        cells = [f"{line.days[size]}" if line.days else "" for size in SIZES]
+        cells += [f"{line.equal[size]}" if line.equal else "" for size in SIZES]
         rows.append(
             [
-                "" if each.stream == names else each.stream,
-                each.rule,
-                f"{each.false}",
-                f"{100 * each.alarmed:.0f} %",
+                "" if line.stream == names else line.stream,
+                line.rule,
+                f"{line.false}",
+                f"{100 * line.alarmed:.0f} %",
             ]
             + cells
-            + ([] if before else [each.in_order])
+            + ([] if before else [line.in_order])
         )
-        names = each.stream
+        names = line.stream
     return "\n".join(f"|{'|'.join(row)}|" for row in rows)
 
 
@@ -448,15 +448,15 @@ def losses(lines: Sequence[Line], before: Sequence[Line]) -> str:
     said = []
     for rule in ("NannyML", "CBPE", "Evidently", "z rule", "CUSUM"):
         sooner, later, cells = list[str](), 0, 0
-        for each in (each for each in (*lines, *before) if each.rule == rule):
+        for line in (line for line in (*lines, *before) if line.rule == rule):
             among = before if rule == "CBPE" else lines
-            ours = next(one for one in among if one.stream == each.stream and one.rule == OURS)
+            ours = next(one for one in among if one.stream == line.stream and one.rule == OURS)
             for size in SIZES:
-                gap = Mean.of(ours.days[size].each - each.equal[size].each)
+                gap = Mean.of(ours.days[size].values - line.equal[size].values)
                 cells += 1
                 later += gap.value < -2 * gap.error
                 if gap.value > 2 * gap.error:
-                    sooner.append(f"{each.stream} {size:.2f}")
+                    sooner.append(f"{line.stream} {size:.2f}")
         where = f" ({'; '.join(sooner)})" if sooner else ""
         said.append(f"{rule} is sooner than ours in {len(sooner)} of {cells} cells{where}, later in {later}")
     return (
@@ -475,8 +475,8 @@ def agreement(checked: Sequence[str]) -> list[str]:
     if not checked:
         return []
     totals: dict[str, list[int]] = {}
-    for each in checked:
-        name, same, count = each.rsplit(" ", 2)
+    for sentence in checked:
+        name, same, count = sentence.rsplit(" ", 2)
         totals.setdefault(name, [0, 0])
         totals[name] = [totals[name][0] + int(same), totals[name][1] + int(count)]
     counts = ", ".join(f"{name} {same} of {count}" for name, (same, count) in totals.items())
@@ -487,9 +487,9 @@ def draw(target: Path, lines: Sequence[Line]) -> None:
     """Draw a panel for each stream."""
     matplotlib.rcParams.update({"font.family": "DejaVu Sans", "font.size": 10, "axes.edgecolor": GREY})
     figure, panels = plt.subplots(2, 3, figsize=(10, 6.2), dpi=100, layout="constrained", facecolor="white")
-    names = list(dict.fromkeys(each.stream for each in lines))
+    names = list(dict.fromkeys(line.stream for line in lines))
     for axes, name in zip(panels.flat, names, strict=False):
-        panel(axes, name, [each for each in lines if each.stream == name])
+        panel(axes, name, [line for line in lines if line.stream == name])
     figure.supxlabel("false alarms in 52 windows", color=INK)
     figure.supylabel("days until a decline of 0.05 is found", color=INK)
     handles, labels = panels.flat[0].get_legend_handles_labels()
@@ -501,19 +501,19 @@ def draw(target: Path, lines: Sequence[Line]) -> None:
 
 
 def panel(axes: Axes, name: str, lines: Sequence[Line]) -> None:
-    """Draw the rules of a stream: lines as the limit varies, a point at the limit that each comes with.
+    """Draw the rules of a stream: lines as the limit varies, a point at the limit that line comes with.
 
     The point is hollow if more than half of the quiet windows are in alarm.
     """
-    for each in lines:
-        colour = COLOURS[each.rule]
-        if each.curve:
-            axes.plot(*zip(*each.curve, strict=True), color=colour, lw=1.4, label=f"{each.rule}")
-        if each.days:
-            point = {"ms": 10, "zorder": 5} if each.rule == OURS else {"ms": 6}
-            point["mfc"] = "white" if each.alarmed > 0.5 else colour
-            label = each.rule if each.rule == OURS else None
-            axes.plot(each.false.value, each.days[0.05].value, "o", color=colour, label=label, **point)
+    for line in lines:
+        colour = COLOURS[line.rule]
+        if line.curve:
+            axes.plot(*zip(*line.curve, strict=True), color=colour, lw=1.4, label=f"{line.rule}")
+        if line.days:
+            point = {"ms": 10, "zorder": 5} if line.rule == OURS else {"ms": 6}
+            point["mfc"] = "white" if line.alarmed > 0.5 else colour
+            label = line.rule if line.rule == OURS else None
+            axes.plot(line.false.value, line.days[0.05].value, "o", color=colour, label=label, **point)
     axes.set_title(name, fontsize=10, color=INK)
     axes.set_xlim(-0.1, 2.8)
     axes.set_ylim(0, 7 * WITHIN + 5)

@@ -37,8 +37,8 @@ def nannyml(rows: pd.DataFrame, reference: int) -> dict[str, list[bool]]:
     alerts = {}
     for name, kind in (("NannyML", theirs.PerformanceCalculator), ("CBPE", theirs.CBPE)):
         judge = kind(**names).fit(past)
-        found = judge.calculate(later) if name == "NannyML" else judge.estimate(later)
-        table = found.filter(period="analysis").to_df()["roc_auc"]
+        judged = judge.calculate(later) if name == "NannyML" else judge.estimate(later)
+        table = judged.filter(period="analysis").to_df()["roc_auc"]
         alerts[name] = (table["value"] < table["lower_threshold"]).tolist()
     return alerts
 
@@ -55,8 +55,8 @@ def evidently(rows: pd.DataFrame, reference: int, most: int = 12) -> dict[str, l
 
     past, alerts = known(rows[rows["window"] < reference]), []
     for at in range(reference, reference + most):
-        found = Report([RocAuc()], include_tests=True).run(known(rows[rows["window"] == at]), past).dict()
-        alerts.append(found["tests"][0]["status"] == "FAIL")
+        report = Report([RocAuc()], include_tests=True).run(known(rows[rows["window"] == at]), past).dict()
+        alerts.append(report["tests"][0]["status"] == "FAIL")
     return {"Evidently": alerts}
 
 

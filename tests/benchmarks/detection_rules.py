@@ -75,10 +75,14 @@ class Ours:
     def judge(self, rows: Rows) -> bool:
         """Judge the next window; True while an alarm is open."""
         window, sample = week(REFERENCE + len(self.points)), Sample(*rows)
-        ends = [each.end for each in self.episodes if each.ended_with is not None and each.end is not None]
+        ends = [
+            episode.end
+            for episode in self.episodes
+            if episode.ended_with is not None and episode.end is not None
+        ]
         after = max(ends, default=week(REFERENCE).start)
         counts = Counts(rows=len(rows.y), n_pos=sample.n_pos, n_neg=sample.n_neg)
-        found = judge(
+        finding = judge(
             sample,
             None,
             counts,
@@ -95,45 +99,45 @@ class Ours:
             champion_version="1",
             at=window.end,
             evaluated_at=window.end,
-            outcome=found.outcome,
+            outcome=finding.outcome,
             status=Status.OK,
-            verdicts=found.verdicts,
+            verdicts=finding.verdicts,
             counts=counts,
-            metrics=found.metrics | repeated(self.outlooks.get(window, {})),
+            metrics=finding.metrics | repeated(self.outlooks.get(window, {})),
         )
         self.points.append(
             Point(
                 window=window,
                 revision=0,
                 at=window.end,
-                outcome=found.outcome,
+                outcome=finding.outcome,
                 metrics=evaluation.metrics,
                 champion_version="1",
             )
         )
-        self.state.add(window, found.outcome)
+        self.state.add(window, finding.outcome)
         before = self.episodes[-1] if self.episodes and self.episodes[-1].is_open else None
-        since = [each for each in self.points if each.window.start >= after]
-        for each in episodes_after(before, self.state, evaluation, lambda: since, ZONE):
-            if self.episodes and self.episodes[-1].alarm == each.alarm:
+        since = [point for point in self.points if point.window.start >= after]
+        for episode in episodes_after(before, self.state, evaluation, lambda: since, ZONE):
+            if self.episodes and self.episodes[-1].alarm == episode.alarm:
                 self.episodes.pop()
-            self.episodes.append(each)
+            self.episodes.append(episode)
         return bool(self.episodes) and self.episodes[-1].is_open
 
     def warns(self, rows: Rows) -> bool:
         """Foresee the next window from its scores alone."""
         window, scores = week(REFERENCE + len(self.outlooks)), ScoreCounts.of(rows.s)
         past = map(judged_outlook, self.points)
-        found = foresee(
+        finding = foresee(
             scores,
             ranges=self.ranges,
             rules=self.rules,
             min_rows=LEAST,
             day=day_of(window),
-            since=[each for each in past if each is not None],
+            since=[outlook for outlook in past if outlook is not None],
         )
-        warns = found.outcome is Status.AT_RISK
-        self.outlooks[window] = found.metrics | {
+        warns = finding.outcome is Status.AT_RISK
+        self.outlooks[window] = finding.metrics | {
             "outlook/scored": float(scores.rows),
             "outlook/warned": float(warns),
         }
@@ -172,7 +176,7 @@ class Cbpe:
     """NannyML's confidence-based estimate of an AUROC from calibrated scores."""
 
     def __init__(self, reference: Sequence[Rows], aucs: Floats) -> None:
-        y, s = (np.concatenate(each) for each in zip(*reference, strict=True))
+        y, s = (np.concatenate(column) for column in zip(*reference, strict=True))
         self._mean, self._sd = aucs.mean(), aucs.std()
         self._fitted = IsotonicRegression(out_of_bounds="clip").fit(s, y) if _calibrates(y, s) else None
 
@@ -195,7 +199,7 @@ def _calibrates(y: NDArray[np.bool_], s: Floats) -> bool:
     for train, test in StratifiedShuffleSplit(10, test_size=0.1, random_state=42).split(s, y):
         fitted = IsotonicRegression(out_of_bounds="clip").fit(s[train], y[train])
         parts.append((y[test], s[test], fitted.predict(s[test])))
-    truth, before, after = (np.concatenate(each) for each in zip(*parts, strict=True))
+    truth, before, after = (np.concatenate(column) for column in zip(*parts, strict=True))
     return _calibration_error(truth, before) > _calibration_error(truth, after)
 
 
@@ -204,7 +208,7 @@ def _calibration_error(y: NDArray[np.bool_], s: Floats) -> float:
     edges = np.arange(0, len(s) + 1, len(s) // 10)
     edges[-1] = len(s)
     bins = [order[low:high] for low, high in pairwise(edges)]
-    return sum(len(each) * abs(s[each].mean() - y[each].mean()) for each in bins) / len(s)
+    return sum(len(rows) * abs(s[rows].mean() - y[rows].mean()) for rows in bins) / len(s)
 
 
 def followed(

@@ -159,8 +159,8 @@ def cut(y: pd.Series[Any], score: pd.Series[Any], window: pd.Series[Any]) -> lis
     """Return the windows with enough rows of both classes, in order."""
     y, s = y.to_numpy(bool), score.to_numpy(float)
     groups = pd.Series(np.arange(len(s))).groupby(np.asarray(window)).groups.values()
-    found = [Rows(y[at], s[at]) for at in (np.asarray(group) for group in groups)]
-    return [each for each in found if FEWEST <= each.y.sum() <= len(each.y) - FEWEST]
+    windows = [Rows(y[at], s[at]) for at in (np.asarray(group) for group in groups)]
+    return [rows for rows in windows if FEWEST <= rows.y.sum() <= len(rows.y) - FEWEST]
 
 
 # Declines
@@ -185,7 +185,7 @@ class Harder(NamedTuple):
     @classmethod
     def by(cls, windows: Sequence[Rows], drop: float) -> Harder:
         """Return the strength at which the AUROC of all rows falls by `drop`."""
-        y, s = (np.concatenate(each) for each in zip(*windows, strict=True))
+        y, s = (np.concatenate(column) for column in zip(*windows, strict=True))
         middle, low, high = float(np.median(_logit(s))), 0.0, 20.0
         target = _area(y, s, np.ones(len(s))) - drop
         while high - low > 1e-4:
