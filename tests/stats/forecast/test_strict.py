@@ -85,7 +85,7 @@ def test_beside_too_few_windows_stands_an_interval_by_the_model() -> None:
     assert found.model_low < found.low < found.high < found.model_high
     assert strict.model_low is None
     (said,) = [str(each) for each in found.caveats if each.code == "model-beside"]
-    assert said.startswith(f"if the true values of windows scatter normally, {strict.low:.4f} to ")
+    assert said.startswith(f"if the true values of windows scatter normally, {strict.low:.3f} to ")
     smaller = found.for_batch(whole, (20, 30))
     assert smaller.model_low < found.model_low
     assert forecast_interval(whole, windows=past).model_low == pytest.approx(found.model_low, abs=0.005)
