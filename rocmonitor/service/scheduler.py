@@ -21,7 +21,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, ExternalError, RocmonitorError, StoreError
-from rocmonitor.policy.clock import CONFIRM_AFTER
+from rocmonitor.policy.clock_jump import CONFIRM_AFTER
 from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.outages import retry_pause
 from rocmonitor.service.delivery import Deliveries, Worker

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.clock import TOLERANCE, BelievedClock, believe
+from rocmonitor.policy.clock_jump import TOLERANCE, BelievedClock, believe
 from rocmonitor.service.runtime import Runtime
 
 _REMEMBER_EVERY = timedelta(minutes=1)

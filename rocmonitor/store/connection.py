@@ -21,7 +21,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from rocmonitor.deadline import Guard, Limits, Overdue
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.clock import BelievedClock
+from rocmonitor.policy.clock_jump import BelievedClock
 from rocmonitor.store.tables import clock as table
 from rocmonitor.store.tables import written_json
 

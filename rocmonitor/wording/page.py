@@ -241,7 +241,7 @@ def margin_label(margin: float | None) -> str:
     """Return the bar of a verdict for those who do not see it."""
     if margin is None:
         return "estimate and limits"
-    return f"{abs(margin):.4f} {'inside' if margin >= 0 else 'outside'} the limit"
+    return f"{abs(margin):.3f} {'inside' if margin >= 0 else 'outside'} the limit"
 
 
 def roc_label(metrics: Mapping[str, float]) -> str:

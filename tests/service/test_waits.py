@@ -25,7 +25,7 @@ from stalling import stalling
 
 from rocmonitor import config, store
 from rocmonitor.errors import StoreError
-from rocmonitor.policy.clock import CONFIRM_AFTER
+from rocmonitor.policy.clock_jump import CONFIRM_AFTER
 from rocmonitor.policy.outages import FIRST_PAUSE, LONGEST_PAUSE
 from rocmonitor.service import scheduler
 from rocmonitor.service.delivery import Deliveries

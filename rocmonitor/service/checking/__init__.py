@@ -543,7 +543,7 @@ def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
     if like_last is None:
         like = f"to have an AUROC of {ASSUMED_AUC:g}, and no floor is counted below"
     else:
-        like = f"to scatter as the last window does, about its AUROC of {spread.auc:.4f}"
+        like = f"to scatter as the last window does, about its AUROC of {spread.auc:.3f}"
     return spread, (
         f"the reference has more than {MOST_REFERENCE_ROWS:,} rows and is not read here; it is assumed {like}"
     )

@@ -116,7 +116,7 @@ def _windows(scenario: Scenario, drawn: Simulation) -> str:
     scale = math.sqrt(scenario.auc.auc * (1 - scenario.auc.auc))
     text = (
         f"expected windows: {scenario.n_pos:,.0f} positives and {scenario.n_neg:,.0f} negatives, with an "
-        f"AUROC of {scenario.auc.auc:.4f} as in the reference"
+        f"AUROC of {scenario.auc.auc:.3f} as in the reference"
     )
     if not scenario.is_read:
         return text
@@ -136,7 +136,8 @@ def _false_alarms(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> li
     rules = [name for name in scenario.rules if name in drawn.rules or name in drawn.stated]
     yearly = drawn.false_alarms(alarm)
     about = "" if yearly.expected < LEAST_SHOWN else "about "
-    text = f"when nothing is wrong: {about}{rate(yearly.expected)} false alarms a year"
+    number = rate(yearly.expected)
+    text = f"when nothing is wrong: {about}{number} false alarm{'' if number == '1' else 's'} a year"
     if rate(yearly.low) != rate(yearly.high):
         why = f": the reference has {scenario.reference_windows} windows" if scenario.is_read else ""
         text += f" (80 % range {possible(yearly)}{why})"
@@ -184,7 +185,7 @@ def guilty(scenario: Scenario | None, drawn: Simulation | None) -> list[str]:
     for name in names:
         rule, auc = scenario.rules[name], scenario.auc.auc
         if rule.kind == "floor" and settings_of(rule)["value"] >= auc:
-            text += f" ({name} {settings_of(rule)['value']:g} is above the AUROC of the reference, {auc:.4f})"
+            text += f" ({name} {settings_of(rule)['value']:g} is above the AUROC of the reference, {auc:.3f})"
     return [Doubt(text)]
 
 

@@ -78,8 +78,8 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
         )
     of = "reference" if read else "last window"
     yield ConfigError(
-        f"monitors.{monitor.name}.positive.scores: the AUROC of the {of} is {area.auc:.4f} "
-        f"({low:.4f} to {high:.4f}), {where}: {way_out}"
+        f"monitors.{monitor.name}.positive.scores: the AUROC of the {of} is {area.auc:.3f} "
+        f"({low:.3f} to {high:.3f}), {where}: {way_out}"
     )
 
 
@@ -234,7 +234,7 @@ def seasons(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
         if name in ranges.reference.fits and (ends := ranges.over_the_year(name)) is not None:
             lines.append(
                 f"{name}: the reference shows a season, which is taken off: its interval lies around "
-                f"an AUROC of {ends[0]:.4f} to {ends[1]:.4f}, by the time of year"
+                f"an AUROC of {ends[0]:.3f} to {ends[1]:.3f}, by the time of year"
             )
         elif name in ranges.charts and any(ranges.charts[name].wave):
             lines.append(f"{name}: the reference shows a season, which is taken off")

@@ -54,7 +54,7 @@ def believe(
         What the clock says.
     boot, elapsed : str, float
         As in `BelievedClock`.
-    seen : Seen or None
+    seen : BelievedClock or None
         What was remembered last.
 
     Examples

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rocmonitor.policy.clock import CONFIRM_AFTER, TOLERANCE, BelievedClock, believe
+from rocmonitor.policy.clock_jump import CONFIRM_AFTER, TOLERANCE, BelievedClock, believe
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
