@@ -96,15 +96,17 @@ def _reference(reference: Row) -> dict[str, Any]:
 
 
 def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {
+    """Return a mark of each change of status; a loss that is found again has one, where it began."""
+    marks = {
+        (change["since"], change["after"]): {
             "x": seconds(change["since"]),
             "kind": change["after"],
             "text": wording.changed(change["after"], change["when"], change["reasons"]),
             "label": wording.CHANGES.get(change["after"], ""),
         }
         for change in view["changes"]
-    ]
+    }
+    return list(marks.values())
 
 
 def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:

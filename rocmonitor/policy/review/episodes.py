@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
+from statistics import fmean
 
 from rocmonitor.conventions import NORMAL_95
-from rocmonitor.policy.episode import Decline, weighted_mean
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.record import Row
 from rocmonitor.policy.windows import Window
 
@@ -25,7 +27,8 @@ def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequ
 
     Notes
     -----
-    Windows are weighted by their sampling variance. The intervals (95 %) are for a look at this one table.
+    Checked windows are weighted by their rows, as in the average of the period, which so lies between its
+    parts. The intervals (95 %) are for a look at this one table.
     """
     found = [each for each in episodes if each.start < period.end and (each.end or period.end) > period.start]
     if not found:
@@ -36,13 +39,15 @@ def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequ
         part = "before" if start < episode.start else "in"
         if episode.end is not None and start >= episode.end:
             part = "after"
-        if row["difference"] is not None and row["se"]:
+        if row["checked"]:
             parts.setdefault(part, []).append(row)
     return [_mean(part, parts[part]) for part in ("before", "in", "after") if part in parts]
 
 
 def _mean(part: str, rows: Sequence[Row]) -> Row:
-    mean, error = weighted_mean([row["difference"] for row in rows], [row["se"] for row in rows])
+    n_rows = [row["rows"] for row in rows]
+    mean = fmean([row["difference"] for row in rows], n_rows)
+    error = math.sqrt(sum((n * row["se"]) ** 2 for n, row in zip(n_rows, rows, strict=True))) / sum(n_rows)
     reach = NORMAL_95 * error
     return {
         "part": part,

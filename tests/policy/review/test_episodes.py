@@ -23,8 +23,10 @@ def windows(differences: list[float]) -> list[dict[str, object]]:
         {
             "start": (START + at * WEEK).isoformat(),
             "end": (START + (at + 1) * WEEK).isoformat(),
+            "rows": 1000,
             "difference": value,
             "se": 0.01,
+            "checked": True,
         }
         for at, value in enumerate(differences)
     ]
@@ -57,9 +59,19 @@ def test_twelve_good_weeks_are_not_averaged_with_fourteen_broken_ones() -> None:
 
 def test_after_the_loss_and_windows_without_a_difference() -> None:
     rows = windows([0.01] * 26)
-    rows[3] |= {"difference": None, "se": None}
+    rows[3] |= {"difference": None, "se": None, "checked": False}
     found = difference_by_episode(rows, PERIOD, [loss(2, 4), loss(8, 20)])
     assert [(each["part"], each["windows"]) for each in found] == [("before", 7), ("in", 12), ("after", 6)]
+
+
+def test_windows_count_by_their_rows_as_in_the_average_of_the_period() -> None:
+    rows = windows([0.01, 0.05, -0.01, 0.03])
+    for row, n in zip(rows, (100, 300, 500, 700), strict=True):
+        row["rows"] = n
+    before, within = difference_by_episode(rows, PERIOD, [loss(2)])
+    assert before["difference"] == pytest.approx((100 * 0.01 + 300 * 0.05) / 400)
+    assert within["difference"] == pytest.approx((-500 * 0.01 + 700 * 0.03) / 1200)
+    assert before["high"] - before["low"] == pytest.approx(2 * 1.96 * 0.01 * np.hypot(100, 300) / 400)
 
 
 def test_a_loss_outside_of_the_period_is_none() -> None:
