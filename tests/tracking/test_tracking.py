@@ -682,7 +682,7 @@ class TestOutage:
         for each in waiting:
             tracking.publish_window(INSTANCE, each, newest=True)
         assert [run.info.start_time for run in runs(tracking, monitor, state="final")] == [
-            int(week(number).start.timestamp() * 1000) for number in range(3)
+            int(each.evaluated_at.timestamp() * 1000) for each in waiting
         ]
         assert len(runs(tracking, monitor)) == 3
 
