@@ -17,7 +17,7 @@ from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window, tiling
 from rocmonitor.sources import Batch, LabelCounts, SqlSource
 from rocmonitor.sources.cells import packed, unpacked
-from rocmonitor.sources.sql import MOST_TOGETHER, ROWS_TOGETHER
+from rocmonitor.sources.sql import together
 from rocmonitor.store import KeptCounts
 
 log = logging.getLogger(__name__)
@@ -84,8 +84,7 @@ class Ahead:
             Reads windows side by side, as `SqlSource.pull_together`.
         """
         if window not in self._read and self._works and self._rows:
-            most = min(MOST_TOGETHER, ROWS_TOGETHER // self._rows)
-            some = list(islice(chain([window], following()), most))
+            some = list(islice(chain([window], following()), together(self._rows)))
             some = list(source.side_by_side(monitor, some)) if some else []
             batches = read(some) if some else None
             self._works = batches is not None

@@ -33,6 +33,7 @@ from rocmonitor.sources import SqlSource
 from rocmonitor.sources.batch import Explaining
 from rocmonitor.sources.frame import Frame, bare_frame, read_frame
 from rocmonitor.sources.groups import grouped_columns, grouped_rows
+from rocmonitor.sources.sql import together
 from rocmonitor.sources.values import name_of
 from rocmonitor.stats.group_reference import ColumnRows, GroupReference, Split, group_reference
 from rocmonitor.stats.grouping import BINS
@@ -133,11 +134,13 @@ class ExplainRequest:
 
     def _read(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
         monitor, parts = self.monitor, list[Frame]()
+        most = 1  # until the rows of a window are known
         while len(parts) < len(self.windows):
-            some = source.side_by_side(monitor, self.windows[len(parts) :])
+            some = source.side_by_side(monitor, self.windows[len(parts) :], most=max(most, 1))
             what = f"{monitor.name} reference {some[0].in_zone(monitor.timezone)}, groups"
             said(Step(what, len(parts) + len(some), len(self.windows)))
             parts += self._frames(source, some, self.reference_as_of, said, labelled=True)
+            most = together(max(len(frame.rows) for frame in parts))
         rows = _rows(parts, self.monitor, self.columns)
         return group_reference(rows, fewest=self.monitor.min_group)
 

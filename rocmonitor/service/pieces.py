@@ -30,12 +30,11 @@ def count(
     """Yield what pieces hold, with the labels that were known when each was due: later ones move no
     boundary.
     """
-    rest = list(pieces)
-    while rest:
-        some = rest[:1] if monitor.replays_labels else list(source.side_by_side(monitor, rest))
-        as_of = min(now, monitor.labels.due_at(some[0]))
-        yield from source.label_counts_together(monitor, some, as_of=as_of).items()
-        rest = rest[len(some) :]
+    if not monitor.replays_labels:
+        yield from source.label_counts_together(monitor, pieces)
+        return
+    for piece in pieces:
+        yield piece, source.label_counts(monitor, piece, as_of=min(now, monitor.labels.due_at(piece)))
 
 
 def closed(

@@ -105,6 +105,11 @@ def open_source(spec: AnySource, folder: Path, *, name: str = "source") -> SqlSo
         raise
 
 
+def together(rows: int) -> int:
+    """Return how many windows of at most so many rows one query reads; 0 where one is too large."""
+    return min(MOST_TOGETHER, ROWS_TOGETHER // max(rows, 1))
+
+
 class SqlSource:
     """Scored rows that are read by SQL; made by `open_source`, and safe to share between threads.
 
@@ -166,8 +171,8 @@ class SqlSource:
 
     def label_counts_together(
         self, monitor: Monitor, windows: Sequence[Window], *, as_of: datetime | None = None
-    ) -> dict[Window, LabelCounts]:
-        """Return the `label_counts` of some windows: of those side by side by one query, if it allows that.
+    ) -> Iterator[tuple[Window, LabelCounts]]:
+        """Yield windows with their `label_counts`, in order: side by side by one query, if it allows that.
 
         Where such a query fails, they are counted one by one.
 
@@ -176,9 +181,9 @@ class SqlSource:
         ConfigError, SourceError
             As `pull`.
         """
-        found, rest = dict[Window, LabelCounts](), list(windows)
+        rest = list(windows)
         while rest:
-            some = self.side_by_side(monitor, rest)
+            some, found = self.side_by_side(monitor, rest), dict[Window, LabelCounts]()
             lines = defaultdict[int, list[Sequence[Any]]](list)
             if len(some) > 1:
                 span = Window(some[0].start, some[-1].end)
@@ -188,12 +193,10 @@ class SqlSource:
                     for *line, place in session.labels(query):
                         lines[place].append(line)
                     if 0 not in lines:  # else the query gives rows of other windows
-                        found |= {each: _label_counts(query, lines[at]) for at, each in enumerate(some, 1)}
+                        found = {each: _label_counts(query, lines[at]) for at, each in enumerate(some, 1)}
             for window in some:
-                if window not in found:
-                    found[window] = self.label_counts(monitor, window, as_of=as_of)
+                yield window, found.get(window) or self.label_counts(monitor, window, as_of=as_of)
             rest = rest[len(some) :]
-        return found
 
     def side_by_side(
         self, monitor: Monitor, windows: Sequence[Window], *, most: int = MOST_TOGETHER

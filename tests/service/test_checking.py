@@ -233,7 +233,7 @@ def test_a_reference_that_cannot_serve_the_rules_is_a_problem(here, update, says
     ("update", "says"),
     [
         ("p = -p", "rows with label 1 (positive) score lower than the others; set scores: lower"),
-        ("p = -label", "is 0.0000 (0.0000 to 0.0"),
+        ("p = -label", "is 0.000 (0.000 to 0.0"),
     ],
 )
 def test_a_reference_below_one_half_is_a_problem_with_its_likely_cause(here, update, says):

@@ -76,7 +76,7 @@ def test_windows_read_together(where: str, kind: str, request: pytest.FixtureReq
         assert source.side_by_side(watched, DAYS) == DAYS
         batches = source.pull_together(watched, DAYS, as_of=LATER, explain=["region", "p2"])
         assert batches is not None
-        counted = source.label_counts_together(watched, DAYS, as_of=LATER)
+        counted = dict(source.label_counts_together(watched, DAYS, as_of=LATER))
         for window, batch in zip(DAYS, batches, strict=True):
             alone = source.pull(watched, window, as_of=LATER, count_labels=True)
             equal(batch, alone)
@@ -131,14 +131,14 @@ def test_what_is_read_one_by_one(files_url: str, sqlite_url: str, monkeypatch: p
     with opened(sqlite_url) as source:
         assert source.side_by_side(monitor(), DAYS) == DAYS[:1]
         assert source.pull_together(monitor(), DAYS) is None
-        counted = source.label_counts_together(monitor(), DAYS)
+        counted = dict(source.label_counts_together(monitor(), DAYS))
         assert list(counted) == DAYS
 
 
 def test_labels_counted_together_in_every_database(any_database_url: str) -> None:
     fill(any_database_url, [(*row[:2], 0.5 if row[2] != row[2] else row[2], *row[3:]) for row in messy()])
     with opened(any_database_url) as source:
-        for window, labels in source.label_counts_together(monitor(), DAYS).items():
+        for window, labels in source.label_counts_together(monitor(), DAYS):
             alone = source.label_counts(monitor(), window)
             assert (labels, labels.digest) == (alone, alone.digest)
 

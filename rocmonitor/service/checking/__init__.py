@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from statistics import median_low
+from typing import Any
 
 from rocmonitor import alerts
 from rocmonitor.caveat import Caveat
@@ -406,19 +407,23 @@ def _read_windows(
 ) -> tuple[list[LabelCounts], list[Rows] | None]:
     """Return how reference windows are labelled, and their rows if they are to be read."""
     source, (as_of, ages) = seen.sources.opened(monitor.source), references.read_at(monitor, now)
-    if not read:
-        return list(source.label_counts_together(monitor, windows, as_of=now).values()), None
-    reader = Reader({}, monitor, source, rows=most)
     counts, rows = list[LabelCounts](), list[Rows]()
+    what = f"{monitor.name} reference, {'rows' if read else 'labels'} of"
+    counted = iter(()) if read else source.label_counts_together(monitor, windows, as_of=now)
+    reader = Reader({}, monitor, source, rows=most)
     for number, window in enumerate(windows, 1):
-        what = f"{monitor.name} reference, rows of {window.in_zone(monitor.timezone)}"
-        seen.progress(Step(what, number, len(windows)))
-        batch, labels = reader.read_and_count(
-            window, as_of=as_of, ages=ages, compared=False, following=windows[number:]
-        )
+        seen.progress(Step(f"{what} {window.in_zone(monitor.timezone)}", number, len(windows)))
+        if not read:
+            counts.append(next(counted)[1])
+            continue
+        how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": False, "following": windows[number:]}
+        if as_of == now:
+            batch, labels = reader.read_and_count(window, **how)
+        else:  # it is read by labels that were known earlier
+            batch, labels = reader.read(window, **how), source.label_counts(monitor, window, as_of=now)
         rows.append(batch.segments[""])
-        counts.append(labels if as_of == now else source.label_counts(monitor, window, as_of=now))
-    return counts, rows
+        counts.append(labels)
+    return counts, rows if read else None
 
 
 def _inside(windows: Iterable[tuple[Window, Rows]]) -> dict[Window, int]:

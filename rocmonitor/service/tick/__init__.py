@@ -180,8 +180,8 @@ class _Work:
         self._tick.rest = self._plan.rest
         if self._plan.counts_pieces and not (state.dry_run or state.backfill):
             # The reference before a window has enough rows shows whether rows have stopped.
-            is_frozen = partial(store.has_reference, state.runtime.store, name)
-            if state.now >= complete_at(state.monitor) and not is_frozen(digest(state.monitor)):
+            due = state.now >= complete_at(state.monitor)
+            if due and not store.has_reference(state.runtime.store, name, digest(state.monitor)):
                 self._load_references()
         new = [window for window in windows if ("", window) not in state.judged]
         self._each(windows)

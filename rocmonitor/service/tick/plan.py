@@ -165,7 +165,7 @@ class Plan:
 
             some = [window, *islice(takewhile(is_asked, following), MOST_TOGETHER - 1)]
             some = list(self._source.side_by_side(self._monitor, some))
-            self._labelled = self._source.label_counts_together(self._monitor, some, as_of=as_of)
+            self._labelled = dict(self._source.label_counts_together(self._monitor, some, as_of=as_of))
             self._state.beat()
         return self._labelled.pop(window)
 
