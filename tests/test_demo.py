@@ -251,14 +251,16 @@ class TestBuild:
         import mlflow.sklearn
 
         folder, _ = built
-        client = client_of(folder)
+        client, uri = client_of(folder), f"sqlite:///{folder}/mlflow.db"
         later = some["scored_at"] >= "2013-04-01"
         known = features(some)[later].set_index(some.loc[later, "flight_id"])
         scored = {row[0]: row for row in rows_of(folder)}
         for role, version, column in (("champion", "1", 4), ("challenger", "2", 5)):
             made = client.get_model_version_by_alias(demo.MONITOR, role)
             assert str(made.version) == version
-            path = client.download_artifacts(made.run_id, "model")
+            path = mlflow.artifacts.download_artifacts(
+                f"models:/{demo.MONITOR}@{role}", tracking_uri=uri, registry_uri=uri
+            )
             score = mlflow.sklearn.load_model(path).predict_proba(known)[:, 1]
             assert score.tolist() == [scored[flight_id][column] for flight_id in known.index]
 

@@ -38,7 +38,7 @@ def runs(here: World, kind: str) -> list[Run]:
     client = MlflowClient(f"sqlite:///{here.folder}/mlflow.db")
     experiment = client.get_experiment_by_name("rocmonitor/credit").experiment_id
     found = client.search_runs([experiment], f"tags.`rocmonitor.kind` = '{kind}'")
-    return sorted(found, key=lambda run: run.info.start_time)
+    return sorted(found, key=lambda run: run.data.tags.get("rocmonitor.window", ""))
 
 
 def files(run: Run) -> dict[str, bytes]:

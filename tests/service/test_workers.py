@@ -86,7 +86,7 @@ class TestTicks:
         (two_weeks.folder / "rocmonitor.db").unlink()
         with two_weeks.runtime(NOW, **changes) as runtime:
             there = judged(replace(runtime, executor=outside))
-        assert outside.tasks == 3  # the reference and two windows
+        assert outside.tasks == 4  # the reference, the rows of both windows, and each window
         assert plain(there.evaluations) == plain(here.evaluations)
         assert len(here.evaluations) == 5  # north has rows in one week
         assert there.status == here.status
@@ -128,8 +128,8 @@ class TestTicks:
                 killing.close()
             saved = store.evaluations(runtime.store, "credit")
             deliveries = store.backlog(runtime.store)["mlflow"]
-        assert killing.tasks == 3
-        assert caplog.text.count("another does it again") == 3
+        assert killing.tasks == 4
+        assert caplog.text.count("another does it again") == 4
         assert plain(saved) == plain(tick.evaluations) == plain(expected.evaluations)
         assert [each.revision for each in saved] == [0, 0]
         assert deliveries.waiting == 2
@@ -168,7 +168,7 @@ class TestSecrets:
     def test_no_task_holds_the_address_of_a_source(self, two_weeks: World, outside: Outside) -> None:
         with two_weeks.runtime(NOW, window=until("2026-06-08")) as runtime:
             judged(replace(runtime, executor=outside))
-        assert len(outside.packed) == 3
+        assert len(outside.packed) == 4
         for packed in outside.packed:
             assert b"SCENARIO_SOURCE_URL" in packed
             assert b"sqlite:" not in packed
