@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +27,10 @@ from rocmonitor.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from rocmonitor.config import Config, Monitor
+    from rocmonitor.config import Config
     from rocmonitor.report.text import Standing
     from rocmonitor.service.health import Health
     from rocmonitor.store import Store
-    from rocmonitor.store.glance import Ahead, Glance
 
 _CODES = {"degraded": DEGRADED, "insufficient": INSUFFICIENT, "error": EXTERNAL}
 
@@ -52,7 +51,7 @@ def status(path: Path, as_json: bool) -> int:
 
     config, now = load(path), datetime.now(UTC)
     with store.open_store(config.store_url, make=False) as opened:
-        standings = _standings(opened, config, now)
+        standings = list(_standings(opened, config, now))
         waiting = store.outbox_summary(opened)
         health = store_health(opened, config, now)
         budgets = _budgets(opened, config, now)
@@ -104,67 +103,20 @@ def _print_problems(health: Health) -> None:
             echo(f"PROBLEM: {problem}", err=True)
 
 
-def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
-    """Return each monitor, followed by its segments."""
-    from rocmonitor.policy.left_out import doubts_of
-    from rocmonitor.policy.stops import as_shown
-    from rocmonitor.report.text import Standing
+def _standings(opened: Store, config: Config, now: datetime) -> Iterator[Standing]:
+    """Yield each monitor, followed by its segments."""
+    from rocmonitor.service.standing import standing, unjudged_text
     from rocmonitor.store.glance import all_states, compared_with
-    from rocmonitor.wording.episode import as_json
-    from rocmonitor.wording.facts import briefly
-    from rocmonitor.wording.status import attention
 
-    state = all_states(opened, windows=1)
-    found, of = [], compared_with(opened)
+    states, references = all_states(opened, windows=1), compared_with(opened)
     for monitor in config.monitors.values():
-        name, zone = monitor.name, monitor.timezone
-        said, stops = state.said(name)
-        for segment in ["", *state.segments.get(name, ())]:
-            change, last = state.changed.get((name, segment)), state.seen.get((name, segment))
-            newest = {} if last is None else last.briefs[-1]._asdict()
-            newest.pop("outcome", None)
-            lapse = monitor.lapse(None if last is None else last.window, now)
-            since = change.since if change else None
-            episode = state.episodes.get((name, segment))
-            shown = as_shown(state.status(name, segment), since, stops, lapse, episode)
-            found.append(
-                Standing(
-                    monitor=name,
-                    segment=segment,
-                    status=shown.status,
-                    since=shown.since,
-                    zone=zone,
-                    window=None if last is None else last.window,
-                    version=None if last is None else last.version,
-                    attention="" if segment else attention(said, shown.stops, now, zone),
-                    why=briefly(shown.status, () if change is None else change.reasons, episode),
-                    episode=as_json(episode, said),
-                    not_judged_since=shown.not_judged_since,
-                    watched_until=shown.watched_until,
-                    reference="; ".join(map(str, doubts_of(of.get((name, segment), {})))),
-                    unjudged="" if segment else _unjudged(opened, monitor, last, state.ahead),
-                    **newest,
-                )
-            )
-    return found
-
-
-def _unjudged(
-    opened: Store,
-    monitor: Monitor,
-    last: Glance | None,
-    foreseen: Mapping[tuple[str, str], Sequence[Ahead]],
-) -> str:
-    """Return the rows of a monitor that are no window yet, where windows are joined."""
-    if monitor.joining is None:
-        return ""
-    from rocmonitor.service.pieces import unjudged
-    from rocmonitor.wording.window import unjudged_rows
-
-    known = [each.window for each in foreseen.get((monitor.name, ""), ())]
-    known += [] if last is None else [last.window]
-    rest = unjudged(opened, monitor, max((each.end for each in known), default=None))
-    return "" if rest is None else unjudged_rows(rest, monitor.joining, monitor.timezone)
+        key = (monitor.name, "")
+        windows = [outlook.window for outlook in states.ahead.get(key, ())]
+        windows += [states.seen[key].window] if key in states.seen else []
+        rows = unjudged_text(opened, monitor, windows)
+        for segment in ["", *states.segments.get(monitor.name, ())]:
+            summary = references.get((monitor.name, segment))
+            yield standing(monitor, segment, states, now, unjudged="" if segment else rows, reference=summary)
 
 
 def _last_tick(health: Health, config: Config) -> datetime | None:

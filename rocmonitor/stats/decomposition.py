@@ -20,7 +20,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.grouping import BINS, Codes, Label, grouping
-from rocmonitor.stats.nouns import classes
+from rocmonitor.stats.nouns import classes, decimals
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import (
@@ -126,10 +126,12 @@ class GroupChanges(Table):
 
     def __str__(self) -> str:
         at = self._largest()[0]
+        digits = f".{decimals(self.change_se)}f"
         return (
-            f"AUROC {self.change:+.4f} (standard error {self.change_se:.4f}): mix {self.mix:+.4f}, ranking "
-            f"{self.ranking:+.4f}; largest part of {len(self.groups)} groups: {_named(self.groups[at])} "
-            f"{self.parts[at]:+.4f} (standard error {self.se[at]:.4f}), {classes(self.n_pos, self.n_neg)}"
+            f"AUROC {self.change:+{digits}} (standard error {self.change_se:{digits}}): mix "
+            f"{self.mix:+{digits}}, ranking {self.ranking:+{digits}}; largest part of {len(self.groups)} "
+            f"groups: {_named(self.groups[at])} {self.parts[at]:+{digits}} (standard error "
+            f"{self.se[at]:{digits}}), {classes(self.n_pos, self.n_neg)}"
         )
 
 

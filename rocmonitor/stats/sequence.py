@@ -21,6 +21,7 @@ from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.dependence import SeriesLikelihood, log_mean_exp, series_likelihood
+from rocmonitor.stats.nouns import decimals, many
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
@@ -91,10 +92,10 @@ class ConfidenceSequence(Table):
         plotting.describe(ax, x="windows", y="difference of the AUROC", note=note)
 
     def __str__(self) -> str:
-        windows = f"{len(self.estimate)} window{'' if len(self.estimate) == 1 else 's'}"
+        digits = f".{decimals((self.high[-1] - self.low[-1]) / 4)}f"
         return (
-            f"Difference after {windows} {self.estimate[-1]:+.4f}, "
-            f"from {self.low[-1]:+.4f} to {self.high[-1]:+.4f} "
+            f"Difference after {many(len(self.estimate), 'window')} {self.estimate[-1]:+{digits}}, "
+            f"from {self.low[-1]:+{digits}} to {self.high[-1]:+{digits}} "
             f"({100 * self.confidence_level:g} % for all checks together, p = {self.pvalue[-1]:.3g})"
         )
 

@@ -23,7 +23,7 @@ from rocmonitor.report.window import window_slug
 from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.attending import has_alarm
-from rocmonitor.service.pieces import unjudged
+from rocmonitor.service.standing import unjudged_text
 from rocmonitor.store.glance import Ahead, ahead
 from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
@@ -43,7 +43,6 @@ from rocmonitor.wording.format import instant
 from rocmonitor.wording.status import attention
 from rocmonitor.wording.stops import by_age
 from rocmonitor.wording.verdicts import reasons
-from rocmonitor.wording.window import unjudged_rows
 
 CHANGES = 50
 """The number of changes of status that are listed."""
@@ -229,6 +228,7 @@ def _standing(
     shown = as_shown(*_status(windows, changes), store.open_stops(kept).get(monitor.name, []), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
+    newest = [outlook.window for outlook in outlooks] + [revisions[0].window for revisions in windows[-1:]]
     why = {} if status == "ok" else _facts(kept, status, windows, changes, outlooks, episode, zone)
     return {
         "name": monitor.name,
@@ -254,7 +254,7 @@ def _standing(
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
         "reviews": [plain(each) for each in review_list(kept, monitor.name)],
         "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
-        "unjudged": "" if segment else _unjudged(kept, monitor, windows, outlooks),
+        "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
     }
 
 
@@ -390,17 +390,6 @@ def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:
         "reasons": reasons(change.reasons),
         "notified": change.notified,
     }
-
-
-def _unjudged(
-    kept: store.Store, monitor: Monitor, windows: Sequence[list[Kept]], foreseen: Sequence[Ahead]
-) -> str:
-    """Return the rows that are no window yet, where windows are joined."""
-    if monitor.joining is None:
-        return ""
-    ends = [each.window.end for each in foreseen] + [each[0].window.end for each in windows[-1:]]
-    rest = unjudged(kept, monitor, max(ends, default=None))
-    return "" if rest is None else unjudged_rows(rest, monitor.joining, monitor.timezone)
 
 
 def _next_due(monitor: Monitor, windows: Sequence[list[Kept]], now: datetime) -> str | None:

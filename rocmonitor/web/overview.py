@@ -10,22 +10,19 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
 from rocmonitor.policy.record import plain
-from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import window_slug
 from rocmonitor.service.budgets import alarm_year
+from rocmonitor.service.standing import standing
 from rocmonitor.store import Store
 from rocmonitor.store.glance import AllStates, Glance, all_states, last_changes
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, first_due
 from rocmonitor.web.site import Site
-from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import page as wording
-from rocmonitor.wording.facts import briefly
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.page import WORST_FIRST
-from rocmonitor.wording.status import attention
 
 Row = dict[str, Any]
 
@@ -148,45 +145,19 @@ def _monitor(monitor: Monitor, state: AllStates, now: datetime) -> Row:
 
 
 def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) -> Row:
-    key, zone = (monitor.name, segment), monitor.timezone
-    said, stops = state.said(monitor.name)
-    glance, change = state.seen.get(key), state.changed.get(key)
-    seen = monitor.lapse(None if glance is None else glance.window, now)
-    episode = state.episodes.get(key)
-    shown = as_shown(state.status(*key), None if change is None else change.since, stops, seen, episode)
-    row: Row = {
+    key = (monitor.name, segment)
+    here = standing(monitor, segment, state, now)
+    glance = state.seen.get(key)
+    shown: Row = plain(here)
+    for name in ("monitor", "zone", "reference", "unjudged"):
+        del shown[name]
+    return shown | {
         "name": monitor.name,
-        "segment": segment,
         "owner": None if segment else monitor.owner,
-        "attention": "" if segment else attention(said, shown.stops, now, zone),
-        "why": briefly(shown.status, () if change is None else change.reasons, episode),
-        "status": shown.status,
-        "episode": episodes.as_json(episode, said),
-        "since": None if shown.since is None else instant(shown.since, zone),
-        "not_judged_since": plain(shown.not_judged_since),
-        "watched_until": plain(shown.watched_until),
-        "version": None,
-        "window": None,
-        "auc": None,
-        "low": None,
-        "high": None,
-        "expected_low": None,
-        "expected_high": None,
-        "labelled_share": None,
-        "windows": [],
-        "standing": 0,
+        "since": None if here.since is None else instant(here.since, here.zone),
+        "windows": [] if glance is None else glance.briefs,
+        "standing": 0 if glance is None else _standing(glance, state.changed.get(key)),
         "ahead": [plain(each) for each in state.ahead.get(key, ())],
-    }
-    if glance is None:
-        return row
-    judged = next((each for each in reversed(glance.briefs) if each.auc is not None), glance.briefs[-1])
-    return row | {
-        "version": glance.version,
-        "window": plain(glance.window),
-        "labelled_share": glance.briefs[-1].labelled_share,
-        **{name: getattr(judged, name) for name in ("auc", "low", "high", "expected_low", "expected_high")},
-        "windows": glance.briefs,
-        "standing": _standing(glance, change),
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from contextlib import suppress
 from dataclasses import fields
 
 import numpy as np
@@ -10,7 +12,7 @@ import pandas as pd
 import pytest
 
 from rocmonitor import stats
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError, InputError, RocmonitorError
 from rocmonitor.stats import (
     PairedSample,
     Sample,
@@ -22,6 +24,7 @@ from rocmonitor.stats import (
     forecast_interval,
     roc_band,
 )
+from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.research import weighted_sample
 from rocmonitor.stats.result import Result
 
@@ -129,7 +132,7 @@ def test_wrong_calls_say_what_is_needed() -> None:
 
 def test_an_area_is_printed_with_its_interval_and_one_row_is_no_plural() -> None:
     found = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
-    assert f"95 % interval {found.ci():.4f}" in str(found)
+    assert f"95 % interval {found.ci():.2f} (standard error 0.19" in str(found)
     single = auc([1, 0, 0], [0.5, 0.2, 0.7], method="exact-bootstrap")
     assert "1 positive, 2 negatives" in str(single)
     with pytest.raises(DegenerateDataError, match="there are 1 positive and 2 negatives"):
@@ -145,7 +148,7 @@ def test_results_are_numbers_and_intervals_are_readable() -> None:
     assert repr(interval) == f"Interval(low={low:.4g}, high={high:.4g})"
     assert low != float(f"{low:.4g}")  # all digits are kept
     compared = compare_auc_paired(y, one, other)
-    assert f"95 % interval {compared.ci():+.4f}" in str(compared)
+    assert f"95 % interval {compared.ci():+.{decimals(compared.se)}f}" in str(compared)
     assert float(compared) == compared.difference
     for interval in (calibration(y, one * 0.9).brier_ci(), calibration(y, other.clip(0.1, 0.9)).slope_ci()):
         assert len(str(interval)) < 25
@@ -172,3 +175,22 @@ def test_help_names_every_field_once(kind: type[Result]) -> None:
 def test_advice_is_about_rows_not_about_windows() -> None:
     with pytest.raises(DegenerateDataError, match="take more rows"):
         auc([1, 0, 0], [0.5, 0.2, 0.7])
+
+
+FUNCTIONS = sorted(name for name in stats.__all__ if inspect.isfunction(getattr(stats, name)))
+JUNK = [None, "x", 5, np.arange(4.0), [[0.1, 0.2], [0.3, 0.4]], {}]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_no_such_argument_is_refused_in_words(name: str) -> None:
+    """No traceback from inside: what is accepted is fine, what is not is an InputError."""
+    function = getattr(stats, name)
+    parameters = inspect.signature(function).parameters.values()
+    needed = [each for each in parameters if each.default is each.empty]
+    named = {each.name: 10 for each in needed if each.kind is each.KEYWORD_ONLY}
+    rest = [each.name for each in needed if each.kind is each.POSITIONAL_OR_KEYWORD]
+    usual = [np.array(Y) if argument == "y_true" else np.array(S) for argument in rest]
+    for place in range(len(rest)):
+        for junk in JUNK:
+            with suppress(RocmonitorError):
+                function(*usual[:place], junk, *usual[place + 1 :], **named)

@@ -23,7 +23,7 @@ from rocmonitor.stats.area.skewness import second_order_ends, studentised
 from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, reach_of
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Variance, cortes_mohri, drawn_areas, score_ends
 from rocmonitor.stats.condensed import error_of_auc, require_guarantee
-from rocmonitor.stats.nouns import classes
+from rocmonitor.stats.nouns import classes, decimals
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, resample_sizes
 from rocmonitor.stats.resampling import Percentiles, Rng, generator
 from rocmonitor.stats.resampling import percentiles as drawn_ends
@@ -225,9 +225,10 @@ class AucResult(Result):
 
     def __str__(self) -> str:
         within = "" if self.clusters is None else " in {} and {} clusters".format(*self.clusters)
+        digits = f".{decimals(self.se)}f"
         return (
-            f"AUC {self.auc:.4f}, 95 % interval {self.ci():.4f} "
-            f"(standard error {self.se:.4f}, {self.method}; {classes(self.n_pos, self.n_neg)}{within})"
+            f"AUC {self.auc:{digits}}, 95 % interval {self.ci():{digits}} "
+            f"(standard error {self.se:{digits}}, {self.method}; {classes(self.n_pos, self.n_neg)}{within})"
         )
 
 
@@ -348,7 +349,7 @@ def auc(
     --------
     >>> result = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
     >>> print(result)
-    AUC 0.8333, 95 % interval 0.0379 to 0.9874 (standard error 0.1925, delong; 3 positives, 3 negatives)
+    AUC 0.83, 95 % interval 0.04 to 0.99 (standard error 0.19, delong; 3 positives, 3 negatives)
     >>> low, high = result.ci(transform="logit")
     >>> round(low, 3), round(high, 3)
     (0.249, 0.987)

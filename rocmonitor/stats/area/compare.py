@@ -37,6 +37,7 @@ from rocmonitor.stats.area.unseen import (
     reach_of,
     unseen_at_most,
 )
+from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
@@ -224,10 +225,11 @@ class AucDifference(Result):
         )
 
     def __str__(self) -> str:
+        digits = f".{decimals(self.se)}f"
         return (
-            f"AUC {self.auc_1:.4f} - {self.auc_2:.4f} = {self.difference:+.4f}, "
-            f"95 % interval {self.ci():+.4f} "
-            f"(standard error {self.se:.4f}, {self.method}; {self.alternative} p = {self.pvalue:.4g})"
+            f"AUC {self.auc_1:{digits}} - {self.auc_2:{digits}} = {self.difference:+{digits}}, "
+            f"95 % interval {self.ci():+{digits}} "
+            f"(standard error {self.se:{digits}}, {self.method}; {self.alternative} p = {self.pvalue:.2g})"
         )
 
 
@@ -253,8 +255,8 @@ def compare_auc(
     >>> january = auc([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9])
     >>> february = auc([0, 0, 1, 0, 1, 1], [0.2, 0.6, 0.3, 0.4, 0.7, 0.5])
     >>> print(compare_auc(january, february))  # doctest: +NORMALIZE_WHITESPACE
-    AUC 0.8333 - 0.6667 = +0.1667, 95 % interval -0.7111 to +0.9207
-    (standard error 0.3333, delong; two-sided p = 0.8243)
+    AUC 0.83 - 0.67 = +0.17, 95 % interval -0.71 to +0.92
+    (standard error 0.33, delong; two-sided p = 0.82)
     """
     for name, result in (("result_1", result_1), ("result_2", result_2)):
         if not isinstance(result, AucResult):
@@ -324,8 +326,8 @@ def compare_auc_paired(
     --------
     >>> y = [0, 0, 1, 0, 1, 1]
     >>> print(compare_auc_paired(y, [1, 3, 3, 5, 7, 9], [2, 6, 3, 4, 7, 5]))  # doctest: +NORMALIZE_WHITESPACE
-    AUC 0.8333 - 0.6667 = +0.1667, 95 % interval -0.3478 to +0.6592
-    (standard error 0.1925, delong; two-sided p = 0.6459)
+    AUC 0.83 - 0.67 = +0.17, 95 % interval -0.35 to +0.66
+    (standard error 0.19, delong; two-sided p = 0.65)
     """
     del cluster, pos_label  # they have become part of the sample
     require_method(method, _METHODS)
@@ -383,7 +385,7 @@ def _difference_of(
     caveats: tuple[Caveat, ...],
     inflation: float = 1.0,
 ) -> AucDifference:
-    require_alternative(alternative)
+    require_method(alternative, get_args(Alternative), "alternative")
     se = math.sqrt(variance)
     if se == 0 and difference != 0:
         raise DegenerateDataError(
@@ -414,12 +416,6 @@ def _difference_of(
         caveats=caveats,
         inflation=inflation,
     )
-
-
-def require_alternative(alternative: str) -> None:
-    """Refuse an unknown alternative."""
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be one of {get_args(Alternative)}, not {alternative!r}")
 
 
 def _area(sample: Sample, below: Floats) -> float:

@@ -18,7 +18,7 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.delong import ROUNDING, mean_and_variance
 from rocmonitor.stats.area.unseen import NOTHING, Balance, Part, reach_of
-from rocmonitor.stats.nouns import classes
+from rocmonitor.stats.nouns import classes, decimals
 from rocmonitor.stats.proportion import is_number, quantile_beyond, require_level
 from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.rows import weighted_sum
@@ -108,9 +108,10 @@ class PartialAucResult(Result):
 
     def __str__(self) -> str:
         kind = "corrected partial AUC" if self.corrected else "partial AUC"
+        digits = f".{decimals(self.se)}f"
         return (
-            f"{kind} {self.auc:.4f} over {self.over} {self.low:g} to {self.high:g}, "
-            f"95 % interval {self.ci():.4f} (standard error {self.se:.4f}; {classes(self.n_pos, self.n_neg)})"
+            f"{kind} {self.auc:{digits}} over {self.over} {self.low:g} to {self.high:g}, 95 % interval "
+            f"{self.ci():{digits}} (standard error {self.se:{digits}}; {classes(self.n_pos, self.n_neg)})"
         )
 
 
@@ -153,8 +154,8 @@ def partial_auc(
     --------
     >>> y_true, y_score = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.5, 0.7, 0.9]
     >>> print(partial_auc(y_true, y_score, max_fpr=0.5))  # doctest: +NORMALIZE_WHITESPACE
-    partial AUC 0.3472 over fpr 0 to 0.5, 95 % interval 0.0321 to 0.5000
-    (standard error 0.1608; 3 positives, 3 negatives)
+    partial AUC 0.35 over fpr 0 to 0.5, 95 % interval 0.03 to 0.50
+    (standard error 0.16; 3 positives, 3 negatives)
     """
     over, low, high = _range(max_fpr, min_tpr, fpr, tpr)
     sample.require_both_classes(at_least=2)

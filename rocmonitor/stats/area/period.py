@@ -88,7 +88,9 @@ def auc_sequence(
     True
     """
     level = require_level(confidence_level)
-    if not all(isinstance(each, AucDifference) and each.paired and each.balances for each in differences):
+    if not isinstance(differences, Sequence) or not all(
+        isinstance(each, AucDifference) and each.paired and each.balances for each in differences
+    ):
         raise InputError("differences must be AucDifference of both models on the same rows, with balances")
     sequence = confidence_sequence(
         [difference.difference for difference in differences],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -326,7 +327,11 @@ def expected_cost(
     >>> expected_cost(curve, lending).cost.round(6).tolist()  # 20 x 1/2 x 5000 + 980 x 1/2 x 200
     [148000.0]
     """
-    listed = [conditions] if isinstance(conditions, OperatingCondition) else list(conditions)
+    listed = [conditions] if isinstance(conditions, OperatingCondition) else conditions
+    if not isinstance(costs, CostCurve | CostDifference):
+        raise InputError(f"costs must be a CostCurve or a CostDifference, not a {type(costs).__name__}")
+    if not isinstance(listed, Sequence) or not all(isinstance(at, OperatingCondition) for at in listed):
+        raise InputError("conditions must be an OperatingCondition, or a list of one for each w of costs")
     if costs.sampling != "stratified":
         raise InputError(
             "costs must be of sampling='stratified': full sampling takes prevalence from the sample, and "

@@ -129,6 +129,8 @@ def binned_counts(score: Floats, counts: Counts | Floats, ends: Floats) -> Float
 def require_windows(sample: Sample, windows: Sequence[Sample]) -> None:
     """Refuse a sample or a window of one class, what is no sample, and no windows."""
     sample.require_both_classes()
+    if not isinstance(windows, Sequence):
+        raise InputError(f"windows must be a list of Sample, not a {type(windows).__name__}")
     if not windows:
         raise InputError("windows is empty; give at least one Sample")
     for number, window in enumerate(windows, 1):

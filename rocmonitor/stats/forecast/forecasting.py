@@ -22,7 +22,6 @@ from rocmonitor.stats.forecast.interval import (
     Asked,
     ForecastFit,
     ForecastInterval,
-    require_alternative,
     season_of,
     valid_batch,
 )
@@ -363,7 +362,7 @@ def _require_arguments(
     symmetric: bool,
     batch: object,
 ) -> None:
-    require_alternative(alternative)
+    require_method(alternative, get_args(Alternative), "alternative")
     if symmetric and method not in ("binned", "bootstrap"):
         raise InputError(f"method {method!r} does not support symmetric; use 'binned' or 'bootstrap'")
     if weights is not None and method in ("bootstrap", "fixed"):

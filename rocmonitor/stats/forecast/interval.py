@@ -13,7 +13,7 @@ import math
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, get_args
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -524,12 +524,6 @@ class ForecastInterval(WindowForecast):
 
     def _ends(self, low: float, high: float) -> str:
         return f"{low:.4f} or more" if self.alternative == "less" else f"{low:.4f} to {high:.4f}"
-
-
-def require_alternative(alternative: object) -> None:
-    """Refuse an alternative that is none."""
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be 'two-sided' or 'less'; it is {alternative!r}")
 
 
 def valid_batch(batch: object) -> tuple[int, int]:

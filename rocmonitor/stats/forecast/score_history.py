@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ from rocmonitor.stats.forecast.calibration import Alternative, conformal_root, r
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
 from rocmonitor.stats.forecast.given_scores import ScoreForecast, UnlabelledWindow, score_forecast
-from rocmonitor.stats.forecast.interval import Asked, require_alternative, valid_batch
+from rocmonitor.stats.forecast.interval import Asked, valid_batch
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import (
     ExpectedAuc,
@@ -35,7 +35,7 @@ from rocmonitor.stats.forecast.projection import (
 )
 from rocmonitor.stats.forecast.score_cells import Thinning, cells_between, score_cells, thinned_quantile
 from rocmonitor.stats.forecast.windows import UsedWindows, past_windows, valid_weights, valid_windows
-from rocmonitor.stats.proportion import is_number, require_level
+from rocmonitor.stats.proportion import is_number, require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
@@ -171,7 +171,7 @@ class ScoreHistory(Result):
         isotonic fits on at most about 1,000 cells.
         """
         level = require_level(confidence_level)
-        require_alternative(alternative)
+        require_method(alternative, get_args(Alternative), "alternative")
         cells = self._cells(reference)
         score, count = valid_unlabelled(scores, "scores")
         sizes = None if batch is None else valid_batch(batch)

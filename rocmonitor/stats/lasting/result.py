@@ -15,6 +15,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
 from rocmonitor.stats.lasting.limit import PossibleLevels, Running, alarms, possible
 from rocmonitor.stats.lasting.windows import unscaled
+from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Table
 from rocmonitor.stats.rows import Floats
@@ -219,8 +220,9 @@ class LastingChange(Table):
         interval, first = self.ci(), self.since_ci()
         assert interval is not None
         assert first is not None
+        digits = f".{decimals((interval.high - interval.low) / 4)}f"
         return (
-            f"AUC {self.change:+.4f} ({interval.low:+.4f} to {interval.high:+.4f}) since window "
+            f"AUC {self.change:+{digits}} ({interval:+{digits}}) since window "
             f"{self.since} ({first[0]} to {first[1]}), found with window {self.crossed}"
         )
 

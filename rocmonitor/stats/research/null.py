@@ -11,14 +11,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.compare import Alternative, require_alternative
+from rocmonitor.stats.area.compare import Alternative
 from rocmonitor.stats.area.delong import ROUNDING, delong_variance
 from rocmonitor.stats.band.drawing import cumulated, in_parts
 from rocmonitor.stats.forecast.climbing import Extreme, along, closest, optimum, reference
@@ -113,7 +113,7 @@ def auc_test(
     """
     if not 0 < null < 1:
         raise InputError(f"null must be an AUC within (0, 1), exclusive; it is {null}")
-    require_alternative(alternative)
+    require_method(alternative, get_args(Alternative), "alternative")
     require_method(method, METHODS)
     source = generator(rng, n_resamples, method="auc_test")
     sample.require_both_classes(at_least=2 if method == "studentized" else 1)
@@ -239,7 +239,7 @@ def auc_equality_test(
     >>> round(result.difference, 2), round(result.distance, 3), result.pvalue > 0.05
     (0.12, 0.098, True)
     """
-    require_alternative(alternative)
+    require_method(alternative, get_args(Alternative), "alternative")
     require_method(method, METHODS)
     source = generator(rng, n_resamples, method="auc_equality_test")
     studentized = method == "studentized"

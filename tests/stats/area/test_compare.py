@@ -278,7 +278,7 @@ def test_wrong_arguments():
         lambda a: compare_auc_paired(y, s, s, alternative=a),
         lambda a: compare_auc(result, result, alternative=a),
     ):
-        with pytest.raises(InputError, match=r"alternative must be one of .*not 'larger'"):
+        with pytest.raises(InputError, match=r"alternative must be one of .*it is 'larger'"):
             call("larger")
     with pytest.raises(InputError, match="result_2 must be an AucResult, as from auc"):
         compare_auc(result, 0.9)
@@ -301,6 +301,6 @@ def test_as_plain_data():
     data = [0, 0, 1, 1, 1], [1, 3, 2, 4, 5], [3, 1, 2, 4, 0]
     result = compare_auc_paired(*data)
     assert json.loads(json.dumps(result.to_dict()))["alternative"] == "two-sided"
-    assert str(result).startswith("AUC 0.8333 - 0.5000 = +0.3333, 95 % interval -0.5906 to +1.0000 (standard")
+    assert str(result).startswith("AUC 0.83 - 0.50 = +0.33, 95 % interval -0.59 to +1.00 (standard")
     plain = json.loads(json.dumps(auc_covariance(data[0], np.column_stack(data[1:])).to_dict()))
     assert np.shape(plain["cov"]) == (2, 2)

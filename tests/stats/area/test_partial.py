@@ -245,9 +245,7 @@ def test_wrong_data():
 def test_as_plain_data():
     result = partial_auc([0, 0, 1, 1], [1, 3, 2, 4], min_tpr=0.5)
     assert json.loads(json.dumps(result.to_dict()))["over"] == "tpr"
-    assert str(result).startswith(
-        "partial AUC 0.2500 over tpr 0.5 to 1, 95 % interval 0.0000 to 0.5000 (standard"
-    )
+    assert str(result).startswith("partial AUC 0.25 over tpr 0.5 to 1, 95 % interval 0.00 to 0.50 (standard")
 
 
 def contaminated(rng, n_pos, n_neg, share, apart):

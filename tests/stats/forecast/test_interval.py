@@ -544,7 +544,7 @@ def test_symmetric_binned(windows):
         ({"windows": SOME}, "windows must be a list of Sample, not a Sample"),
         ({"windows": [SOME], "weights": ["x"]}, "weights must be numbers"),
         ({"windows": [SOME], "batch": (5, math.nan)}, "batch must be two whole numbers of at least 1"),
-        ({"windows": [SOME], "alternative": "greater"}, "alternative must be 'two-sided' or 'less'"),
+        ({"windows": [SOME], "alternative": "greater"}, "alternative must be one of two-sided, less"),
         ({"windows": [SOME], "weights": [1, 1]}, "weights must be one number for each of the 1 windows"),
         ({"windows": [SOME], "weights": [-0.1]}, r"weights must lie within \[0, 1\]"),
         ({"windows": [SOME], "weights": [math.nan]}, r"weights must lie within \[0, 1\]"),

@@ -203,7 +203,7 @@ def test_losses_only(history, reference, rng):
     less = history.forecast(reference, scores, alternative="less")
     assert less.high == 1
     assert both.low < less.low < both.high
-    with pytest.raises(InputError, match="alternative must be 'two-sided' or 'less'"):
+    with pytest.raises(InputError, match="alternative must be one of two-sided, less"):
         history.forecast(reference, scores, alternative="greater")
 
 
