@@ -128,7 +128,7 @@ def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[fl
         return None
     totals = [float(row.sum()) for row in rows]
     alike = max(map(_correlation, sums, rows, zetas))
-    shares = np.array([each / total for each, total in zip(rows, totals, strict=True)])
+    shares = np.array([row / total for row, total in zip(rows, totals, strict=True)])
     signs = np.array([1.0, -1.0])[: len(shares), np.newaxis]
     common = signs * np.sqrt(alike * np.array(zetas))[:, np.newaxis] * shares
     covariance = common[:, np.newaxis] * common  # of the classes, within each cluster: (classes, classes, g)

@@ -177,13 +177,13 @@ def split_by_column(
 
 
 def _names(reference: Any, window: Any) -> list[str]:
-    for columns, of in ((reference, "reference"), (window, "window")):
+    for columns, side in ((reference, "reference"), (window, "window")):
         if not hasattr(columns, "keys") or not len(columns.keys()):
             raise InputError(
-                f"columns of the {of} must map at least one name to a column, as a DataFrame does"
+                f"columns of the {side} must map at least one name to a column, as a DataFrame does"
             )
     names = [list(columns.keys()) for columns in (reference, window)]
-    if not all(isinstance(name, str) for each in names for name in each):
+    if not all(isinstance(name, str) for keys in names for name in keys):
         raise InputError("columns must have texts as names: rename them first")
     apart = sorted({str(name) for name in set(names[0]) ^ set(names[1])})
     if apart:

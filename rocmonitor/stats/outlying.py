@@ -139,9 +139,9 @@ def _side(values: Floats, errors: Floats, skews: Floats, left: np.ndarray, chanc
     values, variances, skews = values[order], variances[order], skews[order]
     most = len(values) // _PART
     for count in range(most, 0, -1):
-        found = _jump(values, variances, skews, count, most, chance)
-        if found < 1:
-            return Side(tuple(int(left[each]) for each in order[:count]), found)
+        jump = _jump(values, variances, skews, count, most, chance)
+        if jump < 1:
+            return Side(tuple(int(left[place]) for place in order[:count]), jump)
     return Side()
 
 
@@ -169,10 +169,10 @@ def _jump(values: Floats, variances: Floats, skews: Floats, count: int, most: in
 
     def pvalue(first: int) -> float:
         """Return the p-value of the mean of the windows from `first` on."""
-        of = 1 / own[first:]
-        variance = 1 / of.sum()
-        distance = mean - float(of @ values[first:count]) * variance
-        cubes = float(of**3 @ (skews[first:count] * variances[first:count] ** 1.5))
+        precision = 1 / own[first:]
+        variance = 1 / precision.sum()
+        distance = mean - float(precision @ values[first:count]) * variance
+        cubes = float(precision**3 @ (skews[first:count] * variances[first:count] ** 1.5))
         bend = max(-cubes * variance**1.5, 0.0) / 6
         t = distance / math.sqrt(variance + 1 / weights.sum())
         if t > 0 and bend:  # u with u + bend (u^2 - 1) = t: the first terms of Cornish and Fisher

@@ -102,8 +102,8 @@ def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
     def fit(use: Floats) -> Floats:
         middle, centre = use @ values / use.sum(), use @ terms / use.sum()
         apart = (terms - centre) * use[:, None]
-        found, *_ = np.linalg.lstsq(apart, (values - middle) * use, rcond=None)
-        return np.asarray(found)
+        slopes, *_ = np.linalg.lstsq(apart, (values - middle) * use, rcond=None)
+        return np.asarray(slopes)
 
     everyone = np.ones(len(values))
     left, gaps = np.empty(len(values)), np.empty(len(values))

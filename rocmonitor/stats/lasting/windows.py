@@ -74,8 +74,8 @@ def valid_numbers(windows: object, name: str) -> list[WindowAuc | None]:
 
 def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float) -> Floats:
     """(n,): sampling variance of each window, above 0."""
-    found = np.array([pairs.noise(window.n_pos, window.n_neg) for window in windows])
-    return np.asarray(np.maximum(found, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
+    variances = np.array([pairs.noise(window.n_pos, window.n_neg) for window in windows])
+    return np.asarray(np.maximum(variances, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
 
 
 def require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
@@ -89,8 +89,8 @@ def require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
 
 def places_of(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
     """Return those of the usable windows, counted from the first of them."""
-    found = [place for place, window in enumerate(windows) if window is not None]
-    return tuple(place - found[0] for place in found)
+    places = [place for place, window in enumerate(windows) if window is not None]
+    return tuple(place - places[0] for place in places)
 
 
 def _valid(window: object, name: str) -> WindowAuc | None:
