@@ -69,7 +69,9 @@ def status(path: Path, as_json: bool) -> int:
         )
     else:
         counted = Counter(standing.status for standing in standings if not standing.segment)
-        ended = as_of([(each.watched_until, each.zone) for each in standings if not each.segment])
+        ended = as_of(
+            [(standing.watched_until, standing.zone) for standing in standings if not standing.segment]
+        )
         checked = None if ticked is None else now - ticked
         echo(" ".join(headline(counted, checked, ended)) + "\n", style="bold")
         echo_table(text.overview(standings, width_of(sys.stdout)))
@@ -115,7 +117,7 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
     from rocmonitor.wording.status import attention
 
     state = all_states(opened, windows=1)
-    found, of = [], compared_with(opened)
+    standings, references = [], compared_with(opened)
     for monitor in config.monitors.values():
         name, zone = monitor.name, monitor.timezone
         said, stops = state.said(name)
@@ -127,7 +129,7 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
             since = change.since if change else None
             episode = state.episodes.get((name, segment))
             shown = as_shown(state.status(name, segment), since, stops, lapse, episode)
-            found.append(
+            standings.append(
                 Standing(
                     monitor=name,
                     segment=segment,
@@ -141,12 +143,12 @@ def _standings(opened: Store, config: Config, now: datetime) -> list[Standing]:
                     episode=as_json(episode, said),
                     not_judged_since=shown.not_judged_since,
                     watched_until=shown.watched_until,
-                    reference="; ".join(map(str, doubts_of(of.get((name, segment), {})))),
+                    reference="; ".join(map(str, doubts_of(references.get((name, segment), {})))),
                     unjudged="" if segment else _unjudged(opened, monitor, last, state.ahead),
                     **newest,
                 )
             )
-    return found
+    return standings
 
 
 def _unjudged(
@@ -161,9 +163,9 @@ def _unjudged(
     from rocmonitor.service.pieces import unjudged
     from rocmonitor.wording.window import unjudged_rows
 
-    known = [each.window for each in foreseen.get((monitor.name, ""), ())]
+    known = [outlook.window for outlook in foreseen.get((monitor.name, ""), ())]
     known += [] if last is None else [last.window]
-    rest = unjudged(opened, monitor, max((each.end for each in known), default=None))
+    rest = unjudged(opened, monitor, max((window.end for window in known), default=None))
     return "" if rest is None else unjudged_rows(rest, monitor.joining, monitor.timezone)
 
 

@@ -380,9 +380,9 @@ def pace(finished: int, left: int, seconds: float) -> str:
     """
     if finished < _LEAST or seconds <= 0:
         return ""
-    each = seconds / finished
-    rate = f"{1 / each:.1f}/s" if each < 1 else f"{each:.0f} s each"
-    minutes, rest = divmod(round(left * each), 60)
+    seconds_each = seconds / finished
+    rate = f"{1 / seconds_each:.1f}/s" if seconds_each < 1 else f"{seconds_each:.0f} s each"
+    minutes, rest = divmod(round(left * seconds_each), 60)
     hours, minutes = divmod(minutes, 60)
     remaining = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
     return f", {rate}, {remaining} left"

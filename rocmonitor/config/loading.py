@@ -111,15 +111,15 @@ class _Loader(yaml.SafeLoader):
             if key in own:
                 raise _refused(f"{quoted(key)} comes twice", key_node)
             own[key] = key_node, value_node
-        found = dict(own)
+        merged = dict(own)
         for parent in dict.fromkeys(parents or ()):
             self.flatten_mapping(parent)
             self._merged += len(parent.value)
             if self._merged > _MOST_MERGED:
                 raise _refused("<< merges too many keys; write the values out", node)
             for key_node, value_node in parent.value:
-                found.setdefault(self._key(key_node), (key_node, value_node))
-        node.value = list(found.values())
+                merged.setdefault(self._key(key_node), (key_node, value_node))
+        node.value = list(merged.values())
         self._flat[node] = True
 
     def _key(self, node: yaml.Node) -> Hashable:
@@ -180,9 +180,9 @@ def _explodes(raw: Any) -> bool:
         if depth > _DEEPEST or count > _MOST_VALUES:
             return True
         if isinstance(value, dict):
-            left += [(each, depth + 1) for each in value.values()]
+            left += [(item, depth + 1) for item in value.values()]
         elif isinstance(value, list):
-            left += [(each, depth + 1) for each in value]
+            left += [(item, depth + 1) for item in value]
     return False
 
 

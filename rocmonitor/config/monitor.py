@@ -323,7 +323,7 @@ class Monitor(Section):
         likewise: see `rocmonitor.service.pieces`.
         """
         without = set(self.reference.without)
-        return [each for each in self.whole_reference if self._wall(each.start) not in without]
+        return [window for window in self.whole_reference if self._wall(window.start) not in without]
 
     @property
     def whole_reference(self) -> list[Window]:

@@ -20,8 +20,8 @@ _IN_A_VARIABLE = {"url": "url_env", "tracking_uri": "tracking_uri_env"}
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """`: did you mean NAME?`, or nothing when no known name is near."""
-    [*found] = get_close_matches(name.lower(), known, n=1, cutoff=0.6)
-    return f": did you mean {found[0]}?" if found else ""
+    [*near] = get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def unknown_key(where: Sequence[Any]) -> str:
@@ -49,14 +49,14 @@ def unexpanded(section: object, path: str = "") -> Iterator[str]:
         where = f"{path}.{key}".lstrip(".")
         if not isinstance(value, str):
             yield from unexpanded(value, where)
-        elif key != "query" and (found := _VARIABLE.findall(value)):
+        elif key != "query" and (variables := _VARIABLE.findall(value)):
             by_name = _IN_A_VARIABLE.get(str(key))
             way_out = (
                 f"write {by_name}: NAME, with the whole address in that variable"
                 if by_name
                 else ("write the value itself")
             )
-            names = ", ".join(f"${{{name}}}" for name in found)
+            names = ", ".join(f"${{{name}}}" for name in variables)
             yield f"{where}: {names} is not expanded; {way_out}"
 
 

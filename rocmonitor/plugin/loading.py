@@ -70,13 +70,13 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
 
 
 def _config(path: str | Path | None) -> Config:
-    found = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
-    if not found.is_file():
+    file = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
+    if not file.is_file():
         raise ConfigError(
-            f"{found}: there is no such file; name the configuration with the database's URL, as "
+            f"{file}: there is no such file; name the configuration with the database's URL, as "
             "load(config=...) or in the environment variable ROCMONITOR_CONFIG"
         )
-    return configuration.load(found)
+    return configuration.load(file)
 
 
 def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:

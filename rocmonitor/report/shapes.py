@@ -27,7 +27,7 @@ _SIGN = 6.5
 def still(points: Sequence[Row]) -> SparkChart:
     """Return the windows over time, for a reader without scripts."""
     names = ("auc", "low", "high", "expected_low", "expected_high", "labelled_share")
-    return spark([Brief(each["outcome"], *(each[name] for name in names)) for each in points])
+    return spark([Brief(point["outcome"], *(point[name] for name in names)) for point in points])
 
 
 def roc(rows: Sequence[Row], model: str | None = None) -> dict[str, str]:

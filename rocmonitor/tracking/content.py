@@ -165,7 +165,7 @@ def params(evaluation: Evaluation) -> dict[str, str]:
         "evaluated_at": evaluation.evaluated_at.isoformat(),
         "reference_start": reference.get("start"),
         "reference_end": reference.get("end"),
-        **{f"rule/{each.rule}": verdict(each) for each in evaluation.verdicts},
+        **{f"rule/{rule_verdict.rule}": verdict(rule_verdict) for rule_verdict in evaluation.verdicts},
     }
     return params_of(evaluation, values)
 

@@ -54,10 +54,12 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     address = page_address(page, evaluation.monitor, evaluation.segment)
     parts = [_headline(evaluation) + (f" [On its page]({address})." if address else "")]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
-    verdicts = sorted(evaluation.verdicts, key=lambda each: each.outcome is not evaluation.outcome)
+    verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
     if verdicts:
-        found = by_rule(verdicts)
-        parts.append("\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in found))
+        judgements = by_rule(verdicts)
+        parts.append(
+            "\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in judgements)
+        )
     if (loss := known(evaluation.metrics, *_LOSS)) is not None:
         start, groups = episode(evaluation)
         since = f" since {instant(datetime.fromisoformat(start), evaluation.zone)}" if start else ""
@@ -72,8 +74,8 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
         parts.append(f"**What moved.** {line(text)}")
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
-    if said := foreseen(evaluation.metrics):
-        parts.append(f"**Outlook, before the labels:** {said}.")
+    if outlook := foreseen(evaluation.metrics):
+        parts.append(f"**Outlook, before the labels:** {outlook}.")
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
@@ -180,9 +182,9 @@ def interval(metrics: Mapping[str, float], name: str, form: str = ".3f") -> str:
     return "" if low is None or high is None else f"{low:{form}} to {high:{form}}"
 
 
-def caveats(found: Iterable[object]) -> list[str]:
+def caveats(items: Iterable[object]) -> list[str]:
     """Return the block of caveats; none without any."""
-    lines = [f"- {line(str(caveat))}" for caveat in found]
+    lines = [f"- {line(str(caveat))}" for caveat in items]
     return ["**Bear in mind**\n\n" + "\n".join(lines)] if lines else []
 
 

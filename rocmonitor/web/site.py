@@ -38,13 +38,13 @@ class Site:
         """
         with self._lock:
             try:
-                found = self.path.stat()
+                stat = self.path.stat()
             except OSError as error:
                 raise ConfigError(
                     f"{self.path}: cannot be read ({error.strerror}); "
                     "name the configuration in ROCMONITOR_CONFIG or with --config"
                 ) from None
-            stamp = (found.st_mtime_ns, found.st_size)
+            stamp = (stat.st_mtime_ns, stat.st_size)
             if self._read is None or self._read[0] != stamp:
                 self._read = (stamp, config.load(self.path))
             return self._read[1]
