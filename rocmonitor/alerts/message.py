@@ -303,12 +303,12 @@ def next_step(kind: Kind, monitor: str, context: Context, *parts: str) -> Line:
 
 def looking(command: str, context: Context, *parts: str, label: str = "Look") -> Line:
     """Return whose it is, and a command; with the name by which a repeat of the message is known."""
-    said = [f"{label}: {command} ({event(*parts)})"]
+    texts = [f"{label}: {command} ({event(*parts)})"]
     if len(context.told) > 1:
-        said.insert(0, f"Told: {', '.join(context.told)}.")
+        texts.insert(0, f"Told: {', '.join(context.told)}.")
     if context.owner:
-        said.insert(0, f"Owner: {context.owner}.")
-    first, _, rest = " ".join(said).partition(": ")
+        texts.insert(0, f"Owner: {context.owner}.")
+    first, _, rest = " ".join(texts).partition(": ")
     return Line(first, rest)
 
 

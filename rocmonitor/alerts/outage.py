@@ -145,10 +145,10 @@ def compose_several(
     return assemble(title, messages[0].kind, lines)
 
 
-def _people(label: str, said: Sequence[tuple[str | None, str]], most: int) -> list[Line]:
+def _people(label: str, entries: Sequence[tuple[str | None, str]], most: int) -> list[Line]:
     """Return a line on owners or runbooks, with their monitors where there are several; none if too many."""
     by: dict[str, list[str]] = {}
-    for what, monitor in said:
+    for what, monitor in entries:
         if what:
             by.setdefault(what, []).append(monitor)
     if len(by) > most:

@@ -298,18 +298,18 @@ _changing = threading.Lock()
 @contextmanager
 def _apprise_log() -> Iterator[_Said]:
     """Keep Apprise's records out of the process's own log: they may hold parts of the URL."""
-    logger, said = logging.getLogger("apprise"), _Said()
-    logger.addHandler(said)
+    logger, listener = logging.getLogger("apprise"), _Said()
+    logger.addHandler(listener)
     with _changing:
-        _listening.add(said)
+        _listening.add(listener)
         logger.propagate = False
         logger.setLevel(logging.DEBUG)
     try:
-        yield said
+        yield listener
     finally:
-        logger.removeHandler(said)
+        logger.removeHandler(listener)
         with _changing:
-            _listening.discard(said)
+            _listening.discard(listener)
             if not _listening:
                 logger.propagate = True
                 logger.setLevel(logging.NOTSET)

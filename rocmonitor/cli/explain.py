@@ -112,10 +112,10 @@ def _print(explanation: Explanation, whole: Evaluation | None) -> None:
     if whole is not None:
         if whole.outcome is Status.INSUFFICIENT:
             echo_folded(f"This window is insufficient: {'; '.join(verdicts(whole.verdicts))}.", hang=0)
-        if said := judged_with(explanation, whole.metrics.get("champion/auc")):
-            echo_folded(said, hang=0)
-        if said := curve_moved(whole):
-            echo_folded(said, hang=0)
+        if note := judged_with(explanation, whole.metrics.get("champion/auc")):
+            echo_folded(note, hang=0)
+        if note := curve_moved(whole):
+            echo_folded(note, hang=0)
     if explanation.parts:
         echo_table(text.groups(explanation, width_of(sys.stdout)))
     for column, why in explanation.refused.items():

@@ -77,8 +77,8 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         )
     casts, form = {}, roles.date_format if isinstance(spec, Files) else None
     if _needs_casts(spec, url, path.resolve().parent):
-        told = [name for name in (roles.time, roles.labelled_at) if name and some_text(rows[name])]
-        casts = {name: _as_time(quoted[name], form, zoned=proposal.zone_known) for name in told}
+        textual = [name for name in (roles.time, roles.labelled_at) if name and some_text(rows[name])]
+        casts = {name: _as_time(quoted[name], form, zoned=proposal.zone_known) for name in textual}
     texts = {"decimal": roles.decimal, "date_format": None if casts else roles.date_format}
     chosen = quoted | {name: f"{cast} AS {quoted[name]}" for name, cast in casts.items()}
     columns = {

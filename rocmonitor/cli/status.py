@@ -163,9 +163,9 @@ def _unjudged(
     from rocmonitor.service.pieces import unjudged
     from rocmonitor.wording.window import unjudged_rows
 
-    known = [outlook.window for outlook in foreseen.get((monitor.name, ""), ())]
-    known += [] if last is None else [last.window]
-    rest = unjudged(opened, monitor, max((window.end for window in known), default=None))
+    windows = [outlook.window for outlook in foreseen.get((monitor.name, ""), ())]
+    windows += [] if last is None else [last.window]
+    rest = unjudged(opened, monitor, max((window.end for window in windows), default=None))
     return "" if rest is None else unjudged_rows(rest, monitor.joining, monitor.timezone)
 
 

@@ -312,8 +312,8 @@ class Reviewing(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_switches(cls, said: object) -> object:
-        return no_switch(said)
+    def _no_switches(cls, value: object) -> object:
+        return no_switch(value)
 
     @field_validator("fpr")
     @classmethod

@@ -26,9 +26,9 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 def unknown_key(where: Sequence[Any]) -> str:
     """Return what to do about a key that no section has, at its place in the file."""
-    known = sorted({key for section in _sections(Config, where[:-1]) for key in _keys(section)})
-    meant = nearest(str(where[-1]), known)
-    return f"unknown key{meant}" if meant else f"unknown key; there are {', '.join(known)}"
+    keys = sorted({key for section in _sections(Config, where[:-1]) for key in _keys(section)})
+    meant = nearest(str(where[-1]), keys)
+    return f"unknown key{meant}" if meant else f"unknown key; there are {', '.join(keys)}"
 
 
 def share(name: str, value: object) -> str:
@@ -92,8 +92,8 @@ def _tag(kind: Any) -> object:
 def _keys(section: type) -> dict[str, Any]:
     """Return the keys of a section, with the types of their values."""
     if issubclass(section, BaseModel):
-        known = section.model_fields.items()
+        declared = section.model_fields.items()
         filled_in = {"folder"} if section is Config else {"name"} if section.__name__ == "Monitor" else set()
-        return {field.alias or name: field.annotation for name, field in known if name not in filled_in}
+        return {field.alias or name: field.annotation for name, field in declared if name not in filled_in}
     hints = get_type_hints(section, include_extras=True)
     return {field.name: hints[field.name] for field in fields(section)}  # type: ignore[arg-type]

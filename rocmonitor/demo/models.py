@@ -68,13 +68,13 @@ def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str
     on_progress : callable
     """
     learned = (flights["scored_at"] < SCORED_FROM) & flights["late"].notna()
-    known, late = features(flights)[learned], flights.loc[learned, "late"].astype(int)
+    inputs, late = features(flights)[learned], flights.loc[learned, "late"].astype(int)
     trained = {}
     for role, model in ROLES.items():
-        on_progress(f"Training the {role} on {len(known):,} flights of January to March 2013")
+        on_progress(f"Training the {role} on {len(inputs):,} flights of January to March 2013")
         # On a busy machine OpenMP's threads wait for one another: two took fifty times as long as one.
         with threadpool_limits(1):
-            trained[role] = model().fit(known, late)
+            trained[role] = model().fit(inputs, late)
     return trained
 
 
@@ -91,9 +91,9 @@ def score(
     """
     on_progress("Scoring every flight from April on with both models")
     later = flights["scored_at"] >= SCORED_FROM
-    known, flights = features(flights)[later], flights[later]
+    inputs, flights = features(flights)[later], flights[later]
     with threadpool_limits(1):
-        champion, challenger = (trained[role].predict_proba(known)[:, 1] for role in ROLES)
+        champion, challenger = (trained[role].predict_proba(inputs)[:, 1] for role in ROLES)
     scored = pd.DataFrame(
         {
             "flight_id": flights["flight_id"],

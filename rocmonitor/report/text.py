@@ -112,17 +112,17 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
         segment = f"{_name(change.segment)}: " if change.segment else ""
         # A change that rests on no window (an error) holds from when it was noticed.
         since = f" since {instant(change.since, zone)}" if change.since < change.at else ""
-        said = f"{segment}{marked(change.after)}{since}{_because(reasons(change.reasons))}"
-        lines.append(f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {said}")
+        text = f"{segment}{marked(change.after)}{since}{_because(reasons(change.reasons))}"
+        lines.append(f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {text}")
     return "\n".join(lines)
 
 
-def _because(said: Sequence[str]) -> str:
+def _because(texts: Sequence[str]) -> str:
     """Return the first reason without what it rests on, and how many more there are."""
-    if not said:
+    if not texts:
         return ""
-    others = len(said) - 1
-    return f": {without_basis(said[0])}" + (f" (+{count(others, 'reason')})" if others else "")
+    others = len(texts) - 1
+    return f": {without_basis(texts[0])}" + (f" (+{count(others, 'reason')})" if others else "")
 
 
 _MOST_GROUPS = 12

@@ -64,8 +64,8 @@ class Drop(TwoSided):
         from rocmonitor.stats.forecast.strict import coming_window
 
         past = [window["auc"] if is_usual(window) else None for window in reference.windows]
-        known = sum(auc is not None for auc in past)
-        if reference.cells is None or reference.auc is None or known < 2:
+        usual = sum(auc is not None for auc in past)
+        if reference.cells is None or reference.auc is None or usual < 2:
             return 0.0
         pairs = moments(reference.cells)
 

@@ -119,12 +119,12 @@ class GroupReference:
         change: Callable[[CellCounts, CellCounts, tuple[Label, ...]], GroupChanges],
     ) -> Split:
         """Split by each column, with a function of both samples' counts by group."""
-        known, refused = dict[str, GroupChanges](), dict(self.refused)
+        by_column, refused = dict[str, GroupChanges](), dict(self.refused)
         sides = {}
         for name, (groups, counts) in self.columns.items():
             try:
                 labels, old, new = self._sides(name, groups, counts, window[name], fewest, cells)
-                known[name] = change(old, new, labels)
+                by_column[name] = change(old, new, labels)
             except InputError as error:
                 refused[name] = str(error)
                 continue
@@ -141,7 +141,7 @@ class GroupReference:
                 return change(old, new, ("others",))
             return change(old, new, tuple(labels[at] for at in kept))
 
-        return Split(whole, known, refused, without)
+        return Split(whole, by_column, refused, without)
 
     def pair_change(
         self,

@@ -87,8 +87,8 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
             f"{column.kind} in the {side}" for column, side in zip(columns, _SAMPLES, strict=True)
         )
         raise InputError(f"{name} holds {held}: convert one of the two, so that equal values are equal")
-    known = _by_number(columns, bins, name) if "numbers" in kinds else _by_value(columns, name)
-    return _with_missing(*known, columns)
+    labels_and_codes = _by_number(columns, bins, name) if "numbers" in kinds else _by_value(columns, name)
+    return _with_missing(*labels_and_codes, columns)
 
 
 _MANY, _SELDOM = 10, 0.1
@@ -331,12 +331,12 @@ def _require_no_numbered_rows(present: list[NDArray[Any]], name: str) -> None:
     )
 
 
-def _with_missing(labels: tuple[Label, ...], known: list[Codes], columns: list[_Column]) -> Grouping:
+def _with_missing(labels: tuple[Label, ...], coded: list[Codes], columns: list[_Column]) -> Grouping:
     """Add a last group for the rows without a value."""
     if not any(column.missing.any() for column in columns):
-        return Grouping(labels, *known)
+        return Grouping(labels, *coded)
     codes = []
-    for column, of_present in zip(columns, known, strict=True):
+    for column, of_present in zip(columns, coded, strict=True):
         of_row = np.full(len(column.values), len(labels), dtype=np.intp)
         of_row[~column.missing] = of_present
         codes.append(of_row)

@@ -57,15 +57,15 @@ _FIELDS = {
 
 def _fields(cls: type) -> dict[str, str]:
     """Return what `help` says of each field that no docstring describes."""
-    told = dict[str, str]()
+    descriptions = dict[str, str]()
     for base in reversed(cls.__mro__):
         why = (
             "As the text says, or the argument of this name." if base is cls else f"As of `{base.__name__}`."
         )
         for name, kind in vars(base).get("__annotations__", {}).items():
             if not name.startswith("_"):
-                told[name] = f"{kind}. {_FIELDS.get(name, why)}"
-    return told
+                descriptions[name] = f"{kind}. {_FIELDS.get(name, why)}"
+    return descriptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

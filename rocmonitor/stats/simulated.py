@@ -383,10 +383,10 @@ class Simulation:
             if not degraded[first, series]:
                 continue
             detected += 1
-            known = [Change(value, error, reference_error) for value in changes[:, series].tolist()]
+            course = [Change(value, error, reference_error) for value in changes[:, series].tolist()]
             over += any(
                 not degraded[now, series]
-                and (seen := recovery(known[: now + 1], first, per_year=self.per_year)) is not None
+                and (seen := recovery(course[: now + 1], first, per_year=self.per_year)) is not None
                 and seen.shown
                 for now in range(first + 1, self.windows, every)
             )

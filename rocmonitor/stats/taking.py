@@ -167,9 +167,9 @@ def taking(
 def positives(labels: Any, pos_label: object) -> Any:
     """Return 1 where a label is `pos_label`, else 0; missing ones as they are, and in the same order."""
     values = np.asarray(labels, dtype=object)
-    known = {label for label in values.ravel().tolist() if _is_known(label)}
-    if pos_label not in known or len(known) > 2:
-        shown = ", ".join(sorted(map(repr, known))[:4])
+    present = {label for label in values.ravel().tolist() if _is_known(label)}
+    if pos_label not in present or len(present) > 2:
+        shown = ", ".join(sorted(map(repr, present))[:4])
         raise InputError(
             f"pos_label must be one of two labels, and y_true holds {shown}: not {pos_label!r} and one other"
         )

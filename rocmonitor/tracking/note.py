@@ -120,12 +120,12 @@ def of_outlooks(
     monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
 ) -> str:
     """Return the description of a run with outlooks."""
-    said = expected(last)
+    outlook = expected(last)
     span = Window(windows[0].start, windows[-1].end).in_zone(zone)
     return (
         f"**{line(monitor)}, {line(segment) or 'all rows'}**: outlooks of {count(len(windows), 'window')}, "
         f"{span} ({zone}), made from their scores before any label. "
-        f"Last window: {f'AUROC {said} expected' if said else 'none could be made'}.\n\n"
+        f"Last window: {f'AUROC {outlook} expected' if outlook else 'none could be made'}.\n\n"
         "`outlook/auc` is the AUROC that the scores lead one to expect, `outlook/low` and `outlook/high` its "
         "interval, `outlook/score_distance` how far the scores have moved from the reference, in nats. An "
         "outlook is made once; what came of it stands in the window's own run."

@@ -158,11 +158,11 @@ def _press(site: Site, name: str, what: str, permit: Permit) -> Response:
 
 
 def _monitor(site: Site, name: str, permit: Permit) -> Any:
-    known = site.config().monitors.get(name)
-    if known is None:
+    watched = site.config().monitors.get(name)
+    if watched is None:
         return None
     try:
-        choice = _choice(known.timezone)
+        choice = _choice(watched.timezone)
     except ValueError as wrong:
         return problem("The address is wrong", str(wrong), 400)
     view = monitor_view(site, name, choice)

@@ -58,7 +58,7 @@ class Site:
         """
         url = self.config().store_url
         with self._lock:
-            known = self._open
-            if known is None or known[0] != url or (known[1].stands_in and not is_made_by_opening(url)):
-                known = self._open = (url, store.open_store(url, make=False))
-            return known[1]
+            opened = self._open
+            if opened is None or opened[0] != url or (opened[1].stands_in and not is_made_by_opening(url)):
+                opened = self._open = (url, store.open_store(url, make=False))
+            return opened[1]

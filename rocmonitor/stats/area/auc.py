@@ -377,12 +377,12 @@ def auc(
     else:
         variance = CLOSED_FORMS[method](sample, pairs, *sizes)
     se = math.sqrt(variance.value)
-    known = se > 0 and method in _STUDENTISING and sizes == (sample.n_pos, sample.n_neg)
+    has_skewness = se > 0 and method in _STUDENTISING and sizes == (sample.n_pos, sample.n_neg)
     numbers |= {
         "se": se,
         "method": method,
         "caveats": _caveats(sample, method, sizes, variance),
-        "studentised": studentised(sample, pairs, se) if known and sample.ends is None else None,
+        "studentised": studentised(sample, pairs, se) if has_skewness and sample.ends is None else None,
         "error": error_of_auc(sample, method, *sizes),
     }
     return _with_carriers(

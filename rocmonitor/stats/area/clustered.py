@@ -74,8 +74,8 @@ def _worth(own: Floats, clusters: Clusters, zeta: float, *, positive: bool) -> i
     if effect <= 0:
         return n
     reach = 1.0
-    if (known := effective([own], [rows], [zeta])) is not None:
-        reach = known.inflation * quantile_beyond(0.025, known.df) / quantile_beyond(0.025, None)
+    if (correction := effective([own], [rows], [zeta])) is not None:
+        reach = correction.inflation * quantile_beyond(0.025, correction.df) / quantile_beyond(0.025, None)
     return max(1, min(n, round(n / effect / reach**2)))
 
 
@@ -97,19 +97,19 @@ def _error(
         if fewest < FEW
         else ()
     )
-    known: dict[str, Any] = {"clusters": (sizes.pos, sizes.neg), "caveats": few, "design_effect": None}
+    numbers: dict[str, Any] = {"clusters": (sizes.pos, sizes.neg), "caveats": few, "design_effect": None}
     if not varied:
-        return 0.0, known
-    known["design_effect"] = variance / independent
+        return 0.0, numbers
+    numbers["design_effect"] = variance / independent
     counts = clusters.pos, clusters.neg
     sums = [clusters.sums(count * values) for count, values in zip(counts, by_cell, strict=True)]
     if (correction := effective(sums, [clusters.sums(count) for count in counts], zetas)) is None:
-        return variance, known
-    known |= {"df": correction.df, "inflation": correction.inflation}
+        return variance, numbers
+    numbers |= {"df": correction.df, "inflation": correction.inflation}
     if correction.df + 1 < FEW:
         few = (Caveat("few-clusters", clusters=fewest, effective=correction.df + 1, enough=FEW),)
-    known["caveats"] = few + _large(correction.parts, clusters.sums(clusters.pos + clusters.neg))
-    return variance, known
+    numbers["caveats"] = few + _large(correction.parts, clusters.sums(clusters.pos + clusters.neg))
+    return variance, numbers
 
 
 def _large(parts: Floats, rows: Floats) -> tuple[Caveat, ...]:

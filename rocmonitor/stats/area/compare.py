@@ -342,14 +342,14 @@ def compare_auc_paired(
     else:
         kernel = max(_mean_square(pair) - difference**2, 0.0)
         variance = exact_bootstrap_variance(zeta10, zeta01, kernel, n_pos, n_neg)
-    known: dict[str, Any] = {"caveats": (Caveat("single-row"),) if min(n_pos, n_neg) == 1 else ()}
+    numbers: dict[str, Any] = {"caveats": (Caveat("single-row"),) if min(n_pos, n_neg) == 1 else ()}
     if pair.clusters is not None:
-        variance, known = difference_error(below, above, difference, pair, (zeta10, zeta01))
+        variance, numbers = difference_error(below, above, difference, pair, (zeta10, zeta01))
         method = METHOD
-    worth = max(known.get("design_effect") or 1.0, 1.0)
+    worth = max(numbers.get("design_effect") or 1.0, 1.0)
     lines = (below / n_neg, pair.pos), (above / n_pos, pair.neg)
     balances = [balance_of(*line) for line in lines]
-    known["balances"] = tuple(
+    numbers["balances"] = tuple(
         (*balance.loss, *balance.gain, n / worth) for balance, n in zip(balances, (n_pos, n_neg), strict=True)
     )
     comparison = _difference_of(
@@ -357,14 +357,14 @@ def compare_auc_paired(
         variance=variance,
         areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
         sizes=(n_pos, n_neg, n_pos, n_neg),
-        df=known.pop("df", None),
+        df=numbers.pop("df", None),
         paired=True,
         method=method,
         alternative=alternative,
-        caveats=known.pop("caveats"),
-        inflation=known.pop("inflation", 1.0),
+        caveats=numbers.pop("caveats"),
+        inflation=numbers.pop("inflation", 1.0),
     )
-    return replace(comparison, **known).tested()
+    return replace(comparison, **numbers).tested()
 
 
 def fading(value: float, whole: float, none: float) -> float:

@@ -260,15 +260,15 @@ def _approximated(ranked: RankedPair, r: int) -> tuple[_Terms, _Terms]:
 
 
 def _runs(r: int, own: ClassCounts, other: ClassCounts) -> _Runs:
-    known = flagging(r, own, other)
-    first, stop = known.first, known.stop
+    flagged = flagging(r, own, other)
+    first, stop = flagged.first, flagged.stop
     count = min(THRESHOLDS, stop - first)
     edge = np.unique(np.rint(np.linspace(first - 1, stop - 1, count + 1)).astype(np.int64))
     reach = np.ones(len(edge))
     reach[0] = 0.0
-    reach[1:-1] = np.maximum.accumulate(known.reach[edge[1:-1] - first])
+    reach[1:-1] = np.maximum.accumulate(flagged.reach[edge[1:-1] - first])
     middle = (edge[1:] + edge[:-1] + 1) // 2
-    return _Runs(edge, middle, reach, (known.own, known.other), *_seen(r, own, other, middle))
+    return _Runs(edge, middle, reach, (flagged.own, flagged.other), *_seen(r, own, other, middle))
 
 
 def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -> tuple[Floats, Floats]:

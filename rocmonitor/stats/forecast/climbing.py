@@ -460,15 +460,15 @@ def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distan
         return weights[:, part], values[:, part] - value, off
 
     cells = parts(weights.shape[1])
-    known = [centred(cells[0])] if len(cells) == 1 else None  # of many cells it is memory
+    only_cell = [centred(cells[0])] if len(cells) == 1 else None  # of many cells it is memory
     spread, along, residual = 0.0, 0.0, 0.0
-    for weight, own, off in known or map(centred, cells):
+    for weight, own, off in only_cell or map(centred, cells):
         pull = weight * own
         spread += float(np.add.reduce(pull * own, axis=None))
         pull *= off
         along += float(np.add.reduce(pull, axis=None))
     multiplier = along / spread if spread > 0 else scale
-    for weight, own, off in known or map(centred, cells):
+    for weight, own, off in only_cell or map(centred, cells):
         own *= multiplier
         off -= own
         off *= off

@@ -90,9 +90,9 @@ class AucBounds(Result):
         return _weights(self._sample, self._tilts[1], step=1)
 
     def _values(self) -> dict[str, Any]:
-        known = {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}
         weights = {name: getattr(self, name) for name in ("score", "low_weights", "high_weights")}
-        return known | weights | {"caveats": known.pop("caveats")}
+        return values | weights | {"caveats": values.pop("caveats")}
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         note = f"all reweightings within Kullback-Leibler distance {self.distance:.4g}"
@@ -315,9 +315,9 @@ class FollowedBounds:
         if ends[0] is None or ends[1] is None:
             return None
         piece = np.stack([ends[0], ends[1]], axis=1)
-        for distance, known in solved.items():
-            read = _read(piece, number, math.sqrt(2 * distance), known.auc)
-            if max(abs(read.low - known.low), abs(read.high - known.high)) > _AGREEMENT:
+        for distance, bounds in solved.items():
+            read = _read(piece, number, math.sqrt(2 * distance), bounds.auc)
+            if max(abs(read.low - bounds.low), abs(read.high - bounds.high)) > _AGREEMENT:
                 return None
         return piece
 

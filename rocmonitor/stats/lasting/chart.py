@@ -278,7 +278,7 @@ def lasting_change(
         _numbers(windows, name, side, days)
         for side, (windows, name) in enumerate([(reference, "reference"), (later, "later")])
     )
-    usable = [window for window, known in zip(reference, before, strict=True) if known and window]
+    usable = [window for window, numbers in zip(reference, before, strict=True) if numbers and window]
     _require_windows(len(usable), len(before))
     whole = Sample.merge(usable)
     pairs = moments(whole)
