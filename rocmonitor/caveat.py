@@ -101,5 +101,5 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # of numpy, which is not imported for this
         return value.tolist()
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -85,8 +85,8 @@ def without_passwords(text: str) -> str:
     return _IN_A_QUERY.sub(r"\1***", _USER.sub("", text))
 
 
-def _written_out(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
+def _written_out(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
 class RocmonitorError(Exception):

@@ -69,11 +69,11 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; `from_dict` is the inverse."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {
+        return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)} | {
             "outcome": str(self.outcome),
             "limit": list(self.limit),
             "details": dict(self.details),
-            "lacks": [each.to_dict() for each in self.lacks],
+            "lacks": [caveat.to_dict() for caveat in self.lacks],
         }
 
     @classmethod

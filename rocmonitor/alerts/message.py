@@ -178,7 +178,7 @@ def compose_outlook(
     return assemble(title, "alarm", lines)
 
 
-def compose_revised(found: Sequence[Revised], context: Context) -> Message:
+def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
     """Return the message about one or more windows of a monitor that became degraded, or were so and are no
     longer.
 
@@ -193,22 +193,24 @@ def compose_revised(found: Sequence[Revised], context: Context) -> Message:
     Message
         The same arguments always give the same message, with the same event id.
     """
-    zone, first = context.zone, found[0]
-    worse = any(each.is_worse for each in found)
-    segments = {each.segment for each in found}
+    zone, first = context.zone, revised[0]
+    worse = any(change.is_worse for change in revised)
+    segments = {change.segment for change in revised}
     segment = first.segment if len(segments) == 1 else ""
     kind: Kind = "alarm" if worse else "recovery"
-    key = "|".join(f"{each.monitor}|{each.segment}|{each.window}|r{each.revision}" for each in found)
+    key = "|".join(
+        f"{change.monitor}|{change.segment}|{change.window}|r{change.revision}" for change in revised
+    )
     lines = [
-        Line("", f"{revised_wording.headline(found)}{f'; {segment}' if segment else ''} ({zone.key})."),
-        *(Line("", text) for text in revised_wording.lines(found, zone)),
-        Line("", revised_wording.rest(found)),
-        *labelled("Check", revised_wording.advice(found)),
+        Line("", f"{revised_wording.headline(revised)}{f'; {segment}' if segment else ''} ({zone.key})."),
+        *(Line("", text) for text in revised_wording.lines(revised, zone)),
+        Line("", revised_wording.rest(revised)),
+        *labelled("Check", revised_wording.advice(revised)),
         *where_to_look(context),
         next_step(kind, first.monitor, context, key),
     ]
     head = "DEGRADED" if worse else str(first.after).upper()
-    title = titled(head, one_line(f"{first.monitor} {segment}", 200), revised_wording.title(found))
+    title = titled(head, one_line(f"{first.monitor} {segment}", 200), revised_wording.title(revised))
     return assemble(title, kind, lines)
 
 
@@ -301,12 +303,12 @@ def next_step(kind: Kind, monitor: str, context: Context, *parts: str) -> Line:
 
 def looking(command: str, context: Context, *parts: str, label: str = "Look") -> Line:
     """Return whose it is, and a command; with the name by which a repeat of the message is known."""
-    said = [f"{label}: {command} ({event(*parts)})"]
+    texts = [f"{label}: {command} ({event(*parts)})"]
     if len(context.told) > 1:
-        said.insert(0, f"Told: {', '.join(context.told)}.")
+        texts.insert(0, f"Told: {', '.join(context.told)}.")
     if context.owner:
-        said.insert(0, f"Owner: {context.owner}.")
-    first, _, rest = " ".join(said).partition(": ")
+        texts.insert(0, f"Owner: {context.owner}.")
+    first, _, rest = " ".join(texts).partition(": ")
     return Line(first, rest)
 
 
@@ -319,11 +321,11 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def titled(head: str, whose: str, found: str) -> str:
+def titled(head: str, whose: str, text: str) -> str:
     """Return the status, whose it is, and as much of both as 80 characters hold."""
     room = LONGEST_TITLE - len(head) - 3
-    found = printable(one_line(found, room - min(len(whose), 22)))
-    return one_line(f"{head} {printable(without_middle(whose, room - len(found)))}: {found}", LONGEST_TITLE)
+    text = printable(one_line(text, room - min(len(whose), 22)))
+    return one_line(f"{head} {printable(without_middle(whose, room - len(text)))}: {text}", LONGEST_TITLE)
 
 
 def event_of(transition: Transition, key: str) -> tuple[str, ...]:

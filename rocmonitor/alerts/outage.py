@@ -67,7 +67,7 @@ def compose_outage(
         The same arguments always give the same message, with the same event id.
     """
     # What to do when a model is worse than expected: of no use to a channel or to MLflow.
-    unjudged = [each for each in concerned if each.monitor in notice.unjudged]
+    unjudged = [entry for entry in concerned if entry.monitor in notice.unjudged]
     ended = notice.phase == "ended"
     outage = notice.outage
     times = (outage.start.isoformat(), notice.at.isoformat())
@@ -77,8 +77,8 @@ def compose_outage(
         *labelled("Last error" if ended else "Why", outage.error),
         *labelled("Monitors", words.more_names(notice)),
         *labelled("Check", words.advice(notice)),
-        *_people("Owner", [(each.owner, each.monitor) for each in concerned], _MOST_OWNERS),
-        *_people("Runbook", [(each.runbook, each.monitor) for each in unjudged], _MOST_RUNBOOKS),
+        *_people("Owner", [(entry.owner, entry.monitor) for entry in concerned], _MOST_OWNERS),
+        *_people("Runbook", [(entry.runbook, entry.monitor) for entry in unjudged], _MOST_RUNBOOKS),
         *labelled("Page", page),
         Line("Look", f"rocmonitor status ({named})"),
     ]
@@ -128,27 +128,27 @@ def compose_several(
     Message
         The same arguments always give the same message, with the same event id.
     """
-    head, monitors = messages[0].title.split(" ", 1)[0], [each.monitor for each in concerned]
+    head, monitors = messages[0].title.split(" ", 1)[0], [entry.monitor for entry in concerned]
     rest = monitors[len(messages) :]
     lines = [
         Line("", f"{len(monitors)} monitors that {shared}, since {instant(since, zone)} ({zone.key})."),
         *(
-            Line("", each.title + (f", and {count(more, 'segment')}" if more > 0 else ""))
-            for each, more in zip(messages, also, strict=True)
+            Line("", message.title + (f", and {count(more, 'segment')}" if more > 0 else ""))
+            for message, more in zip(messages, also, strict=True)
         ),
         *labelled("Also", words.names(rest, MOST_NAMED)),
         *labelled("Page", page),
-        *_people("Owner", [(each.owner, each.monitor) for each in concerned], _MOST_OWNERS),
+        *_people("Owner", [(entry.owner, entry.monitor) for entry in concerned], _MOST_OWNERS),
         Line("Look", f"rocmonitor status ({event(*event_parts)})"),
     ]
     title = titled(head, f"{len(monitors)} monitors", ", ".join(monitors))
     return assemble(title, messages[0].kind, lines)
 
 
-def _people(label: str, said: Sequence[tuple[str | None, str]], most: int) -> list[Line]:
+def _people(label: str, entries: Sequence[tuple[str | None, str]], most: int) -> list[Line]:
     """Return a line on owners or runbooks, with their monitors where there are several; none if too many."""
     by: dict[str, list[str]] = {}
-    for what, monitor in said:
+    for what, monitor in entries:
         if what:
             by.setdefault(what, []).append(monitor)
     if len(by) > most:
@@ -159,7 +159,7 @@ def _people(label: str, said: Sequence[tuple[str | None, str]], most: int) -> li
     return [Line(f"{label}s", "; ".join(parts))]
 
 
-def compose_stop(found: Stop, context: Context, also: Sequence[Transition] = ()) -> Message:
+def compose_stop(stop: Stop, context: Context, also: Sequence[Transition] = ()) -> Message:
     """Return the message about a stop, or its end.
 
     Parameters
@@ -175,21 +175,21 @@ def compose_stop(found: Stop, context: Context, also: Sequence[Transition] = ())
         The same arguments always give the same message, with the same event id.
     """
     zone = context.zone
-    kind: Kind = "recovery" if not found.is_open else "notice" if found.kind == "watch" else "alarm"
-    phase = "begin" if found.is_open else "end"
+    kind: Kind = "recovery" if not stop.is_open else "notice" if stop.kind == "watch" else "alarm"
+    phase = "begin" if stop.is_open else "end"
     lines = [
-        Line("", f"{stops.headline(found, zone)}."),
-        Line("", f"{stops.since(found, zone)}."),
+        Line("", f"{stops.headline(stop, zone)}."),
+        Line("", f"{stops.since(stop, zone)}."),
         *labelled("Also", also_changed(also)),
         *(
-            [Line("How sure", stops.how_sure(found)), Line("Check", stops.CHECK[found.kind])]
-            if found.is_open
+            [Line("How sure", stops.how_sure(stop)), Line("Check", stops.CHECK[stop.kind])]
+            if stop.is_open
             else []
         ),
         *where_to_look(context),
-        looking("rocmonitor status", context, found.monitor, found.kind, found.start.isoformat(), phase),
+        looking("rocmonitor status", context, stop.monitor, stop.kind, stop.start.isoformat(), phase),
     ]
     heads = {"usable": "UNUSABLE", "judged": "NOT JUDGED", "watch": "ENDED"}
-    head = heads.get(found.kind, "STOPPED") if found.is_open else "OK"
-    title = titled(head, found.monitor, stops.title(found))
+    head = heads.get(stop.kind, "STOPPED") if stop.is_open else "OK"
+    title = titled(head, stop.monitor, stops.title(stop))
     return assemble(title, kind, lines)

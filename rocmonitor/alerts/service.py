@@ -260,8 +260,8 @@ def _one_service(url: str) -> Apprise:
 
 def _seconds(url: str, parameter: str, longest: float) -> float:
     """Return the seconds that a URL asks for, within what we bear."""
-    found = re.search(rf"[?&]{parameter}=(\d+(?:\.\d+)?)(?:&|$)", url)
-    return min(float(found[1]), longest) if found else longest
+    match = re.search(rf"[?&]{parameter}=(\d+(?:\.\d+)?)(?:&|$)", url)
+    return min(float(match[1]), longest) if match else longest
 
 
 def _why_not(url: str, log: str) -> str:
@@ -298,26 +298,26 @@ _changing = threading.Lock()
 @contextmanager
 def _apprise_log() -> Iterator[_Said]:
     """Keep Apprise's records out of the process's own log: they may hold parts of the URL."""
-    logger, said = logging.getLogger("apprise"), _Said()
-    logger.addHandler(said)
+    logger, listener = logging.getLogger("apprise"), _Said()
+    logger.addHandler(listener)
     with _changing:
-        _listening.add(said)
+        _listening.add(listener)
         logger.propagate = False
         logger.setLevel(logging.DEBUG)
     try:
-        yield said
+        yield listener
     finally:
-        logger.removeHandler(said)
+        logger.removeHandler(listener)
         with _changing:
-            _listening.discard(said)
+            _listening.discard(listener)
             if not _listening:
                 logger.propagate = True
                 logger.setLevel(logging.NOTSET)
 
 
 def _lines(log: str, *levels: str) -> str:
-    found = [line.partition(" ") for line in log.splitlines()]
-    return " ".join(text.strip() for level, _, text in found if level in levels)
+    parts = [line.partition(" ") for line in log.splitlines()]
+    return " ".join(text.strip() for level, _, text in parts if level in levels)
 
 
 def _told(log: str) -> str:
@@ -337,8 +337,8 @@ def _without_url(text: str, url: str, *, keep: str) -> str:
         return text
     # Short parts only as whole words: a port or a "yes" would tear up the sentence.
     words = [re.escape(part) if len(part) > 3 else rf"(?<!\w){re.escape(part)}(?!\w)" for part in parts]
-    found = "|".join([*([re.escape(keep)] if keep else []), *words])
-    return re.sub(found, lambda match: keep if match[0] == keep else "****", text)
+    pattern = "|".join([*([re.escape(keep)] if keep else []), *words])
+    return re.sub(pattern, lambda match: keep if match[0] == keep else "****", text)
 
 
 def _file(url: str, folder: Path) -> Path | None:

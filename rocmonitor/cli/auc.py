@@ -75,8 +75,8 @@ def auc(
     if negative is not None and positive in (None, negative):
         raise click.UsageError("--negative needs a --positive that is another label")
     rows = read_scores(file, label, scores, positive=positive, negative=negative, decimal=decimal)
-    for found in rows.read_as:
-        echo(f"{file}: {found}", err=True)
+    for reading in rows.read_as:
+        echo(f"{file}: {reading}", err=True)
     _require_classes(file, rows)
     answer = _measured(rows, confidence_level)
     if as_json:

@@ -39,23 +39,23 @@ def check(path: Path, explain: bool, output: Path | None) -> int:
         with shown_progress() as progress:  # which owns the terminal until it is done
             from rocmonitor.service.checking import check as look
 
-            found = look(config, now=now, output=lines.append, explain=explain, progress=progress)
+            result = look(config, now=now, output=lines.append, explain=explain, progress=progress)
     finally:
         for line in lines:
             _print(line)
     if output is not None:
         from rocmonitor.report.check import page
 
-        write(output, page(found.watched, made=now))
+        write(output, page(result.watched, made=now))
     if is_interactive(sys.stderr):
         echo(
-            f"\n{len(found.problems)} to fix in {path}, then check again"
-            if found.problems
+            f"\n{len(result.problems)} to fix in {path}, then check again"
+            if result.problems
             else "\nMore: rocmonitor check --explain"
             "\nNext: rocmonitor run --dry-run   judges what is due; keeps and sends nothing",
             err=True,
         )
-    return worst([*map(code_of, found.problems), *([INSUFFICIENT] if found.doubts else [])])
+    return worst([*map(code_of, result.problems), *([INSUFFICIENT] if result.doubts else [])])
 
 
 def _print(line: str) -> None:

@@ -61,8 +61,8 @@ def demo(context: click.Context, folder: Path) -> int:
         "program": "rocmonitor" if shutil.which("rocmonitor") else str(Path(sys.argv[0]).resolve()),
         "monitor": MONITOR,
     }
-    wide = 2 + max(len(command.format(**names)) for command, said in _NEXT if said)
+    wide = 2 + max(len(command.format(**names)) for command, comment in _NEXT if comment)
     echo(f"\nLook further (cd {folder} first):")
-    for command, said in _NEXT:
-        echo(f"  {command.format(**names):{wide}}{said.format(**names)}".rstrip())
+    for command, comment in _NEXT:
+        echo(f"  {command.format(**names):{wide}}{comment.format(**names)}".rstrip())
     return OK

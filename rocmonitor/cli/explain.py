@@ -76,7 +76,9 @@ def explain(
     ):
         window, judged = _window(opened, chosen, start) if start else _period(opened, chosen, first, last)
         kept = store.evaluations(opened, monitor, segment="", start=window.start, end=window.end)
-        whole = next((each for each in reversed(kept) if judged and each.window == window), None)
+        whole = next(
+            (evaluation for evaluation in reversed(kept) if judged and evaluation.window == window), None
+        )
         ask = request(
             chosen,
             window,
@@ -84,39 +86,39 @@ def explain(
             opened,
             now=datetime.now(UTC),
             columns=asked,
-            grouped=any(each.provenance.get("grouped") for each in kept),
+            grouped=any(evaluation.provenance.get("grouped") for evaluation in kept),
             expected=not judged,
         )
         progress(f"{monitor} {window.in_zone(chosen.timezone)}")
         explained = ask.run(source, lambda text: progress(text) if text else None)
-        found = explained.explanation.as_judged({} if whole is None else whole.metrics)
+        explanation = explained.explanation.as_judged({} if whole is None else whole.metrics)
     if as_json:
         curve = [] if whole is None else whole.tables.get("curve", [])
-        print_json({"monitor": monitor, "window": str(window), **found.to_dict(), "curve": curve})
+        print_json({"monitor": monitor, "window": str(window), **explanation.to_dict(), "curve": curve})
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
-    _print(found, whole)
+    _print(explanation, whole)
     return OK
 
 
-def _print(found: Explanation, whole: Evaluation | None) -> None:
+def _print(explanation: Explanation, whole: Evaluation | None) -> None:
     from rocmonitor.policy.evaluation import Status
     from rocmonitor.report import text
     from rocmonitor.wording.explanation import judged_with, sentence
     from rocmonitor.wording.verdicts import verdicts
     from rocmonitor.wording.window import curve_moved
 
-    echo_folded(sentence(found), hang=0)
+    echo_folded(sentence(explanation), hang=0)
     if whole is not None:
         if whole.outcome is Status.INSUFFICIENT:
             echo_folded(f"This window is insufficient: {'; '.join(verdicts(whole.verdicts))}.", hang=0)
-        if said := judged_with(found, whole.metrics.get("champion/auc")):
-            echo_folded(said, hang=0)
-        if said := curve_moved(whole):
-            echo_folded(said, hang=0)
-    if found.parts:
-        echo_table(text.groups(found, width_of(sys.stdout)))
-    for column, why in found.refused.items():
+        if note := judged_with(explanation, whole.metrics.get("champion/auc")):
+            echo_folded(note, hang=0)
+        if note := curve_moved(whole):
+            echo_folded(note, hang=0)
+    if explanation.parts:
+        echo_table(text.groups(explanation, width_of(sys.stdout)))
+    for column, why in explanation.refused.items():
         echo_folded(f"{column} explains nothing: {why}", hang=2)
 
 
@@ -155,11 +157,11 @@ def _window(opened: Store, monitor: Monitor, start: str | None) -> tuple[Window,
     if start is None:
         return windows[-1], True
     at = wall_time(start, monitor, "--window")
-    found = next((window for window in (*windows, *foreseen) if window.start == at), None)
-    if found is None:
+    window = next((window for window in (*windows, *foreseen) if window.start == at), None)
+    if window is None:
         nearest = min((*windows, *foreseen), key=lambda window: abs(window.start - at))
         raise ConfigError(
             f"--window {start}: no judged window of {monitor.name} starts then; the nearest is "
             f"{nearest.in_zone(monitor.timezone)}"
         )
-    return found, found in windows
+    return window, window in windows

@@ -54,23 +54,23 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
             change for change in store.transitions(opened, monitor) if start is None or change.since >= start
         ]
         episodes = [
-            each
-            for each in store.episodes(opened, monitor)
-            if start is None or each.end is None or each.end > start
+            decline
+            for decline in store.episodes(opened, monitor)
+            if start is None or decline.end is None or decline.end > start
         ]
         said = store.attention(opened, monitor)
         waiting = store.outbox_summary(opened)
     if as_json:
-        listed = [episode.as_json(each, said) for each in episodes]
+        listed = [episode.as_json(decline, said) for decline in episodes]
         print_json(
             {
                 "evaluations": [evaluation_json(evaluation, tables=tables) for evaluation in evaluations],
                 "outlooks": [outlook.to_dict() for outlook in outlooks],
                 "episode": next(
                     (
-                        each
-                        for each in reversed(listed)
-                        if each["kind"] == "performance" and not each["segment"]
+                        entry
+                        for entry in reversed(listed)
+                        if entry["kind"] == "performance" and not entry["segment"]
                     ),
                     None,
                 ),
@@ -89,7 +89,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
             print_outlooks(text.outlooks(outlooks, chosen.timezone), "\nBefore the labels")
         if episodes:
             echo(f"\nEpisodes ({chosen.timezone}):", style="bold")
-            echo_folded("\n".join(episode.line(each, chosen.timezone) for each in episodes), hang=2)
+            echo_folded("\n".join(episode.line(decline, chosen.timezone) for decline in episodes), hang=2)
         echo(f"\nChanges of status ({chosen.timezone}):", style="bold")
         echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)

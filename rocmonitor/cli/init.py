@@ -65,11 +65,11 @@ def init(
             proposed,
         )  # it reads the configuration
 
-        known = {role: name for role, name in given.items() if name is not None}
+        roles = {role: name for role, name in given.items() if name is not None}
         text, after = (
             (_packaged("cli", "templates", "rocmonitor.yaml"), "fill in source, query and columns, then run")
             if url is None
-            else proposed(path, url, table, known)
+            else proposed(path, url, table, roles)
         )
         _write(path, text)
         _write(path.with_name(SCHEMA), _packaged("config", SCHEMA))

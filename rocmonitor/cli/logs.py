@@ -40,16 +40,16 @@ class Json(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the object."""
-        said = {
+        entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        said |= {name: value for name in FIELDS if (value := getattr(record, name, None)) not in (None, "")}
+        entry |= {name: value for name in FIELDS if (value := getattr(record, name, None)) not in (None, "")}
         if record.exc_info:
-            said["exception"] = self.formatException(record.exc_info)
-        return json.dumps(said, default=str)
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, default=str)
 
 
 def configure(style: Format, *, verbose: bool) -> None:

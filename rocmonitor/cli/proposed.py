@@ -69,16 +69,16 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
             raise ConfigError(f"{odd[0]!r}: names with line breaks or control characters need a view")
         # In a query :name is a parameter.
         quoted = {name: text.replace(":", "\\:") for name, text in source.quoted(names).items()}
-    found = propose(rows, roles, datetime.now(UTC))
-    if found.zone_known and isinstance(spec, Database) and isinstance(rows[roles.time].iloc[0], str):
+    proposal = propose(rows, roles, datetime.now(UTC))
+    if proposal.zone_known and isinstance(spec, Database) and isinstance(rows[roles.time].iloc[0], str):
         raise ConfigError(
             f"{roles.time}: holds times with an offset as text, which a database compares so: make a view "
             f"with datetime({roles.time}), and name it with --table"
         )
     casts, form = {}, roles.date_format if isinstance(spec, Files) else None
     if _needs_casts(spec, url, path.resolve().parent):
-        told = [name for name in (roles.time, roles.labelled_at) if name and some_text(rows[name])]
-        casts = {name: _as_time(quoted[name], form, zoned=found.zone_known) for name in told}
+        textual = [name for name in (roles.time, roles.labelled_at) if name and some_text(rows[name])]
+        casts = {name: _as_time(quoted[name], form, zoned=proposal.zone_known) for name in textual}
     texts = {"decimal": roles.decimal, "date_format": None if casts else roles.date_format}
     chosen = quoted | {name: f"{cast} AS {quoted[name]}" for name, cast in casts.items()}
     columns = {
@@ -94,7 +94,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
     environment.filters |= {"yaml": _yaml, "percent": percent}
     template = files("rocmonitor.cli").joinpath("templates", "proposed.yaml.j2").read_text(encoding="utf-8")
     text = environment.from_string(template).render(
-        found=found,
+        proposal=proposal,
         table=table,
         source=section | {key: value for key, value in texts.items() if value is not None},
         name=_name(spec, table),
@@ -160,11 +160,11 @@ def _choose(role: str, candidates: Sequence[str]) -> str | None:
 
 def _name(spec: Database | Files, table: str) -> str:
     """Return a name for the monitor: that of the table, or of the folder or file."""
-    found = table.rpartition(".")[2]
+    name = table.rpartition(".")[2]
     if isinstance(spec, Files):
         place = Path(spec.path)
-        found = place.parent.name if "*" in place.name else place.stem
-    return re.sub(r"[^a-z0-9]+", "-", found.casefold()).strip("-") or "model"
+        name = place.parent.name if "*" in place.name else place.stem
+    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-") or "model"
 
 
 def _yaml(value: Any) -> str:

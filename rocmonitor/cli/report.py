@@ -73,10 +73,10 @@ def _nothing(opened: Store, monitor: Monitor, segment: str, now: datetime, *, in
     from rocmonitor.wording.page import not_judged
     from rocmonitor.wording.report import nothing
 
-    known = ", ".join(segments(opened, monitor.name)) or "none"
+    names = ", ".join(segments(opened, monitor.name)) or "none"
     if not (segment or in_period) and (due := first_due(monitor, now)) is not None:
         return not_judged(monitor.name, due, joined=monitor.joining is not None)
-    which = f" of segment {segment!r} (known: {known})" if segment else ""
+    which = f" of segment {segment!r} (known: {names})" if segment else ""
     return nothing(monitor.name, which + (" in this period" if in_period else ""))
 
 

@@ -77,13 +77,13 @@ def review(
     with open_runtime(config, make=not dry_run) as runtime:
         options = {"start": begin, "end": stop, "segment": segment, "dry_run": dry_run}
         try:
-            found, delivered = _review(runtime, chosen, options)
+            reviewed, delivered = _review(runtime, chosen, options)
         except RocmonitorError as error:
             if not runtime.stop.is_set():
                 raise
             echo(str(error), err=True)
             return STOPPED
-        code = _conclude_review(runtime, found, delivered, output, as_json=as_json, explain=explain)
+        code = _conclude_review(runtime, reviewed, delivered, output, as_json=as_json, explain=explain)
         return STOPPED if runtime.stop.is_set() else code
 
 
@@ -99,11 +99,11 @@ def _review(
     with shown_progress() as progress:
 
         def work() -> tuple[Review, Delivered | None]:
-            found = review_monitor(runtime, monitor, now=runtime.clock(), progress=progress, **options)
+            reviewed = review_monitor(runtime, monitor, now=runtime.clock(), progress=progress, **options)
             if options["dry_run"]:
-                return found, None
+                return reviewed, None
             note_review(runtime, monitor, None)
-            return found, drain(runtime, progress=progress)
+            return reviewed, drain(runtime, progress=progress)
 
         done: tuple[Review, Delivered | None] = run_alone(runtime, f"the review of {monitor.name}", work)
         return done

@@ -196,13 +196,13 @@ def _conclude(
 
     waiting = store.outbox_summary(runtime.store)
     if as_json:
-        found = [
+        monitors = [
             tick.to_dict()
             | {"evaluations": [evaluation_json(one, tables=tables) for one in tick.evaluations]}
             for tick in ticks
         ]
         sent = 0 if delivered is None else delivered.sent
-        print_json({"monitors": found, "delivered": sent, "undelivered": waiting.errors})
+        print_json({"monitors": monitors, "delivered": sent, "undelivered": waiting.errors})
     for tick in ticks:
         zone = runtime.config.monitors[tick.monitor].timezone
         if (tick.evaluations or tick.outlooks) and not as_json:

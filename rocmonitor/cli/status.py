@@ -68,7 +68,9 @@ def status(path: Path, as_json: bool) -> int:
         )
     else:
         counted = Counter(standing.status for standing in standings if not standing.segment)
-        ended = as_of([(each.watched_until, each.zone) for each in standings if not each.segment])
+        ended = as_of(
+            [(standing.watched_until, standing.zone) for standing in standings if not standing.segment]
+        )
         checked = None if ticked is None else now - ticked
         echo(" ".join(headline(counted, checked, ended)) + "\n", style="bold")
         echo_table(text.overview(standings, width_of(sys.stdout)))

@@ -287,10 +287,10 @@ def _names(section: str, context: click.Context, _: click.Parameter, incomplete:
 
     path = context.find_root().params.get("path") or "rocmonitor.yaml"
     try:
-        known = yaml.safe_load(Path(path).read_text(encoding="utf-8"))[section]
+        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))[section]
     except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):
         return []
-    return [str(name) for name in known if str(name).startswith(incomplete)]
+    return [str(name) for name in entries if str(name).startswith(incomplete)]
 
 
 monitor_names, channel_names = partial(_names, "monitors"), partial(_names, "channels")
@@ -359,8 +359,8 @@ def _on_a_terminal() -> Iterator[Callable[[str], None]]:
             if text.total != total or text.done <= first:  # another kind of work
                 began, total, first = time.monotonic(), text.total, text.done
             finished = text.done - 1
-            told = pace(text.done - first, text.total - finished, time.monotonic() - began)
-            where = f"{text.done} of {text.total}{told}"
+            rate = pace(text.done - first, text.total - finished, time.monotonic() - began)
+            where = f"{text.done} of {text.total}{rate}"
             bar.update(task, description=text.what, total=text.total, completed=finished, pace=where)
 
         yield show
@@ -380,9 +380,9 @@ def pace(finished: int, left: int, seconds: float) -> str:
     """
     if finished < _LEAST or seconds <= 0:
         return ""
-    each = seconds / finished
-    rate = f"{1 / each:.1f}/s" if each < 1 else f"{each:.0f} s each"
-    minutes, rest = divmod(round(left * each), 60)
+    seconds_each = seconds / finished
+    rate = f"{1 / seconds_each:.1f}/s" if seconds_each < 1 else f"{seconds_each:.0f} s each"
+    minutes, rest = divmod(round(left * seconds_each), 60)
     hours, minutes = divmod(minutes, 60)
     remaining = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
     return f", {rate}, {remaining} left"

@@ -60,13 +60,16 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
 @contextmanager
 def _until_told() -> Iterator[Callable[[], object]]:
     """Yield a call that waits for Ctrl-C or SIGTERM."""
-    told = threading.Event()
-    before = {each: signal.signal(each, lambda *_: told.set()) for each in (signal.SIGTERM, signal.SIGINT)}
+    signalled = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: signalled.set())
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
-        yield told.wait
+        yield signalled.wait
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _token(variable: str | None) -> str | None:

@@ -111,15 +111,15 @@ class _Loader(yaml.SafeLoader):
             if key in own:
                 raise _refused(f"{quoted(key)} comes twice", key_node)
             own[key] = key_node, value_node
-        found = dict(own)
+        merged = dict(own)
         for parent in dict.fromkeys(parents or ()):
             self.flatten_mapping(parent)
             self._merged += len(parent.value)
             if self._merged > _MOST_MERGED:
                 raise _refused("<< merges too many keys; write the values out", node)
             for key_node, value_node in parent.value:
-                found.setdefault(self._key(key_node), (key_node, value_node))
-        node.value = list(found.values())
+                merged.setdefault(self._key(key_node), (key_node, value_node))
+        node.value = list(merged.values())
         self._flat[node] = True
 
     def _key(self, node: yaml.Node) -> Hashable:
@@ -160,8 +160,8 @@ def _without_text(error: yaml.MarkedYAMLError) -> str:
     """Return what is wrong and where, without PyYAML's copy of the line: a password may stand in it."""
     mark = error.problem_mark or error.context_mark
     where = "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
-    said = ", ".join(part for part in (error.context, error.problem) if part)
-    return _shortened(said) + where
+    problem = ", ".join(part for part in (error.context, error.problem) if part)
+    return _shortened(problem) + where
 
 
 def _shortened(problem: str) -> str:
@@ -180,9 +180,9 @@ def _explodes(raw: Any) -> bool:
         if depth > _DEEPEST or count > _MOST_VALUES:
             return True
         if isinstance(value, dict):
-            left += [(each, depth + 1) for each in value.values()]
+            left += [(item, depth + 1) for item in value.values()]
         elif isinstance(value, list):
-            left += [(each, depth + 1) for each in value]
+            left += [(item, depth + 1) for item in value]
     return False
 
 
@@ -196,10 +196,10 @@ def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
         used = [("source", monitor.get("source"), "sources")]
         used += [("notify", channel, "channels") for channel in notify] if isinstance(notify, list) else []
         for key, value, section in used:
-            known = raw.get(section) or {}
-            if isinstance(value, str) and isinstance(known, dict) and value not in known:
-                defined = ", ".join(sorted(map(str, known))) or "none"
-                meant = spelling.nearest(value, [str(one) for one in known])
+            entries = raw.get(section) or {}
+            if isinstance(value, str) and isinstance(entries, dict) and value not in entries:
+                defined = ", ".join(sorted(map(str, entries))) or "none"
+                meant = spelling.nearest(value, [str(one) for one in entries])
                 yield (
                     f"monitors.{name}.{key}: {quoted(value)} is not defined under {section} "
                     f"(defined: {defined}){meant}"
@@ -208,15 +208,15 @@ def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
 
 def _without_monitor(raw: Mapping[str, Any]) -> Iterator[str]:
     """Return the names in alarm_budget.groups that are no monitors."""
-    budget, known = raw.get("alarm_budget"), raw.get("monitors")
+    budget, monitors = raw.get("alarm_budget"), raw.get("monitors")
     groups = budget.get("groups") if isinstance(budget, dict) else None
-    if not isinstance(groups, dict) or not isinstance(known, dict):
+    if not isinstance(groups, dict) or not isinstance(monitors, dict):
         return
     for name, group in groups.items():
         named = group.get("monitors") if isinstance(group, dict) else None
         for monitor in named if isinstance(named, list) else ():
-            if isinstance(monitor, str) and monitor not in known:
-                names = list(map(str, known))
+            if isinstance(monitor, str) and monitor not in monitors:
+                names = list(map(str, monitors))
                 yield (
                     f"alarm_budget.groups.{name}.monitors: {monitor!r} is not defined under monitors "
                     f"(defined: {', '.join(names)}){spelling.nearest(monitor, names)}"
@@ -291,5 +291,5 @@ def _shown(value: object, message: str) -> str:
     if not isinstance(value, str | int | float | bool):
         return ""
     written = quoted(value)
-    said = "; it is " in message or re.search(rf"(: |\bis ){re.escape(written)}", message)
-    return "" if said else f"; it is {written}"
+    is_shown = "; it is " in message or re.search(rf"(: |\bis ){re.escape(written)}", message)
+    return "" if is_shown else f"; it is {written}"

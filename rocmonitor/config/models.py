@@ -44,14 +44,14 @@ class Config(Section):
         """
         if self.alarm_budget is None:
             return ()
-        loads = [each.load(windows_per_year.get(name)) for name, each in self.monitors.items()]
+        loads = [monitor.load(windows_per_year.get(name)) for name, monitor in self.monitors.items()]
         return tuple(allotments(self.alarm_budget, loads))
 
     def levels(self, monitor: str, allotted: Sequence[Allotment]) -> Levels:
         """Return the rules of a monitor at the levels at which they are judged, by what `allot` found."""
-        for each in allotted:
-            if monitor in each.levels:
-                return each.levels[monitor]
+        for allotment in allotted:
+            if monitor in allotment.levels:
+                return allotment.levels[monitor]
         return Levels(rules=by_name(self.monitors[monitor].rules))
 
     @property

@@ -134,10 +134,10 @@ class Monitor(Section):
             )
         starts = [self._wall(window.start) for window in self.whole_reference]
         if unknown := [at for at in self.reference.without if at not in starts]:
-            known = ", ".join(f"{at:%Y-%m-%d}" if at.time() == time() else f"{at}" for at in starts)
+            listed = ", ".join(f"{at:%Y-%m-%d}" if at.time() == time() else f"{at}" for at in starts)
             raise ValueError(
                 f"reference.without: no window of the reference starts at {unknown[0]}; they start at "
-                f"{known or 'no time: there is none'}"
+                f"{listed or 'no time: there is none'}"
             )
         return self
 
@@ -323,7 +323,7 @@ class Monitor(Section):
         likewise: see `rocmonitor.service.pieces`.
         """
         without = set(self.reference.without)
-        return [each for each in self.whole_reference if self._wall(each.start) not in without]
+        return [window for window in self.whole_reference if self._wall(window.start) not in without]
 
     @property
     def whole_reference(self) -> list[Window]:
@@ -385,27 +385,27 @@ class Monitor(Section):
     @property
     def review_start(self) -> datetime | None:
         """From when windows are reviewed, where that is said."""
-        said = None if self.review is None else self.review.start
-        return None if said is None else self._instant(said)
+        start = None if self.review is None else self.review.start
+        return None if start is None else self._instant(start)
 
     @property
     def review_settings(self) -> ReviewSettings:
         """The rule of the review of champion and challenger; without a section the default one."""
-        said, points = self.review or Reviewing(), self.operating_points
+        review, points = self.review or Reviewing(), self.operating_points
         return ReviewSettings(
             rule=ReviewRule(
-                decides=said.decides,
-                margin=said.margin,
-                confidence_level=said.confidence_level,
-                fpr=points.fpr if said.fpr is None else said.fpr,
-                tuned_for=said.tuned_for,
-                **({} if said.correlation is None else {"correlation": said.correlation}),
+                decides=review.decides,
+                margin=review.margin,
+                confidence_level=review.confidence_level,
+                fpr=points.fpr if review.fpr is None else review.fpr,
+                tuned_for=review.tuned_for,
+                **({} if review.correlation is None else {"correlation": review.correlation}),
             ),
             min_per_class=self.min_per_class,
-            thresholds=points.thresholds if said.thresholds is None else said.thresholds,
+            thresholds=points.thresholds if review.thresholds is None else review.thresholds,
             w=self.cost_w,
-            money=said.money,
-            n_resamples=said.n_resamples,
+            money=review.money,
+            n_resamples=review.n_resamples,
         )
 
     def _instant(self, wall: datetime) -> datetime:

@@ -102,10 +102,10 @@ class Files(Source):
             return None
         day = datetime(2026, 12, 31)  # noqa: DTZ001 a day of the calendar
         try:
-            known = datetime.strptime(day.strftime(form), form)  # noqa: DTZ007
+            parsed = datetime.strptime(day.strftime(form), form)  # noqa: DTZ007
         except ValueError:
-            known = None
-        if known is None or known.date() != day.date():
+            parsed = None
+        if parsed is None or parsed.date() != day.date():
             raise ValueError(
                 f"must say where year, month and day stand, such as '%d.%m.%Y' for 31.12.2026; it is "
                 f"{quoted(form)}"

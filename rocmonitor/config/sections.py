@@ -312,8 +312,8 @@ class Reviewing(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_switches(cls, said: object) -> object:
-        return no_switch(said)
+    def _no_switches(cls, value: object) -> object:
+        return no_switch(value)
 
     @field_validator("fpr")
     @classmethod
@@ -411,10 +411,10 @@ def one_bounded_select(query: str) -> str:
 
 def _side_effects(query: str) -> list[str]:
     """Functions that a read-only transaction does not stop; whichever way a backslash is read."""
-    found = set()
+    names = set()
     for text in _QUOTED:
-        found |= {name.lower() for name in _SIDE_EFFECTS.findall(text.sub(_blank, query))}
-    return sorted(found)
+        names |= {name.lower() for name in _SIDE_EFFECTS.findall(text.sub(_blank, query))}
+    return sorted(names)
 
 
 def _blank(quoted: re.Match[str]) -> str:
@@ -424,7 +424,7 @@ def _blank(quoted: re.Match[str]) -> str:
 
 def _quoted_binds(query: str) -> list[str]:
     """Binds in quotes or comments, whichever way a backslash is read."""
-    readings = [[found.span() for found in quoted.finditer(query)] for quoted in _QUOTED]
+    readings = [[match.span() for match in quoted.finditer(query)] for quoted in _QUOTED]
     inside = {
         bind[0]
         for bind in _BIND.finditer(query)

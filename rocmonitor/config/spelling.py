@@ -20,15 +20,15 @@ _IN_A_VARIABLE = {"url": "url_env", "tracking_uri": "tracking_uri_env"}
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """`: did you mean NAME?`, or nothing when no known name is near."""
-    [*found] = get_close_matches(name.lower(), known, n=1, cutoff=0.6)
-    return f": did you mean {found[0]}?" if found else ""
+    [*near] = get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def unknown_key(where: Sequence[Any]) -> str:
     """Return what to do about a key that no section has, at its place in the file."""
-    known = sorted({key for section in _sections(Config, where[:-1]) for key in _keys(section)})
-    meant = nearest(str(where[-1]), known)
-    return f"unknown key{meant}" if meant else f"unknown key; there are {', '.join(known)}"
+    keys = sorted({key for section in _sections(Config, where[:-1]) for key in _keys(section)})
+    meant = nearest(str(where[-1]), keys)
+    return f"unknown key{meant}" if meant else f"unknown key; there are {', '.join(keys)}"
 
 
 def share(name: str, value: object) -> str:
@@ -49,14 +49,14 @@ def unexpanded(section: object, path: str = "") -> Iterator[str]:
         where = f"{path}.{key}".lstrip(".")
         if not isinstance(value, str):
             yield from unexpanded(value, where)
-        elif key != "query" and (found := _VARIABLE.findall(value)):
+        elif key != "query" and (variables := _VARIABLE.findall(value)):
             by_name = _IN_A_VARIABLE.get(str(key))
             way_out = (
                 f"write {by_name}: NAME, with the whole address in that variable"
                 if by_name
                 else ("write the value itself")
             )
-            names = ", ".join(f"${{{name}}}" for name in found)
+            names = ", ".join(f"${{{name}}}" for name in variables)
             yield f"{where}: {names} is not expanded; {way_out}"
 
 
@@ -92,8 +92,8 @@ def _tag(kind: Any) -> object:
 def _keys(section: type) -> dict[str, Any]:
     """Return the keys of a section, with the types of their values."""
     if issubclass(section, BaseModel):
-        known = section.model_fields.items()
+        declared = section.model_fields.items()
         filled_in = {"folder"} if section is Config else {"name"} if section.__name__ == "Monitor" else set()
-        return {field.alias or name: field.annotation for name, field in known if name not in filled_in}
+        return {field.alias or name: field.annotation for name, field in declared if name not in filled_in}
     hints = get_type_hints(section, include_extras=True)
     return {field.name: hints[field.name] for field in fields(section)}  # type: ignore[arg-type]

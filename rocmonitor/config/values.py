@@ -35,12 +35,12 @@ _LONGEST_WORD = 15  # of a name that also has digits: keys are longer
 def _duration(value: object) -> timedelta:
     if isinstance(value, timedelta):
         return value
-    found = re.fullmatch(r"(\d+)([smhd])", value.strip()) if isinstance(value, str) else None
-    if not found:
+    match = re.fullmatch(r"(\d+)([smhd])", value.strip()) if isinstance(value, str) else None
+    if not match:
         raise ValueError(
             f"must be a whole number with s, m, h or d, such as 12h or 7d; it is {quoted(value)}"
         )
-    seconds = int(found[1]) * _SECONDS[found[2]]
+    seconds = int(match[1]) * _SECONDS[match[2]]
     if seconds > _LONGEST:
         raise ValueError(f"must be at most 36500d, a hundred years; it is {quoted(value)}")
     return timedelta(seconds=seconds)
@@ -50,9 +50,9 @@ def _length(value: object) -> Length:
     """Read a duration, or months, quarters and years of the calendar."""
     if isinstance(value, Months):
         return value
-    found = re.fullmatch(r"(\d+)(mo|q|y)", value.strip()) if isinstance(value, str) else None
-    if found:
-        months = int(found[1]) * _MONTHS[found[2]]
+    match = re.fullmatch(r"(\d+)(mo|q|y)", value.strip()) if isinstance(value, str) else None
+    if match:
+        months = int(match[1]) * _MONTHS[match[2]]
         if not 1 <= months <= _LONGEST_MONTHS:
             raise ValueError(f"must be 1mo to {_LONGEST_MONTHS}mo; it is {quoted(value)}")
         return Months(months)
@@ -103,8 +103,8 @@ def require_calendar(moment: datetime) -> None:
 
 def _year_first(text: str) -> str:
     """Advice on a day that was written as 31.01.2026 or 31/01/2026."""
-    found = re.fullmatch(r"(\d\d?)[./](\d\d?)[./](\d{4})", text.strip())
-    return f"; write the year first: {found[3]}-{found[2]:0>2}-{found[1]:0>2}" if found else ""
+    match = re.fullmatch(r"(\d\d?)[./](\d\d?)[./](\d{4})", text.strip())
+    return f"; write the year first: {match[3]}-{match[2]:0>2}-{match[1]:0>2}" if match else ""
 
 
 def _zone(value: object) -> ZoneInfo:
@@ -222,8 +222,8 @@ Rate = Annotated[float, Field(gt=0, lt=1)]
 
 def beside(url: str, folder: Path) -> str:
     """Return a relative SQLite path is meant beside the configuration, wherever the command is run from."""
-    found = re.fullmatch(r"sqlite:///(?!/|:memory:|file:)([^?]+)(\?.*)?", url)
-    return f"sqlite:///{(folder / found[1]).as_posix()}{found[2] or ''}" if found else url
+    match = re.fullmatch(r"sqlite:///(?!/|:memory:|file:)([^?]+)(\?.*)?", url)
+    return f"sqlite:///{(folder / match[1]).as_posix()}{match[2] or ''}" if match else url
 
 
 def no_switch(rule: object) -> object:

@@ -69,7 +69,7 @@ def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataF
     from rocmonitor.tracking import connect
 
     on_progress("Reading the flights out of New York in 2013")
-    known = read() if flights is None else flights
+    data = read() if flights is None else flights
     folder.mkdir(parents=True, exist_ok=True)
     config = _configuration(folder, on_progress)
     database = folder / DATABASE
@@ -78,7 +78,7 @@ def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataF
     if database.exists() and registered >= set(models.ROLES):
         on_progress(f"Kept as they are: {DATABASE} and the models {MONITOR} in MLflow")
         return
-    trained = models.train(known, on_progress)
+    trained = models.train(data, on_progress)
     for role in models.ROLES:
         if role in registered:
             on_progress(f"Kept: {MONITOR}@{role} in MLflow")
@@ -88,7 +88,7 @@ def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataF
     if database.exists():
         on_progress(f"Kept: {DATABASE}")
     else:
-        scored = models.score(known, trained, on_progress)
+        scored = models.score(data, trained, on_progress)
         on_progress(f"Writing {len(scored):,} scored flights to {DATABASE}")
         _write(database, scored)
 

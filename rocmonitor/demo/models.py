@@ -68,13 +68,13 @@ def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str
     on_progress : callable
     """
     learned = (flights["scored_at"] < SCORED_FROM) & flights["late"].notna()
-    known, late = features(flights)[learned], flights.loc[learned, "late"].astype(int)
+    inputs, late = features(flights)[learned], flights.loc[learned, "late"].astype(int)
     trained = {}
     for role, model in ROLES.items():
-        on_progress(f"Training the {role} on {len(known):,} flights of January to March 2013")
+        on_progress(f"Training the {role} on {len(inputs):,} flights of January to March 2013")
         # On a busy machine OpenMP's threads wait for one another: two took fifty times as long as one.
         with threadpool_limits(1):
-            trained[role] = model().fit(known, late)
+            trained[role] = model().fit(inputs, late)
     return trained
 
 
@@ -91,9 +91,9 @@ def score(
     """
     on_progress("Scoring every flight from April on with both models")
     later = flights["scored_at"] >= SCORED_FROM
-    known, flights = features(flights)[later], flights[later]
+    inputs, flights = features(flights)[later], flights[later]
     with threadpool_limits(1):
-        champion, challenger = (trained[role].predict_proba(known)[:, 1] for role in ROLES)
+        champion, challenger = (trained[role].predict_proba(inputs)[:, 1] for role in ROLES)
     scored = pd.DataFrame(
         {
             "flight_id": flights["flight_id"],
@@ -120,8 +120,8 @@ _PACKAGES = ("scikit-learn", "numpy", "pandas", "cloudpickle")
 def registered(tracking: Tracking, name: str) -> set[str]:
     """Return the aliases that the registered model has; none when there is no such model."""
     with access.translate_errors(tracking.uri, f"looking up {name}"):
-        found = tracking.client.search_registered_models(f"name = '{name}'")
-        return {alias for model in found for alias in model.aliases}
+        models = tracking.client.search_registered_models(f"name = '{name}'")
+        return {alias for model in models for alias in model.aliases}
 
 
 def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
@@ -156,8 +156,9 @@ def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
         source = f"models:/{logged.model_id}"
         made = client.create_model_version(name, source, run, model_id=logged.model_id)
         client.set_registered_model_alias(name, alias, made.version)
-        of = json.dumps([{"name": name, "version": made.version}])
-        client.set_logged_model_tags(logged.model_id, {"mlflow.modelVersions": of})  # as MLflow links them
+        versions = json.dumps([{"name": name, "version": made.version}])
+        # As MLflow links them.
+        client.set_logged_model_tags(logged.model_id, {"mlflow.modelVersions": versions})
         return str(made.version)
 
 
@@ -175,8 +176,8 @@ def _save(model: Pipeline, path: Path) -> None:
 def _experiment(tracking: Tracking, name: str) -> str:
     """Its own, beside the one that the monitor's windows are logged to."""
     title = f"{name} training"
-    found = tracking.client.get_experiment_by_name(title)
-    if found is not None:
-        return str(found.experiment_id)
+    experiment = tracking.client.get_experiment_by_name(title)
+    if experiment is not None:
+        return str(experiment.experiment_id)
     location = None if tracking.files is None else (tracking.files / title).as_uri()
     return str(tracking.client.create_experiment(title, artifact_location=location))

@@ -61,8 +61,8 @@ def _permit(flask_app: Any, update: str, monitor: str) -> str | None:
 
     tracking: Any = _get_tracking_store()
     try:
-        found = tracking.get_experiment_by_name(experiment_name(monitor))
-        asked = {"experiment_id": "" if found is None else found.experiment_id}
+        experiment = tracking.get_experiment_by_name(experiment_name(monitor))
+        asked = {"experiment_id": "" if experiment is None else experiment.experiment_id}
         return name_if_accepted(flask_app, update, asked)
     except MlflowException:
         return None

@@ -56,17 +56,17 @@ def evaluate(
     try:
         settings = Settings.read(config)
         pair, champion = _samples(dataset, settings, names, model)
-        found = find(champion, pair, settings, names)
-        files = _files(found, settings, champion)
+        measured = find(champion, pair, settings, names)
+        files = _files(measured, settings, champion)
     except InputError as error:
         raise MlflowException(f"rocmonitor: {error}", error_code=INVALID_PARAMETER_VALUE) from error
     client = MlflowClient()
     if not logged_by_mlflow:
         now = round(time.time() * 1000)
-        client.log_batch(run_id, [Metric(key, value, now, 0) for key, value in found.metrics.items()])
+        client.log_batch(run_id, [Metric(key, value, now, 0) for key, value in measured.metrics.items()])
     run = client.get_run(run_id)
     if NOTE not in run.data.tags:  # somebody else's words are left as they are
-        client.set_tag(run_id, NOTE, _note(found))
+        client.set_tag(run_id, NOTE, _note(measured))
     artifacts, place = {}, run.info.artifact_uri
     with TemporaryDirectory(prefix="rocmonitor-") as folder:
         for name, content in files.items():
@@ -75,7 +75,7 @@ def evaluate(
             artifacts[f"{_FOLDER}/{name}"] = _KINDS[name](uri=uri)
         client.log_artifacts(run_id, folder, _FOLDER)
     result: Callable[..., Any] = EvaluationResult  # MLflow does not say its types
-    return result(metrics=found.metrics, artifacts=artifacts, run_id=run_id)
+    return result(metrics=measured.metrics, artifacts=artifacts, run_id=run_id)
 
 
 def find(
@@ -101,7 +101,7 @@ def find(
         champion,
         pair,
         fprs=settings.fpr,
-        thresholds={each: each for each in settings.thresholds},
+        thresholds={threshold: threshold for threshold in settings.thresholds},
         costs={},
         confidence_level=settings.confidence_level,
     )
@@ -175,11 +175,11 @@ def _forecast(
     return {"forecast/low": low, "forecast/high": high, "forecast/margin": margin}, caveats
 
 
-def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, bytes]:
-    roc = as_csv(found.tables["roc"], ["model", "fpr", "tpr", "tpr_low", "tpr_high"])
+def _files(measured: Measured, settings: Settings, sample: Sample) -> dict[str, bytes]:
+    roc = as_csv(measured.tables["roc"], ["model", "fpr", "tpr", "tpr_low", "tpr_high"])
     result = {
-        "metrics": found.metrics,
-        "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in found.caveats],
+        "metrics": measured.metrics,
+        "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in measured.caveats],
         "confidence_level": settings.confidence_level,
         "challenger": settings.challenger,
     }
@@ -187,14 +187,14 @@ def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, byt
         "roc.html": render(
             "roc.html.j2",
             auc=with_interval(
-                found.metrics["champion/auc"],
-                found.metrics["champion/auc_low"],
-                found.metrics["champion/auc_high"],
+                measured.metrics["champion/auc"],
+                measured.metrics["champion/auc_low"],
+                measured.metrics["champion/auc_high"],
             ),
-            rows=found.tables["roc"],
+            rows=measured.tables["roc"],
             sample=sample,
             level=percent(settings.confidence_level),
-            headline=_headline(found.metrics),
+            headline=_headline(measured.metrics),
             roc=shapes.roc,
         ).encode(),
         "roc.csv": roc.encode(),
@@ -202,11 +202,11 @@ def _files(found: Measured, settings: Settings, sample: Sample) -> dict[str, byt
     }
 
 
-def _note(found: Measured) -> str:
+def _note(measured: Measured) -> str:
     """Return the description of the run: the AUROC beside its forecast, the challenger, what to know, the
     files.
     """
-    metrics = found.metrics
+    metrics = measured.metrics
     value, low, high = (metrics.get(name) for name in ("champion/auc", "forecast/low", "forecast/high"))
     assert value is not None
     ends = span(metrics["champion/auc_low"], metrics["champion/auc_high"])
@@ -214,8 +214,8 @@ def _note(found: Measured) -> str:
     if low is not None and high is not None:
         lead = beside_normal(value, low, high)
     parts = [f"**{lead}** (interval {ends}); {_headline(metrics)}."]
-    if found.caveats:
-        parts.append("\n".join(f"- {note.line(str(caveat))}" for caveat in found.caveats))
+    if measured.caveats:
+        parts.append("\n".join(f"- {note.line(str(caveat))}" for caveat in measured.caveats))
     parts.append(
         f"Artifacts: `{_FOLDER}/roc.html`, `{_FOLDER}/roc.csv`, and all of it in `{_FOLDER}/result.json`."
     )

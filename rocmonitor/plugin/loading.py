@@ -40,7 +40,7 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
             f"under sources (defined: {defined}); name the configuration that has it, as load(config=...)"
         )
     monitor = _monitor(logged, config)
-    frames, changed, known = [], [], True
+    frames, changed, has_digests = [], [], True
     with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
         for window, digest in _windows(logged):
             frame = read_frame(
@@ -52,12 +52,12 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
                 as_of=datetime.fromisoformat(logged["as_of"]) if logged.get("as_of") else None,
             )
             frames.append(frame.rows)
-            known = known and digest is not None
+            has_digests = has_digests and digest is not None
             if digest is not None and digest != frame.digest:
                 changed.append(str(window))
     rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
     rows.attrs["rocmonitor"] = {
-        "unchanged": False if changed else (True if known else None),
+        "unchanged": False if changed else (True if has_digests else None),
         "changed": changed,
     }
     if changed:
@@ -70,13 +70,13 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
 
 
 def _config(path: str | Path | None) -> Config:
-    found = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
-    if not found.is_file():
+    file = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
+    if not file.is_file():
         raise ConfigError(
-            f"{found}: there is no such file; name the configuration with the database's URL, as "
+            f"{file}: there is no such file; name the configuration with the database's URL, as "
             "load(config=...) or in the environment variable ROCMONITOR_CONFIG"
         )
-    return configuration.load(found)
+    return configuration.load(file)
 
 
 def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:

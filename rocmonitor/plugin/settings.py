@@ -109,8 +109,8 @@ def _known_reference(given: Any) -> None:
             "reference must be a dict, either of labels, scores and windows or with the path of a file; "
             f"it is of type {type(given).__name__}"
         )
-    known = _FILE if "path" in given else _ROWS
-    _known("reference", given, known)
+    keys = _FILE if "path" in given else _ROWS
+    _known("reference", given, keys)
     if "path" not in given and (missing := [key for key in _ROWS if key not in given]):
         raise InputError(
             f"reference has no {' and no '.join(missing)}; it needs labels, scores and windows (which "

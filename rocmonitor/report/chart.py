@@ -53,7 +53,7 @@ def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
 
     def outlook(name: str) -> list[Any]:
         judged = [point[f"outlook_{name}"] for point in points]
-        return [*[None] * len(before), *judged, *(each[name] for each in ahead)]
+        return [*[None] * len(before), *judged, *(row[name] for row in ahead)]
 
     return {
         "title": "AUROC",
@@ -84,7 +84,7 @@ def _steps(view: Mapping[str, Any]) -> list[dict[str, Any]]:
     last = seconds(lost["end"] or view["points"][-1]["end"])
     ends = {"start": seconds(lost["start"]), "sure": last, "end": last}
     if lost["still"] is not None:
-        within = [each["end"] for each in view["points"] if seconds(each["start"]) >= ends["start"]]
+        within = [point["end"] for point in view["points"] if seconds(point["start"]) >= ends["start"]]
         ends["sure"] = seconds(within[min(lost["windows"], len(within)) - 1]) if within else ends["start"]
     values = {"auc": lost["auc"], "low": lost["auc_low"], "high": lost["auc_high"]}
     return [ends | values | {"text": f"mean {with_interval(*values.values())}"}]
@@ -118,9 +118,9 @@ def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
             label = f"version {after['version']}"[:24]
             marks.append({"x": seconds(after["start"]), "kind": "version", "text": text, "label": label})
     marks += [
-        {"x": seconds(each["start"]), "kind": "revision", "text": wording.REVISED.format(each["revision"])}
-        for each in points
-        if each["revision"]
+        {"x": seconds(point["start"]), "kind": "revision", "text": wording.REVISED.format(point["revision"])}
+        for point in points
+        if point["revision"]
     ]
     return marks
 

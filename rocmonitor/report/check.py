@@ -40,8 +40,8 @@ class Watched:
 def page(watched: Sequence[Watched], *, made: datetime) -> str:
     """Return the page as one HTML file that needs no network."""
     shown = [
-        {"name": each.monitor, "answers": each.answers, "doubts": each.doubts, **_chart(each)}
-        for each in watched
+        {"name": entry.monitor, "answers": entry.answers, "doubts": entry.doubts, **_chart(entry)}
+        for entry in watched
     ]
     zone = watched[0].zone if watched else ZoneInfo("UTC")
     return render("check.html.j2", monitors=shown, made=instant(made, zone), zone=str(zone))

@@ -52,20 +52,20 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 
     standing : int
         Number of the newest windows since the alarm that stands; 0 without one.
     """
-    seen = [value for each in briefs for value in each[1:6] if value is not None] + list(ahead)
+    seen = [value for brief in briefs for value in brief[1:6] if value is not None] + list(ahead)
     if not seen:
         return SparkChart()
     y = scale(min(seen), min(max(seen), 1.0), HEIGHT - 4, 4)
     x = [STEP * number + STEP // 2 for number in range(len(briefs) + len(ahead))]
-    points = [(at, y(each.auc)) for at, each in zip(x, briefs, strict=False) if each.auc is not None]
-    last = next((each for each in reversed(briefs) if each.auc is not None), None)
+    points = [(at, y(brief.auc)) for at, brief in zip(x, briefs, strict=False) if brief.auc is not None]
+    last = next((brief for brief in reversed(briefs) if brief.auc is not None), None)
     whisker = ""
     if last is not None and last.low is not None and last.high is not None:
         whisker = f"M{points[-1][0]} {y(last.high)}V{y(last.low)}"
     marks = [
-        (at, y(each.auc))
-        for at, each in zip(x, briefs, strict=False)
-        if each.outcome == "degraded" and each.auc is not None
+        (at, y(brief.auc))
+        for at, brief in zip(x, briefs, strict=False)
+        if brief.outcome == "degraded" and brief.auc is not None
     ]
     hollow = [(at, y(value)) for at, value in zip(x[len(briefs) :], ahead, strict=True)]
     return SparkChart(
@@ -127,11 +127,11 @@ def _band(briefs: Sequence[Brief], y: Callable[[float], int]) -> str:
 def _runs(briefs: Sequence[Brief], y: Callable[[float], int]) -> Iterator[tuple[int, int, int, int]]:
     """First window, how many, and both ends, of neighbours with equal ends."""
     run: tuple[int, int, int, int] | None = None
-    for number, each in enumerate(briefs):
-        if each.expected_low is None or each.expected_high is None:
+    for number, brief in enumerate(briefs):
+        if brief.expected_low is None or brief.expected_high is None:
             ends = None
         else:
-            ends = (y(each.expected_high), y(each.expected_low))
+            ends = (y(brief.expected_high), y(brief.expected_low))
         if run is not None and ends == run[2:] and run[0] + run[1] == number:
             run = (run[0], run[1] + 1, *run[2:])
             continue

@@ -27,7 +27,7 @@ _SIGN = 6.5
 def still(points: Sequence[Row]) -> SparkChart:
     """Return the windows over time, for a reader without scripts."""
     names = ("auc", "low", "high", "expected_low", "expected_high", "labelled_share")
-    return spark([Brief(each["outcome"], *(each[name] for name in names)) for each in points])
+    return spark([Brief(point["outcome"], *(point[name] for name in names)) for point in points])
 
 
 def roc(rows: Sequence[Row], model: str | None = None) -> dict[str, str]:
@@ -72,12 +72,12 @@ def bar(row: Row) -> dict[str, Any] | None:
     where nothing was estimated.
     """
     values = {name: row[name] for name in ("estimate", "low", "high", "limit_low", "limit_high")}
-    known = [value for value in values.values() if value is not None]
-    if values["estimate"] is None or len(known) < 2:
+    numbers = [value for value in values.values() if value is not None]
+    if values["estimate"] is None or len(numbers) < 2:
         return None
     is_difference = row["is_difference"]
-    known += [0.0] if is_difference else []
-    low, high = min(known), max(known)
+    numbers += [0.0] if is_difference else []
+    low, high = min(numbers), max(numbers)
     room = 0.08 * (high - low) or 0.01
     x = scale(low - room, high + room, 0, WIDE)
     ends = None if values["low"] is None or values["high"] is None else (x(values["low"]), x(values["high"]))
@@ -112,10 +112,10 @@ def _ticks(values: Sequence[float], x: Any) -> list[tuple[int, str, str]]:
 def forest(rows: Sequence[Row]) -> dict[str, Any]:
     """Segments on one axis: its ends, where all rows are, and for each row its interval and forecast."""
     names = ("auc", "low", "high", "expected_low", "expected_high")
-    known = [row[name] for row in rows for name in names if row[name] is not None]
-    if not known:
+    numbers = [row[name] for row in rows for name in names if row[name] is not None]
+    if not numbers:
         return {"low": None, "high": None, "all": None, "rows": [None for _ in rows]}
-    low, high = min(known), min(max(known), 1.0)
+    low, high = min(numbers), min(max(numbers), 1.0)
     x = scale(low, high, 4, WIDE - 4)
     return {
         "low": low,

@@ -72,24 +72,24 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
     return narrowed(shown, ("negatives", "positives", "challenger gain", "outlook", "normal range"), width)
 
 
-def outlooks(found: Sequence[Outlook], zone: ZoneInfo) -> str:
+def outlooks(waiting: Sequence[Outlook], zone: ZoneInfo) -> str:
     """Return a table of windows that wait for their labels: what their scores foretell; then, warnings."""
     columns = {
-        "window": [outlook.window.in_zone(zone) for outlook in found],
-        "segment": [_name(outlook.segment) for outlook in found],
-        "scored": [f"{outlook.scored:,}" for outlook in found],
-        "labelled": [f"{outlook.labelled:,}" for outlook in found],
-        "AUROC (interval)": [_outlook(outlook.metrics) for outlook in found],
-        "warning": [marked(outlook.outcome) if outlook.outcome else "no warning" for outlook in found],
+        "window": [outlook.window.in_zone(zone) for outlook in waiting],
+        "segment": [_name(outlook.segment) for outlook in waiting],
+        "scored": [f"{outlook.scored:,}" for outlook in waiting],
+        "labelled": [f"{outlook.labelled:,}" for outlook in waiting],
+        "AUROC (interval)": [_outlook(outlook.metrics) for outlook in waiting],
+        "warning": [marked(outlook.outcome) if outlook.outcome else "no warning" for outlook in waiting],
     }
     if set(columns["segment"]) == {"all rows"}:
         del columns["segment"]
     lines = [table(list(columns), list(zip(*columns.values(), strict=True)))]
-    for outlook in found:
+    for outlook in waiting:
         if outlook.outcome is not None:
             segment = f" {_name(outlook.segment)}" if outlook.segment else ""
             lines.append(f"\n{marked(outlook.outcome)} {outlook.window.in_zone(zone)}{segment}")
-            warning = [each for each in outlook.verdicts if each.outcome is outlook.outcome]
+            warning = [verdict for verdict in outlook.verdicts if verdict.outcome is outlook.outcome]
             lines += [f"    {text}" for text in (*verdicts(warning), moved_scores(outlook)) if text]
     return "\n".join(lines)
 
@@ -112,41 +112,41 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
         segment = f"{_name(change.segment)}: " if change.segment else ""
         # A change that rests on no window (an error) holds from when it was noticed.
         since = f" since {instant(change.since, zone)}" if change.since < change.at else ""
-        said = f"{segment}{marked(change.after)}{since}{_because(reasons(change.reasons))}"
-        lines.append(f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {said}")
+        text = f"{segment}{marked(change.after)}{since}{_because(reasons(change.reasons))}"
+        lines.append(f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {text}")
     return "\n".join(lines)
 
 
-def _because(said: Sequence[str]) -> str:
+def _because(texts: Sequence[str]) -> str:
     """Return the first reason without what it rests on, and how many more there are."""
-    if not said:
+    if not texts:
         return ""
-    others = len(said) - 1
-    return f": {without_basis(said[0])}" + (f" (+{count(others, 'reason')})" if others else "")
+    others = len(texts) - 1
+    return f": {without_basis(texts[0])}" + (f" (+{count(others, 'reason')})" if others else "")
 
 
 _MOST_GROUPS = 12
 
 
-def groups(of: Explanation, width: int | None = None) -> str:
+def groups(explanation: Explanation, width: int | None = None) -> str:
     """Return a table of the groups that did most; a mark is at those that are clear, after all were looked
     at.
     """
-    shown = of.parts[:_MOST_GROUPS]
+    shown = explanation.parts[:_MOST_GROUPS]
     columns = {
-        "clear": ["●" if each.is_marked(of.change) else "" for each in shown],
-        "column": [each.column for each in shown],
-        "group": [one_line(each.group, 30) for each in shown],
-        "part (95 %)": [f"{each.part:+.3f} ± {NORMAL_95 * each.se:.3f}" for each in shown],
-        "by its ranking": [f"{each.ranking:+.3f}" for each in shown],
-        "by its share": [f"{each.mix:+.3f}" for each in shown],
-        "rows": [f"{each.rows:,}" for each in shown],
-        "share": [percent(each.share, 2) for each in shown],
-        "before": [percent(each.reference_share, 2) for each in shown],
+        "clear": ["●" if group.is_marked(explanation.change) else "" for group in shown],
+        "column": [group.column for group in shown],
+        "group": [one_line(group.group, 30) for group in shown],
+        "part (95 %)": [f"{group.part:+.3f} ± {NORMAL_95 * group.se:.3f}" for group in shown],
+        "by its ranking": [f"{group.ranking:+.3f}" for group in shown],
+        "by its share": [f"{group.mix:+.3f}" for group in shown],
+        "rows": [f"{group.rows:,}" for group in shown],
+        "share": [percent(group.share, 2) for group in shown],
+        "before": [percent(group.reference_share, 2) for group in shown],
     }
     if not any(columns["clear"]):
         del columns["clear"]
-    more = len(of.parts) - len(shown)
+    more = len(explanation.parts) - len(shown)
     text = narrowed(columns, ("rows", "before"), width)
     return f"{text}\nNot shown: {count(more, 'group')}; --json has all." if more else text
 
@@ -207,30 +207,28 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""
-        found: dict[str, Any] = plain(self)
-        return found | {"zone": str(self.zone)}
+        values: dict[str, Any] = plain(self)
+        return values | {"zone": str(self.zone)}
 
 
 def overview(standings: Sequence[Standing], width: int | None = None) -> str:
     """Return a table of all monitors, worst first; segments only where they are not ok."""
-    rank = {each.monitor: WORST_FIRST.index(each.status) for each in standings if not each.segment}
-    rows = sorted(standings, key=lambda each: (rank[each.monitor], each.monitor, each.segment))
-    rows = [each for each in rows if not each.segment or each.status not in ("ok", "waiting")]
-    areas = [
-        auc_and_range(each.auc, each.low, each.high, each.expected_low, each.expected_high) for each in rows
-    ]
+    rank = {
+        standing.monitor: WORST_FIRST.index(standing.status) for standing in standings if not standing.segment
+    }
+    rows = sorted(standings, key=lambda row: (rank[row.monitor], row.monitor, row.segment))
+    rows = [row for row in rows if not row.segment or row.status not in ("ok", "waiting")]
+    areas = [auc_and_range(row.auc, row.low, row.high, row.expected_low, row.expected_high) for row in rows]
     columns = {
-        "status": [marked(each.status) for each in rows],
-        "monitor": [f"  {_name(each.segment)}" if each.segment else each.monitor for each in rows],
-        "why": [each.why for each in rows],
-        "last window": ["-" if each.window is None else each.window.in_zone(each.zone) for each in rows],
+        "status": [marked(row.status) for row in rows],
+        "monitor": [f"  {_name(row.segment)}" if row.segment else row.monitor for row in rows],
+        "why": [row.why for row in rows],
+        "last window": ["-" if row.window is None else row.window.in_zone(row.zone) for row in rows],
         "AUROC (95 %)": [value or "-" for value, _ in areas],
         "normal range": [range_ or "-" for _, range_ in areas],
-        "labelled": [
-            "-" if each.labelled_share is None else percent(each.labelled_share, 2) for each in rows
-        ],
-        "since": ["-" if each.since is None else instant(each.since, each.zone) for each in rows],
-        "now": ["; ".join(filter(None, [each.attention, each.unjudged])) for each in rows],
+        "labelled": ["-" if row.labelled_share is None else percent(row.labelled_share, 2) for row in rows],
+        "since": ["-" if row.since is None else instant(row.since, row.zone) for row in rows],
+        "now": ["; ".join(filter(None, [row.attention, row.unjudged])) for row in rows],
     }
     shown = {name: cells for name, cells in columns.items() if any(cells)}
     return narrowed(shown, ("labelled", "normal range", "last window", "since"), width)
@@ -254,10 +252,10 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
         return
     whole = [evaluation for evaluation in evaluations if not evaluation.segment] or list(evaluations)
     if not whole[0].segment:  # of each window the newest revision
-        newest = {each.window: each for each in whole}
+        newest = {evaluation.window: evaluation for evaluation in whole}
         whole = [newest[window] for window in sorted(newest)]
-    found = Counter(str(evaluation.outcome) for evaluation in whole)
-    each = ", ".join(f"{number} {outcome}" for outcome, number in found.items())
+    outcomes = Counter(str(evaluation.outcome) for evaluation in whole)
+    listed = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
     last = whole[-1]
     measured = ""
     if "champion/auc" in last.metrics:
@@ -265,7 +263,7 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
         measured = f" AUROC {value}{range_ and f', normal range {range_}'}"
     if last.outcome is Status.INSUFFICIENT:
         measured += "".join(f" cannot be judged: {reason}" for reason in why(last)[:1])
-    yield f"{count(len(whole), 'window')} judged ({each})"
+    yield f"{count(len(whole), 'window')} judged ({listed})"
     yield f"{last.window.in_zone(zone)}{measured}"
 
 
@@ -299,15 +297,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _outlook(metrics: dict[str, float]) -> str:
-    if (found := known(metrics, "outlook/auc", "outlook/low", "outlook/high")) is None:
+    if (numbers := known(metrics, "outlook/auc", "outlook/low", "outlook/high")) is None:
         return "-"
-    value, low, high = found
+    value, low, high = numbers
     return f"{with_interval(value, low, high)}{' at-risk' if metrics.get('outlook/warned') else ''}"
 
 
 def _gain(metrics: dict[str, float]) -> str:
     """Return how much better the challenger is."""
-    if (found := known(metrics, "difference/auc", "difference/auc_low", "difference/auc_high")) is None:
+    if (numbers := known(metrics, "difference/auc", "difference/auc_low", "difference/auc_high")) is None:
         return "-"
-    value, low, high = found
+    value, low, high = numbers
     return number(value, decimals(low, high), sign=True)

@@ -30,29 +30,30 @@ class WaterfallLine(NamedTuple):
     is_total: bool = False
 
 
-def steps(of: Explanation) -> list[WaterfallLine]:
+def steps(explanation: Explanation) -> list[WaterfallLine]:
     """Return the lines of the column that explains most, from the reference to the window; none where no
     group does.
     """
-    leading = of.leading
+    leading = explanation.leading
     if leading is None:
         return []
     groups = sorted(
-        (each for each in of.parts if each.column == leading.column), key=lambda each: -abs(each.part)
+        (group for group in explanation.parts if group.column == leading.column),
+        key=lambda group: -abs(group.part),
     )[:_MOST]
-    rest = of.change - sum(each.part for each in groups)
+    rest = explanation.change - sum(group.part for group in groups)
     moves = [
         (
-            each.group,
-            each.part,
-            (f"{each.ranking:+.3f}", percent(each.share, 2), percent(each.reference_share, 2)),
+            group.group,
+            group.part,
+            (f"{group.ranking:+.3f}", percent(group.share, 2), percent(group.reference_share, 2)),
         )
-        for each in groups
+        for group in groups
     ]
     if abs(rest) >= _SMALLEST:
         moves.append((words.REST, rest, ("", "", "")))
-    levels = list(accumulate((part for _, part, _ in moves), initial=of.reference_auc))
-    low, high = min(*levels, of.auc), max(*levels, of.auc)
+    levels = list(accumulate((part for _, part, _ in moves), initial=explanation.reference_auc))
+    low, high = min(*levels, explanation.auc), max(*levels, explanation.auc)
     room = _ROOM * (high - low) or 0.01
 
     def x(value: float) -> float:
@@ -61,19 +62,19 @@ def steps(of: Explanation) -> list[WaterfallLine]:
     def total(name: str, value: float) -> WaterfallLine:
         return WaterfallLine(name, x(value) - 1.5, 3.0, (f"{value:.3f}", "", "", ""), is_total=True)
 
-    lines = [total(words.REFERENCE, of.reference_auc)]
+    lines = [total(words.REFERENCE, explanation.reference_auc)]
     for (name, part, cells), before, after in zip(moves, levels, levels[1:], strict=False):
         ends = sorted((x(before), x(after)))
         length = max(round(ends[1] - ends[0], 1), 1.0)
         lines.append(WaterfallLine(name, ends[0], length, (f"{part:+.3f}", *cells)))
-    return [*lines, total(words.WINDOW, of.auc)]
+    return [*lines, total(words.WINDOW, explanation.auc)]
 
 
-def waterfall(of: Explanation | None) -> Markup:
+def waterfall(explanation: Explanation | None) -> Markup:
     """Return the lines as a table with bars, for a page; empty where no group explains the change."""
-    lines = [] if of is None else steps(of)
-    if of is None or of.leading is None or not lines:
+    lines = [] if explanation is None else steps(explanation)
+    if explanation is None or explanation.leading is None or not lines:
         return Markup()
-    values: dict[str, Any] = {"steps": lines, "wide": WIDE, "caption": words.caption(of)}
+    values: dict[str, Any] = {"steps": lines, "wide": WIDE, "caption": words.caption(explanation)}
     # All of it is escaped by the template.
     return Markup(render("waterfall.html.j2", **values))

@@ -112,10 +112,10 @@ _DIFFERENCES = ("challenger", "drop", "lasting")
 
 def _facts(evaluation: Evaluation) -> list[list[str]]:
     """Return the provenance by name, without query and episode, which are shown by themselves."""
-    found: Mapping[str, Any] = evaluation.provenance | {"evaluated at": plain(evaluation.evaluated_at)}
+    provenance: Mapping[str, Any] = evaluation.provenance | {"evaluated at": plain(evaluation.evaluated_at)}
     return [
         [name.replace("_", " "), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
-        for name, value in found.items()
+        for name, value in provenance.items()
         if name not in ("query", "episode") and value not in (None, "", [], {})
     ]
 

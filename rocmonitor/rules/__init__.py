@@ -43,7 +43,7 @@ AnyRule = Forecast | Lasting | Floor | Drop | Cost | Calibration | Challenger | 
 """Every kind of rule that a configuration may name."""
 
 KINDS: tuple[str, ...] = tuple(
-    str(one.default) for each in get_args(AnyRule) for one in fields(each) if one.name == "kind"
+    str(field.default) for rule in get_args(AnyRule) for field in fields(rule) if field.name == "kind"
 )
 """The names of all kinds."""
 

@@ -135,7 +135,7 @@ class Rule(ABC):
         )
         if not absent:
             return ()
-        own = tuple(each.bare() for each in reference.caveats if each.about[:1] == (name,))
+        own = tuple(caveat.bare() for caveat in reference.caveats if caveat.about[:1] == (name,))
         return own or reference.caveats or (Caveat("segment-not-in-reference"),)
 
 
@@ -187,7 +187,7 @@ class BeforeLabels(AtLevel):
 def settings_of(rule: Rule) -> dict[str, Any]:
     """Return the keys of the configuration with their values, `kind` first."""
     frozen: Any = rule  # a dataclass
-    return {each.name: getattr(rule, each.name) for each in fields(frozen)}
+    return {field.name: getattr(rule, field.name) for field in fields(frozen)}
 
 
 def can_alarm(rule: Rule) -> bool:

@@ -13,7 +13,7 @@ from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import CalibrationResult as Found
+    from rocmonitor.stats import CalibrationResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,23 +48,23 @@ class Calibration(AtLevel):
 
     def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare slope and intercept with their ranges; the one further outside decides."""
-        found = evidence.calibration
-        if found is None:
+        fit = evidence.calibration
+        if fit is None:
             return Verdict.lacking(name, self.kind, Caveat("window-not-probabilities"))
-        tested = list(_tested(name, self, found))
+        tested = list(_tested(name, self, fit))
         if not tested:
             return Verdict.lacking(name, self.kind, Caveat("no-calibration-slope"))
-        worst = min(tested, key=lambda each: each.margin or 0.0)
-        values = {each.details["what"]: each.estimate for each in tested}
+        worst = min(tested, key=lambda verdict: verdict.margin or 0.0)
+        values = {verdict.details["what"]: verdict.estimate for verdict in tested}
         return replace(worst, details=worst.details | values)
 
 
-def _tested(name: str, rule: Calibration, found: Found) -> Iterator[Verdict]:
+def _tested(name: str, rule: Calibration, fit: CalibrationResult) -> Iterator[Verdict]:
     for what, held in (("slope", rule.slope), ("intercept", rule.intercept)):
-        value = getattr(found, what)
+        value = getattr(fit, what)
         if held is None or value is None:
             continue
-        low, high = getattr(found, f"{what}_ci")(rule.confidence_level)
+        low, high = getattr(fit, f"{what}_ci")(rule.confidence_level)
         inside = min(high - held[0], held[1] - low)
         yield Verdict(
             rule=name,

@@ -57,7 +57,7 @@ class Cost(TwoSided):
         now = cost_of(evidence.sample, self.w, threshold, self.confidence_level)
         stated = {"w": self.w, "cost": now.cost, "threshold": threshold if math.isfinite(threshold) else None}
         if self.value is not None:
-            return _found(name, self, now, beyond(now.low > self.value, False), stated)
+            return _from_estimate(name, self, now, beyond(now.low > self.value, False), stated)
         assert self.margin is not None
         then = cost_of(_decided(*past), self.w, 0.5, self.confidence_level)
         gap = now.cost - then.cost
@@ -67,7 +67,7 @@ class Cost(TwoSided):
             gap + math.hypot(now.high - now.cost, then.cost - then.low),
         )
         outcome = beyond(change.low > self.margin, change.high < -self.margin)
-        return _found(name, self, change, outcome, stated | {"reference_cost": then.cost})
+        return _from_estimate(name, self, change, outcome, stated | {"reference_cost": then.cost})
 
 
 class Estimated(NamedTuple):
@@ -83,26 +83,28 @@ def cost_of(sample: Sample, w: float, threshold: float, confidence_level: float)
     from rocmonitor.stats import cost_curve
     from rocmonitor.stats.condensed import of_any_order
 
-    def found(of: Sample) -> list[dict[str, Any]]:
-        curve = cost_curve(of, [w], [threshold], method="mover", confidence_level=confidence_level)
+    def table(cells: Sample) -> list[dict[str, Any]]:
+        curve = cost_curve(cells, [w], [threshold], method="mover", confidence_level=confidence_level)
         return [{name: float(getattr(curve, name)[0]) for name in Estimated._fields}]
 
-    return Estimated(**of_any_order(sample, found)[0])
+    return Estimated(**of_any_order(sample, table)[0])
 
 
-def _found(name: str, rule: Cost, found: Estimated, outcome: Status, stated: dict[str, Any]) -> Verdict:
+def _from_estimate(
+    name: str, rule: Cost, estimated: Estimated, outcome: Status, stated: dict[str, Any]
+) -> Verdict:
     most = rule.margin if rule.value is None else rule.value
     assert most is not None
     return Verdict(
         rule=name,
         kind="cost",
         outcome=outcome,
-        estimate=found.cost,
-        low=found.low,
-        high=found.high,
+        estimate=estimated.cost,
+        low=estimated.low,
+        high=estimated.high,
         confidence_level=rule.confidence_level,
         limit=(None if rule.margin is None else -rule.margin, most),
-        margin=most - found.low,
+        margin=most - estimated.low,
         details=stated,
     )
 

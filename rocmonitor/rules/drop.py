@@ -63,9 +63,9 @@ class Drop(TwoSided):
         from rocmonitor.stats.area.delong import exact_bootstrap_variance, moments
         from rocmonitor.stats.forecast.strict import coming_window
 
-        past = [each["auc"] if is_usual(each) else None for each in reference.windows]
-        known = sum(auc is not None for auc in past)
-        if reference.cells is None or reference.auc is None or known < 2:
+        past = [window["auc"] if is_usual(window) else None for window in reference.windows]
+        usual = sum(auc is not None for auc in past)
+        if reference.cells is None or reference.auc is None or usual < 2:
             return 0.0
         pairs = moments(reference.cells)
 
@@ -75,8 +75,8 @@ class Drop(TwoSided):
         coming = coming_window(
             [0.0 if auc is None else auc - reference.auc.auc for auc in past],
             [
-                math.inf if auc is None else noise(each["n_pos"], each["n_neg"])
-                for auc, each in zip(past, reference.windows, strict=True)
+                math.inf if auc is None else noise(window["n_pos"], window["n_neg"])
+                for auc, window in zip(past, reference.windows, strict=True)
             ],
             noise(*sizes),
         )

@@ -74,9 +74,9 @@ class AllLabels:
         """Return the difference to the reference and its interval; DegenerateDataError without scatter."""
         from rocmonitor.stats import compare_auc
 
-        found = compare_auc(self.of, reference)
-        low, high = found.ci(confidence_level)
-        return found.difference, low, high
+        difference = compare_auc(self.of, reference)
+        low, high = difference.ci(confidence_level)
+        return difference.difference, low, high
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,5 +129,5 @@ def _of_season(interval: ForecastInterval) -> dict[str, float]:
 
 def _of_model(interval: ForecastInterval) -> dict[str, float]:
     """``known_level`` and ``n_windows`` of an interval whose level is that of a model; empty elsewhere."""
-    found = [each.values for each in interval.caveats if each.code == "level-by-model"]
-    return {"known_level": found[0]["known"], "n_windows": found[0]["n_windows"]} if found else {}
+    values = [caveat.values for caveat in interval.caveats if caveat.code == "level-by-model"]
+    return {"known_level": values[0]["known"], "n_windows": values[0]["n_windows"]} if values else {}

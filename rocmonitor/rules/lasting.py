@@ -77,10 +77,10 @@ class Lasting(Rule):
         numbers = [numbers[place] for place in sorted(range(len(numbers)), key=past.days.__getitem__)]
         if not any(numbers):
             raise DegenerateDataError("no reference window has rows of both classes")
-        of = moments(whole)
+        pairs = moments(whole)
         return lasting_chart(
             numbers,
-            (of.auc, of.zeta10, of.zeta01, of.kernel),
+            (pairs.auc, pairs.zeta10, pairs.zeta01, pairs.kernel),
             false_alarm_probability=self.false_alarm_probability,
             horizon=self.horizon,
             alternative=self.alternative,
@@ -89,8 +89,8 @@ class Lasting(Rule):
     def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Follow the chart up to this window."""
         assert evidence.now is not None
-        found = lasting_verdict(name, evidence.charts[name], evidence.now, evidence.past)
-        return replace(found, details={**found.details, **evidence.stated})
+        verdict = lasting_verdict(name, evidence.charts[name], evidence.now, evidence.past)
+        return replace(verdict, details={**verdict.details, **evidence.stated})
 
 
 def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Past | None) -> Verdict:
@@ -105,14 +105,14 @@ def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Past |
     numbers = [*(past.numbers if past else ()), now]
     followed = chart.follow(numbers)
     last, sign = float(followed.statistic[-1]), int(followed.alarm[-1])
-    found = chart.apply(numbers) if sign else None
-    interval = None if found is None else found.ci(LEVEL)
+    change = chart.apply(numbers) if sign else None
+    interval = None if change is None else change.ci(LEVEL)
     ahead = abs(last) if chart.alternative == "two-sided" else last
     return Verdict(
         rule=name,
         kind="lasting",
         outcome={1: Status.DEGRADED, -1: Status.IMPROVED}.get(sign, Status.OK),
-        estimate=None if found is None else found.change,
+        estimate=None if change is None else change.change,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
         confidence_level=None if interval is None else LEVEL,
@@ -126,7 +126,7 @@ def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Past |
             "windows": len(numbers),
             "false_alarm_probability": chart.false_alarm_probability,
             "horizon": chart.horizon,
-            **({} if found is None else _since(found, past)),
+            **({} if change is None else _since(change, past)),
         },
     )
 
@@ -147,9 +147,9 @@ def lasting_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
     return metrics
 
 
-def _since(found: LastingChange, past: Past | None) -> Mapping[str, object]:
-    ends = found.since_ci(LEVEL)
-    if past is None or found.since is None or ends is None:
+def _since(change: LastingChange, past: Past | None) -> Mapping[str, object]:
+    ends = change.since_ci(LEVEL)
+    if past is None or change.since is None or ends is None:
         return {}
-    names = [past.name(place) for place in (found.since, *ends)]
+    names = [past.name(place) for place in (change.since, *ends)]
     return {"unit": past.unit, **dict(zip(("since", "since_first", "since_last"), names, strict=True))}

@@ -53,7 +53,7 @@ class OutlookRule(BeforeLabels):
                 margin=expected.auc - lowest,
                 details={"against": "windows", **({"learned": learned} if learned else {})},
             )
-        against, limit = max(beyond.items(), key=lambda each: each[1])
+        against, limit = max(beyond.items(), key=lambda item: item[1])
         return Verdict(
             rule=name,
             kind=self.kind,
@@ -78,7 +78,7 @@ class OutlookRule(BeforeLabels):
         if is_shown(name, evidence, level, shown.achieved_level):
             return shown.limit, shown.achieved_level
         odds = [logit(min(max(auc, _LEAST_ODDS), 1 - _LEAST_ODDS)) for auc in history.window_expected]
-        least = -extreme_limit([-each for each in odds], 1 - level)
+        least = -extreme_limit([-value for value in odds], 1 - level)
         return min(shown.limit, float(expit(least))), level
 
     def _learned(self, name: str, history: ScoreHistory, evidence: Evidence, rows: int) -> float:
@@ -93,9 +93,9 @@ class OutlookRule(BeforeLabels):
         since, sampling = evidence.since, math.sqrt(history.score_variance / rows)
         step = max(stdev(history.window_expected), sampling, _LEAST_STEP)
         limits = {
-            rows: self._lowest(name, history, evidence, rows)[0] for rows in {each.rows for each in since}
+            rows: self._lowest(name, history, evidence, rows)[0] for rows in {window.rows for window in since}
         }
-        short = [limits[each.rows] - each.expected for each in since]
+        short = [limits[window.rows] - window.expected for window in since]
         return tracked_margin(
-            short, 1 - self.confidence_level, step, [each.answer(each.expected) for each in since]
+            short, 1 - self.confidence_level, step, [window.answer(window.expected) for window in since]
         )

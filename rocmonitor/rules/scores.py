@@ -77,14 +77,14 @@ class Scores(BeforeLabels):
         step = stdev(_log(distance) for distance in history.window_distances)
         limits = {
             rows: _log(self._largest(name, history, evidence, rows)[0])
-            for rows in {each.rows for each in since}
+            for rows in {window.rows for window in since}
         }
-        short = [_log(each.distance) - limits[each.rows] for each in since]
+        short = [_log(window.distance) - limits[window.rows] for window in since]
         return tracked_margin(
             short,
             1 - self.confidence_level,
             min(max(step, _LEAST_STEP), _LARGEST_STEP),
-            [each.answer() for each in since],
+            [window.answer() for window in since],
         )
 
 

@@ -236,7 +236,7 @@ def few_differences(weight: Floats, gap: Floats, apart: Floats, m: int) -> tuple
     As `_few_nodes`, in two dimensions. The law depends on a - b on the scale of its deviation, on a + b (the
     square of that) on the scale of the variance. The terms themselves where they are not many more.
     """
-    ends = [(float(each.min()), float(each.max())) for each in (gap, apart)]
+    ends = [(float(values.min()), float(values.max())) for values in (gap, apart)]
     middle, half = np.array([[(low + high) / 2, (high - low) / 2] for low, high in ends]).T
     widest = max(abs(ends[0][0]), abs(ends[0][1]))
     least = ends[1][0] - widest**2  # of the variance, anywhere between the ends
@@ -248,7 +248,7 @@ def few_differences(weight: Floats, gap: Floats, apart: Floats, m: int) -> tuple
         return weight, gap, apart
     moments = np.zeros((across, along))
     for part in (slice(i, i + _TERMS_AT_ONCE) for i in range(0, len(weight), _TERMS_AT_ONCE)):
-        x, y = ((each[part] - middle[i]) / half[i] for i, each in enumerate((gap, apart)))
+        x, y = ((values[part] - middle[i]) / half[i] for i, values in enumerate((gap, apart)))
         moments += (weight[part] * _chebyshev(x, across - 1)) @ _chebyshev(y, along - 1).T
     nodes = [np.cos(np.pi * (np.arange(size) + 0.5) / size) for size in (across, along)]
     weights = scipy.fft.dct(scipy.fft.dct(moments, type=3, axis=0), type=3, axis=1) / (across * along)
@@ -310,7 +310,7 @@ def joint_difference(m: int, shares: Sequence[tuple[float, float]]) -> tuple[lis
     for axis, ((a, b), (low, _), size) in enumerate(zip(shares, windows, sizes, strict=True)):
         last = axis == len(shares) - 1
         angle = 2 * np.pi * np.arange(size // 2 + 1 if last else size) / size
-        angle = angle.reshape([-1 if each == axis else 1 for each in range(len(shares))])
+        angle = angle.reshape([-1 if other == axis else 1 for other in range(len(shares))])
         real = real - 2 * (a + b) * np.sin(angle / 2) ** 2
         imaginary = imaginary + (a - b) * np.sin(angle)
         shift = shift + low * angle

@@ -79,8 +79,8 @@ def cluster_ids(cluster: ArrayLike, rows: int) -> NDArray[Any]:
 
 def clustered(ids: NDArray[Any], index: NDArray[np.intp], pos: Counts, neg: Counts) -> Clusters:
     """Return the clusters of validated cells; O(c log c)."""
-    known, code = np.unique(ids, return_inverse=True)
-    return Clusters(known, np.asarray(code, dtype=np.intp), index, pos, neg)
+    unique_ids, code = np.unique(ids, return_inverse=True)
+    return Clusters(unique_ids, np.asarray(code, dtype=np.intp), index, pos, neg)
 
 
 def repeated(ids: Sequence[NDArray[Any]]) -> tuple[int, int]:
@@ -91,12 +91,12 @@ def repeated(ids: Sequence[NDArray[Any]]) -> tuple[int, int]:
 
 def merged_ids(parts: Sequence[Clusters | None]) -> NDArray[Any] | None:
     """Return the clusters of the cells of several samples, one after another; None when none has clusters."""
-    known = [part for part in parts if part is not None]
-    if not known:
+    with_ids = [part for part in parts if part is not None]
+    if not with_ids:
         return None
-    if len(known) < len(parts):
+    if len(with_ids) < len(parts):
         raise InputError("samples must all have clusters, or none of them; give each its cluster ids")
-    return np.concatenate([part.ids[part.cluster] for part in known])
+    return np.concatenate([part.ids[part.cluster] for part in with_ids])
 
 
 class Effective(NamedTuple):
@@ -128,7 +128,7 @@ def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[fl
         return None
     totals = [float(row.sum()) for row in rows]
     alike = max(map(_correlation, sums, rows, zetas))
-    shares = np.array([each / total for each, total in zip(rows, totals, strict=True)])
+    shares = np.array([row / total for row, total in zip(rows, totals, strict=True)])
     signs = np.array([1.0, -1.0])[: len(shares), np.newaxis]
     common = signs * np.sqrt(alike * np.array(zetas))[:, np.newaxis] * shares
     covariance = common[:, np.newaxis] * common  # of the classes, within each cluster: (classes, classes, g)

@@ -97,12 +97,12 @@ class ColumnChanges(Table):
 
     def __str__(self) -> str:
         lines = self.found()
-        said = "no column explains it"
+        leading = "no column explains it"
         if lines:
             first = lines[0]
-            said = f"{self._named(first)} {self.part[first]:+.4f} stands out most of {len(lines)}"
+            leading = f"{self._named(first)} {self.part[first]:+.4f} stands out most of {len(lines)}"
         return (
-            f"AUROC {self.change:+.4f} (standard error {self.change_se:.4f}): {said}, "
+            f"AUROC {self.change:+.4f} (standard error {self.change_se:.4f}): {leading}, "
             f"{many(len(set(self.columns)), 'column')}, {classes(self.n_pos, self.n_neg)}"
         )
 
@@ -150,11 +150,11 @@ def group_changes_by_column(
     >>> found.columns[0], found.groups[0], found.kinds[0], found.found()
     ('region', 'south', 'ranking', [0, 1])
     """
-    known, refused = split_by_column(reference, window, bins=bins)
+    by_column, refused = split_by_column(reference, window, bins=bins)
     caveats = tuple(Caveat("column-left-out", column=name, why=why) for name, why in refused.items())
-    if not known:
+    if not by_column:
         raise InputError("columns has none that can be used: " + "; ".join(map(str, caveats)))
-    return ranked(known, caveats)
+    return ranked(by_column, caveats)
 
 
 def split_by_column(
@@ -167,23 +167,23 @@ def split_by_column(
         ranked_rows(y_true, y_score, name, **{names[0]: columns[names[0]]})
         for (y_true, y_score, columns), name in zip(parts, ("reference", "window"), strict=True)
     ]
-    known, refused = dict[str, GroupChanges](), dict[str, str]()
+    by_column, refused = dict[str, GroupChanges](), dict[str, str]()
     for name in names:
         try:
-            known[name] = _changes(samples, [columns[name] for _, _, columns in parts], name, bins)
+            by_column[name] = _changes(samples, [columns[name] for _, _, columns in parts], name, bins)
         except InputError as error:
             refused[name] = str(error)
-    return known, refused
+    return by_column, refused
 
 
 def _names(reference: Any, window: Any) -> list[str]:
-    for columns, of in ((reference, "reference"), (window, "window")):
+    for columns, side in ((reference, "reference"), (window, "window")):
         if not hasattr(columns, "keys") or not len(columns.keys()):
             raise InputError(
-                f"columns of the {of} must map at least one name to a column, as a DataFrame does"
+                f"columns of the {side} must map at least one name to a column, as a DataFrame does"
             )
     names = [list(columns.keys()) for columns in (reference, window)]
-    if not all(isinstance(name, str) for each in names for name in each):
+    if not all(isinstance(name, str) for keys in names for name in keys):
         raise InputError("columns must have texts as names: rename them first")
     apart = sorted({str(name) for name in set(names[0]) ^ set(names[1])})
     if apart:
@@ -202,11 +202,11 @@ def _changes(samples: list[RankedRows], columns: list[Any], name: str, bins: int
     return changes_by(samples[0], samples[1], columns[0], columns[1], bins=bins, name=name)
 
 
-def ranked(known: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) -> ColumnChanges:
+def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) -> ColumnChanges:
     """Return the lines of at least one column, as from `split_by_column`, the smallest p-value first."""
     lines = [
         _Line(name, *line)
-        for name, changes in known.items()
+        for name, changes in by_column.items()
         for kind, part, effect, se in (
             ("mix", changes.mix_parts, changes.mix_parts, changes.mix_se),
             ("ranking", changes.ranking_parts, changes.excess, changes.excess_se),
@@ -219,7 +219,7 @@ def ranked(known: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) 
     # One group has no rest to differ from: its effect is rounding.
     seen = se > 1e-12
     away = np.where(seen, np.abs(effect) / np.where(seen, se, 1.0), 0.0)
-    first = next(iter(known.values()))
+    first = next(iter(by_column.values()))
     # Two groups of a column differ from each other as much: the one that did what the AUROC did comes first.
     order = np.lexsort((-effect * np.sign(first.change), -np.round(away, 9)))
     pvalue = np.maximum.accumulate(2 * scipy.special.ndtr(-away[order]))

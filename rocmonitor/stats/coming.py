@@ -68,8 +68,8 @@ class Coming(NamedTuple):
 
     def errors(self, counts: Floats) -> Floats:
         """(g,): the sampling variance of each such mean."""
-        of = counts.reshape(len(self.mean), -1)
-        return np.asarray(of.var(axis=1) / of.shape[1])
+        by_process = counts.reshape(len(self.mean), -1)
+        return np.asarray(by_process.var(axis=1) / by_process.shape[1])
 
     def of_series(self, numbers: Floats) -> Floats:
         """(g r,): a number of each process, repeated for its series; (1,): the one number of all."""
@@ -117,11 +117,11 @@ def draw(processes: PossibleProcesses, noise: float, windows: int) -> Coming:
     which = np.searchsorted(cumulative, lots * cumulative[-1]).clip(0, len(cumulative) - 1)
     mean = processes.mean[which] + np.sqrt(processes.mean_variance[which]) * means
     serial, between = processes.serial[which], processes.between[which]
-    value, share, variance = (each[which] for each in processes.ahead)
+    value, share, variance = (numbers[which] for numbers in processes.ahead)
     repeats = shocks.shape[1] // PROCESSES
     fresh, rho, level, first, unknown = (
-        np.repeat(each, repeats)
-        for each in (between * np.sqrt(1 - serial**2), serial, mean, value - mean * share, np.sqrt(variance))
+        np.repeat(part, repeats)
+        for part in (between * np.sqrt(1 - serial**2), serial, mean, value - mean * share, np.sqrt(variance))
     )
     state = first + unknown * shocks[0]
     seen = np.sqrt(noise) * errors
@@ -140,14 +140,14 @@ def _processes(
     middle = float(values.mean())
     series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)
     series[list(places)], variances[list(places)] = values - middle, noise
-    of = series_likelihood(series, variances, serial, between)
+    likelihood = series_likelihood(series, variances, serial, between)
     ahead = series_ahead(series, variances, serial, between)
     return PossibleProcesses(
         weight=weight,
         serial=serial,
         between=between,
-        mean=middle + of.score[-1] / of.information[-1],
-        mean_variance=1 / of.information[-1],
+        mean=middle + likelihood.score[-1] / likelihood.information[-1],
+        mean_variance=1 / likelihood.information[-1],
         ahead=ahead._replace(value=ahead.value + middle * ahead.share),
     )
 
@@ -238,7 +238,7 @@ class NextWindows:
         share = windows / (so_far + windows)
         means = self.seen.cumsum(axis=0) / windows[:, None]
         mean = sequence.estimate[-1] + share[:, None] * (means - sequence.estimate[-1])
-        below, above = (each[:, None] for each in reach(sequence, windows))
+        below, above = (distance[:, None] for distance in reach(sequence, windows))
         low, high = mean - below, mean + above
         decided = (low > margin) | (high < -margin) | ((margin > 0) & (low > -margin))
         by = np.logical_or.accumulate(decided, axis=0).mean(axis=1)

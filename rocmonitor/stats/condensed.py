@@ -184,10 +184,10 @@ def of_any_order(
     Columns that end in ``low`` and ``high`` are those ends. Those named in `halfway` are taken halfway
     between the extreme orders, all others with the cells as ties.
     """
-    found = rows_of(sample.with_ends(None))
+    table = rows_of(sample.with_ends(None))
     if sample.ends is None:
-        return found
-    lines = zip(found, *(rows_of(each) for each in extremes(sample)), strict=True)
+        return table
+    lines = zip(table, *(rows_of(extreme) for extreme in extremes(sample)), strict=True)
     return [
         _outermost(row, others) | {name: sum(other[name] for other in others) / 2 for name in halfway}
         for row, *others in lines
@@ -197,7 +197,7 @@ def of_any_order(
 def _outermost(row: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
     ends = {"low": min, "high": max}
     widened = {
-        name: ends[name.rpartition("_")[2]](each[name] for each in (row, *others))
+        name: ends[name.rpartition("_")[2]](line[name] for line in (row, *others))
         for name in row
         if name.rpartition("_")[2] in ends
     }

@@ -205,10 +205,10 @@ def changes_by(
     """Split a change by a column of two samples that are ranked already; see `group_changes`."""
     rows = [(reference.positive, reference.score, group_0), (window.positive, window.score, group_1)]
     require_other_column(rows, name)
-    found = grouping(group_0, group_1, bins=bins, name=name)
-    groups = len(found.labels)
-    sides = _side(reference, found.reference, groups), _side(window, found.window, groups)
-    return _between_sides(*sides, found.labels)
+    grouped = grouping(group_0, group_1, bins=bins, name=name)
+    groups = len(grouped.labels)
+    sides = _side(reference, grouped.reference, groups), _side(window, grouped.window, groups)
+    return _between_sides(*sides, grouped.labels)
 
 
 def three(rows: object, name: str, third: str) -> tuple[Any, Any, Any]:
@@ -266,7 +266,7 @@ def ranked_rows(y_true: ArrayLike, y_score: ArrayLike, name: str, **columns: Any
         same_order(y_true=y_true, y_score=y_score, **columns)
         positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
         same_length(
-            y_true=positive, y_score=score, **{key: np.asarray(each) for key, each in columns.items()}
+            y_true=positive, y_score=score, **{key: np.asarray(column) for key, column in columns.items()}
         )
         n_pos = int(np.count_nonzero(positive))
         require_classes(n_pos, len(positive) - n_pos, at_least=1)
@@ -368,15 +368,15 @@ def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupCh
 
 def _side(sample: RankedRows, codes: Codes, groups: int) -> _Side:
     n_pos, n_neg = sample.sizes
-    pos, neg = (np.bincount(codes[each], minlength=groups) for each in (sample.positive, ~sample.positive))
+    pos, neg = (np.bincount(codes[rows], minlength=groups) for rows in (sample.positive, ~sample.positive))
     pairs = np.outer(pos, neg).astype(np.float64)
     area = _wins(sample, codes, groups) / np.maximum(pairs, 1.0)
     cells = min(sample.runs, CELLS)
     cell = sample.run if cells == sample.runs else sample.run * cells // sample.runs
     place = codes * cells + cell
     tables = [
-        np.bincount(place[each], minlength=groups * cells).astype(np.float64).reshape(groups, cells)
-        for each in (sample.positive, ~sample.positive)
+        np.bincount(place[rows], minlength=groups * cells).astype(np.float64).reshape(groups, cells)
+        for rows in (sample.positive, ~sample.positive)
     ]
     return _Side(pos, neg, pos / n_pos, neg / n_neg, area, pairs > 0, tables[0], tables[1])
 
@@ -541,18 +541,20 @@ def _moments(side: _Side, of_x: Floats, of_y: Floats) -> _Moments:
     )
 
 
-def _within(of: _Moments, alpha: Floats, beta: Floats, gamma: Floats) -> Floats:
+def _within(moments: _Moments, alpha: Floats, beta: Floats, gamma: Floats) -> Floats:
     """Variance of each part by the rows within the groups, (k,)."""
-    total = alpha**2 * of.x[:, np.newaxis] + beta**2 * of.v + 2 * alpha * beta * of.xv
-    total += gamma**2 * of.y[:, np.newaxis] + 2 * gamma * (alpha * of.xy[:, np.newaxis] + beta * of.yv)
+    total = alpha**2 * moments.x[:, np.newaxis] + beta**2 * moments.v + 2 * alpha * beta * moments.xv
+    total += gamma**2 * moments.y[:, np.newaxis] + 2 * gamma * (
+        alpha * moments.xy[:, np.newaxis] + beta * moments.yv
+    )
     return np.asarray(total.sum(axis=0))
 
 
 def _area_variance(side: _Side) -> float:
     """Return the variance of the AUROC of one sample, DeLong's, by its cells."""
     total = 0.0
-    for each in (side, _turned(side)):
-        rows, other = each.pos_cells.sum(axis=0), each.neg_cells.sum(axis=0)
+    for view in (side, _turned(side)):
+        rows, other = view.pos_cells.sum(axis=0), view.neg_cells.sum(axis=0)
         n = float(rows.sum())
         placed = _placements(other[np.newaxis], np.array([other.sum()], dtype=np.int64))[0]
         away = placed - np.sum(rows * placed) / n
@@ -563,12 +565,12 @@ def _area_variance(side: _Side) -> float:
 def _caveats(sides: list[_Side], labels: tuple[Label, ...]) -> tuple[Caveat, ...]:
     caveats = []
     rows = [side.pos + side.neg for side in sides]
-    for of, seen, there in (("reference", rows[0], rows[1]), ("window", rows[1], rows[0])):
+    for sample, seen, there in (("reference", rows[0], rows[1]), ("window", rows[1], rows[0])):
         lacking = np.flatnonzero((seen == 0) & (there > 0))
         if len(lacking):
             names = [_named(labels[at]) for at in lacking.tolist()]
             caveats.append(
-                Caveat("groups-lacking", sample=of, count=len(names), total=len(labels), groups=names)
+                Caveat("groups-lacking", sample=sample, count=len(names), total=len(labels), groups=names)
             )
     few = np.zeros(len(labels), dtype=np.bool_)
     for side in sides:

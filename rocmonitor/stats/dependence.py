@@ -94,7 +94,7 @@ def _filtered(
 ) -> tuple[Floats, Continuation]:
     """Return the sums of `SeriesLikelihood` after each window, (4, k, g), and the next value."""
     d, v = window_numbers(values, "values"), np.asarray(variances, dtype=float)
-    phi, tau = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (serial, between))
+    phi, tau = (np.atleast_1d(np.asarray(numbers, dtype=float)) for numbers in (serial, between))
     _check(d, v, phi, tau)
     noise = np.where(np.isinf(v), 1.0, v)
     seen = np.isfinite(v).astype(float)

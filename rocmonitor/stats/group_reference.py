@@ -119,12 +119,12 @@ class GroupReference:
         change: Callable[[CellCounts, CellCounts, tuple[Label, ...]], GroupChanges],
     ) -> Split:
         """Split by each column, with a function of both samples' counts by group."""
-        known, refused = dict[str, GroupChanges](), dict(self.refused)
+        by_column, refused = dict[str, GroupChanges](), dict(self.refused)
         sides = {}
         for name, (groups, counts) in self.columns.items():
             try:
                 labels, old, new = self._sides(name, groups, counts, window[name], fewest, cells)
-                known[name] = change(old, new, labels)
+                by_column[name] = change(old, new, labels)
             except InputError as error:
                 refused[name] = str(error)
                 continue
@@ -135,11 +135,13 @@ class GroupReference:
             kept = [at for at, label in enumerate(labels) if label not in groups]
             old, new = (CellCounts(sample.pos[kept], sample.neg[kept]) for sample in samples)
             if pooled:
-                old, new = (CellCounts(*(table.sum(axis=0)[None] for table in each)) for each in (old, new))
+                old, new = (
+                    CellCounts(*(table.sum(axis=0)[None] for table in sample)) for sample in (old, new)
+                )
                 return change(old, new, ("others",))
             return change(old, new, tuple(labels[at] for at in kept))
 
-        return Split(whole, known, refused, without)
+        return Split(whole, by_column, refused, without)
 
     def pair_change(
         self,
@@ -165,30 +167,30 @@ class GroupReference:
             return None
         sides, sizes = [], []
         tables = self._pair_counts(window, names, fewest)
-        for each in (counts, tables):
-            if each is None:
+        for sample in (counts, tables):
+            if sample is None:
                 return None
             chosen = [self._places(name, group) for name, group in (first, second)]
             if None in chosen:
                 return None
-            sides.append(CellCounts(*(_four(table, chosen, self._groups(names)) for table in each)))
+            sides.append(CellCounts(*(_four(table, chosen, self._groups(names)) for table in sample)))
             sizes.append((sides[-1].pos + sides[-1].neg).sum(axis=1))
         if min(map(min, sizes)) < fewest:
             return None
         labels: tuple[Label, ...] = ("both", "first", "second", "neither")
-        found = changes_of_cells(sides[0], sides[1], labels)
+        changes = changes_of_cells(sides[0], sides[1], labels)
         shares = (sizes[0] / sizes[0].sum() + sizes[1] / sizes[1].sum()) / 2
         generator = np.random.default_rng(rng)
         drawn = [
             _beyond(parts_of_cells(*(CellCounts(*map(generator.poisson, side)) for side in sides))[2], shares)
             for _ in range(_DRAWS)
         ]
-        se, ours = np.std(drawn, axis=0, ddof=1), _beyond(found.parts, shares)
-        away = np.where(se > 0, ours * np.sign(found.change) / np.where(se > 0, se, 1.0), 0.0)
+        se, ours = np.std(drawn, axis=0, ddof=1), _beyond(changes.parts, shares)
+        away = np.where(se > 0, ours * np.sign(changes.change) / np.where(se > 0, se, 1.0), 0.0)
         pvalue = float(2 * ndtr(-away.min())) if away.min() > 0 else 1.0
-        old, new = (CellCounts(each.pos[1:], each.neg[1:]) for each in sides)
+        old, new = (CellCounts(side.pos[1:], side.neg[1:]) for side in sides)
         without = changes_of_cells(old, new, labels[1:])
-        return PairChange(names, (first[1], second[1]), found, pvalue, without)
+        return PairChange(names, (first[1], second[1]), changes, pvalue, without)
 
     def _pair_counts(
         self, window: Mapping[str, ColumnRows], names: tuple[str, str], fewest: int
@@ -198,10 +200,10 @@ class GroupReference:
             groups, rows = self.columns[name].groups, window[name]
             if rows.weight is not None:
                 return None
-            labels, found = codes_of(groups, rows.values, fewest=fewest, name=name)
+            labels, numbers = codes_of(groups, rows.values, fewest=fewest, name=name)
             new, known = len(labels) - 2, _size(groups)
             # Values that the reference lacks are others.
-            codes.append(np.where(found < known, found, np.where(found == new + 1, known + 1, known)))
+            codes.append(np.where(numbers < known, numbers, np.where(numbers == new + 1, known + 1, known)))
         sizes = self._groups(names)
         both = codes[0] * sizes[1] + codes[1]
         return _Cells(self.edges).counted(window[names[0]], both, sizes[0] * sizes[1], coarse=True)
@@ -249,7 +251,7 @@ class GroupReference:
         cells = _Cells(self.edges)
 
         def change(old: CellCounts, new: CellCounts, labels: tuple[Label, ...]) -> GroupChanges:
-            found = changes_of_cells(_as_expected(old, chance), _as_expected(new, chance), labels)
+            changes = changes_of_cells(_as_expected(old, chance), _as_expected(new, chance), labels)
             drawn = []  # with other rows: as many by group and cell as a Poisson draw gives
             for _ in range(_DRAWS):
                 draws = [generator.poisson(side.pos + side.neg) for side in (old, new)]
@@ -257,12 +259,12 @@ class GroupReference:
             errors = np.std(drawn, axis=0, ddof=1)
             mix_se, ranking_se, se, excess_se = errors
             return replace(
-                found,
+                changes,
                 mix_se=mix_se,
                 ranking_se=ranking_se,
                 se=se,
                 excess_se=excess_se,
-                pvalue=2 * ndtr(-np.where(se > 0, np.abs(found.parts) / np.where(se > 0, se, 1.0), 0.0)),
+                pvalue=2 * ndtr(-np.where(se > 0, np.abs(changes.parts) / np.where(se > 0, se, 1.0), 0.0)),
             )
 
         here = _as_expected(cells.counted(first, None, 1), chance)
@@ -278,7 +280,7 @@ class GroupReference:
         here, before = _pooled(here, before, fewest)
         some = sum(table.sum(axis=1) for table in (*here, *before)) > 0
         shown = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
-        old, new = (CellCounts(each.pos[some], each.neg[some]) for each in (before, here))
+        old, new = (CellCounts(sample.pos[some], sample.neg[some]) for sample in (before, here))
         return shown, old, new
 
     def to_dict(self) -> dict[str, Any]:
@@ -311,10 +313,10 @@ class GroupReference:
             whole=_dense(plain["whole"], cells),
             columns={
                 name: GroupCounts(
-                    Groups(tuple(each["labels"]), tuple(each["ends"]), each["kind"]),
-                    _dense(each["cells"], cells),
+                    Groups(tuple(column["labels"]), tuple(column["ends"]), column["kind"]),
+                    _dense(column["cells"], cells),
                 )
-                for name, each in plain["columns"].items()
+                for name, column in plain["columns"].items()
             },
             refused=dict(plain["refused"]),
             pairs={(a, b): _dense(lines, COARSE) for a, b, lines in plain["pairs"]},
@@ -343,20 +345,20 @@ def group_reference(
     whole = cells.counted(first, None, 1)
     columns, refused = dict[str, GroupCounts](), dict[str, str]()
     placed = dict[str, Codes]()
-    for name, each in rows.items():
+    for name, column in rows.items():
         try:
-            if each.weight is None:
-                require_other_column([(each.label, each.score, each.values)], name)
-                require_other_column([(each.label, 0.0 - each.score, each.values)], name)
-            found = (groups or {}).get(name) or learned_groups(
-                each.values, each.weight, bins=bins, fewest=fewest, name=name
+            if column.weight is None:
+                require_other_column([(column.label, column.score, column.values)], name)
+                require_other_column([(column.label, 0.0 - column.score, column.values)], name)
+            column_groups = (groups or {}).get(name) or learned_groups(
+                column.values, column.weight, bins=bins, fewest=fewest, name=name
             )
-            # No value is new: all that are not in `found` are rare.
-            labels, codes = codes_of(found, each.values, each.weight, fewest=2**62, name=name)
+            # No value is new: all that are in no group are rare.
+            labels, codes = codes_of(column_groups, column.values, column.weight, fewest=2**62, name=name)
         except InputError as error:
             refused[name] = str(error)
             continue
-        columns[name] = GroupCounts(found, cells.counted(each, codes, len(labels)))
+        columns[name] = GroupCounts(column_groups, cells.counted(column, codes, len(labels)))
         placed[name] = codes
     pairs = {}
     for names in combinations(list(placed)[:_PAIRED] if first.weight is None else (), 2):
@@ -397,8 +399,8 @@ class _Cells:
         place = self.at(rows, cells)
         if codes is not None:
             place = codes * (2 * cells) + place
-        found = np.bincount(place, weights=rows.weight, minlength=2 * groups * cells)
-        table = np.rint(found).astype(np.int64).reshape(groups, 2, cells)
+        totals = np.bincount(place, weights=rows.weight, minlength=2 * groups * cells)
+        table = np.rint(totals).astype(np.int64).reshape(groups, 2, cells)
         return CellCounts(table[:, 1], table[:, 0])
 
 
@@ -440,12 +442,12 @@ def _as_expected(counts: CellCounts, chance: Floats) -> CellCounts:
 
 def _pooled(here: CellCounts, before: CellCounts, fewest: int) -> tuple[CellCounts, CellCounts]:
     """Return the counts with the rows of rare groups among the others, which are the last but one."""
-    rows = [(each.pos + each.neg).sum(axis=1) for each in (here, before)]
+    rows = [(sample.pos + sample.neg).sum(axis=1) for sample in (here, before)]
     rare = np.any([(row > 0) & (row < fewest) for row in rows], axis=0)
     rare[-2:] = False
     tables = []
-    for each in (*here, *before):
-        table = each.copy()
+    for counts in (*here, *before):
+        table = counts.copy()
         table[-2] += table[rare].sum(axis=0)
         table[rare] = 0
         tables.append(table)
@@ -458,7 +460,7 @@ def _sparse(pos: NDArray[Any], neg: NDArray[Any]) -> list[list[int]]:
 
 
 def _dense(lines: list[list[list[int]]], cells: int) -> CellCounts:
-    found = np.zeros((2, len(lines), cells), dtype=np.int64)
+    table = np.zeros((2, len(lines), cells), dtype=np.int64)
     for at, (places, pos, neg) in enumerate(lines):
-        found[0, at, places], found[1, at, places] = pos, neg
-    return CellCounts(found[0], found[1])
+        table[0, at, places], table[1, at, places] = pos, neg
+    return CellCounts(table[0], table[1])

@@ -72,23 +72,23 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 2 <= bins <= MOST_GROUPS:
         raise InputError(f"bins must be a whole number from 2 to {MOST_GROUPS}; it is {bins!r}")
     columns = [
-        _column(values, f"{name} of the {of}")
-        for values, of in zip((reference, window), _SAMPLES, strict=True)
+        _column(values, f"{name} of the {side}")
+        for values, side in zip((reference, window), _SAMPLES, strict=True)
     ]
-    for column, of in zip(columns, _SAMPLES, strict=True):
+    for column, side in zip(columns, _SAMPLES, strict=True):
         if column.missing.all():
             raise InputError(
-                f"{name} is missing in all {many(len(column.values), 'row')} of the {of}: see whether the "
+                f"{name} is missing in all {many(len(column.values), 'row')} of the {side}: see whether the "
                 "column is still filled, or leave it out"
             )
     kinds = {column.kind for column in columns}
     if len(kinds) > 1:
         held = " and ".join(
-            f"{column.kind} in the {of}" for column, of in zip(columns, _SAMPLES, strict=True)
+            f"{column.kind} in the {side}" for column, side in zip(columns, _SAMPLES, strict=True)
         )
         raise InputError(f"{name} holds {held}: convert one of the two, so that equal values are equal")
-    known = _by_number(columns, bins, name) if "numbers" in kinds else _by_value(columns, name)
-    return _with_missing(*known, columns)
+    labels_and_codes = _by_number(columns, bins, name) if "numbers" in kinds else _by_value(columns, name)
+    return _with_missing(*labels_and_codes, columns)
 
 
 _MANY, _SELDOM = 10, 0.1
@@ -117,14 +117,14 @@ def learned_groups(values: ArrayLike, weight: Codes | None, *, bins: int, fewest
         if column.whole and weight is None:
             _require_no_numbered_rows([column.present], name)
         return Groups((), tuple(_ends(np.repeat(column.present, present), bins).tolist()), "numbers")
-    found, codes = _values(column, name)
+    distinct, codes = _values(column, name)
     if int(present.max()) == 1:
         _require_no_id([codes], name)
-    of_value = np.bincount(codes, weights=present, minlength=len(found))
-    kept = [value for value, number in zip(found, of_value.tolist(), strict=True) if number >= fewest]
+    of_value = np.bincount(codes, weights=present, minlength=len(distinct))
+    kept = [value for value, number in zip(distinct, of_value.tolist(), strict=True) if number >= fewest]
     if not kept:
         raise InputError(
-            f"{name} has {len(found):,} values in {rows:,} rows, none of them in {fewest:,} (min_group): "
+            f"{name} has {len(distinct):,} values in {rows:,} rows, none of them in {fewest:,} (min_group): "
             "give a coarser column"
         )
     if len(kept) > MOST_GROUPS:
@@ -160,16 +160,16 @@ def codes_of(
         labels = _names(np.array(groups.ends))
         known = np.searchsorted(np.array(groups.ends), column.present)
     else:
-        found, codes = _values(column, name)
+        distinct, codes = _values(column, name)
         number: dict[Label, int] = {value: at for at, value in enumerate(groups.labels)}
-        again = len(number.keys() & set(found))
+        again = len(number.keys() & set(distinct))
         if len(number) >= _MANY and again <= _SELDOM * len(number) and len(of_row):
             raise InputError(
                 f"{name} has {len(number)} values in the reference, of which {again} come again in the "
                 "window, as days do: give a coarser column"
             )
-        rows = np.bincount(codes, weights=of_row[~column.missing], minlength=len(found))
-        for value, many_rows in zip(found, rows.tolist(), strict=True):
+        rows = np.bincount(codes, weights=of_row[~column.missing], minlength=len(distinct))
+        for value, many_rows in zip(distinct, rows.tolist(), strict=True):
             if many_rows >= fewest:
                 number.setdefault(value, len(number))
         if len(number) > MOST_GROUPS:
@@ -178,7 +178,7 @@ def codes_of(
                 "rare ones together, or give a coarser column"
             )
         labels = tuple(number)
-        place = np.array([number.get(value, len(number)) for value in found], dtype=np.intp)
+        place = np.array([number.get(value, len(number)) for value in distinct], dtype=np.intp)
         known = place[codes]
     of_each = np.full(len(column.values), len(labels) + 1, dtype=np.intp)
     of_each[~column.missing] = known
@@ -190,8 +190,8 @@ def _values(column: _Column, name: str) -> tuple[list[Label], Codes]:
     if column.kind == "numbers":
         values, codes = np.unique(column.present, return_inverse=True)
         return [_plain(value) for value in values.tolist()], codes.astype(np.intp)
-    labels, found = _by_value([column], name, most=None)
-    return list(labels), found[0]
+    labels, coded = _by_value([column], name, most=None)
+    return list(labels), coded[0]
 
 
 def _column(values: ArrayLike, name: str) -> _Column:
@@ -235,18 +235,18 @@ def _by_value(
 ) -> tuple[tuple[Label, ...], list[Codes]]:
     """Return the values in order, and the number of each row's."""
     number: dict[Any, int] = {}
-    found, rows = [], 0
+    coded, rows = [], 0
     for column in columns:
         present = column.present.tolist()
         try:
-            found.append(
+            coded.append(
                 np.array([number.setdefault(value, len(number)) for value in present], dtype=np.intp)
             )
         except TypeError as error:
             raise InputError(f"{name} must hold single numbers, texts or truth values: {error}") from error
         rows += len(present)
     if most is not None:
-        _require_no_id(found, name)
+        _require_no_id(coded, name)
     if most is not None and len(number) > most:
         raise InputError(
             f"{name} has {len(number):,} values in {rows:,} rows, and at most {most} groups are "
@@ -259,23 +259,23 @@ def _by_value(
         order = sorted(range(len(values)), key=lambda at: (type(values[at]).__name__, str(values[at])))
     place = np.empty(len(values), dtype=np.intp)
     place[order] = np.arange(len(values))
-    return tuple(values[at] for at in order), [place[codes] for codes in found]
+    return tuple(values[at] for at in order), [place[codes] for codes in coded]
 
 
 def _by_number(columns: list[_Column], bins: int, name: str) -> tuple[tuple[Label, ...], list[Codes]]:
     """Return the values where there are at most `bins`; else bins, cut at quantiles of the reference."""
     present = [column.present for column in columns]
     few = [_few_values(values, bins) for values in present]
-    if all(each is not None for each in few):
-        values = np.unique(np.concatenate([each for each in few if each is not None]))
+    if all(distinct is not None for distinct in few):
+        values = np.unique(np.concatenate([distinct for distinct in few if distinct is not None]))
         if len(values) <= bins:
-            codes = [np.searchsorted(values, each) for each in present]
+            codes = [np.searchsorted(values, column) for column in present]
             _require_no_id(codes, name)
             return tuple(_plain(value) for value in values.tolist()), codes
     if all(column.whole for column in columns):
         _require_no_numbered_rows(present, name)
     ends = _ends(present[0], bins)
-    return _names(ends), [np.searchsorted(ends, each) for each in present]
+    return _names(ends), [np.searchsorted(ends, column) for column in present]
 
 
 def _few_values(values: NDArray[Any], most: int) -> NDArray[Any] | None:
@@ -313,7 +313,7 @@ def _plain(value: float) -> Label:
 def _require_no_id(codes: list[Codes], name: str) -> None:
     if max(map(len, codes)) >= _FEWEST_IDS and all(len(np.unique(code)) == len(code) for code in codes):
         rows = zip(codes, _SAMPLES, strict=False)
-        held = " and ".join(f"{len(each):,} rows of the {of}" for each, of in rows)
+        held = " and ".join(f"{len(code):,} rows of the {side}" for code, side in rows)
         raise InputError(
             f"{name} looks like an id: all values differ, in {held}; give a column whose values many rows "
             "share"
@@ -331,12 +331,12 @@ def _require_no_numbered_rows(present: list[NDArray[Any]], name: str) -> None:
     )
 
 
-def _with_missing(labels: tuple[Label, ...], known: list[Codes], columns: list[_Column]) -> Grouping:
+def _with_missing(labels: tuple[Label, ...], coded: list[Codes], columns: list[_Column]) -> Grouping:
     """Add a last group for the rows without a value."""
     if not any(column.missing.any() for column in columns):
-        return Grouping(labels, *known)
+        return Grouping(labels, *coded)
     codes = []
-    for column, of_present in zip(columns, known, strict=True):
+    for column, of_present in zip(columns, coded, strict=True):
         of_row = np.full(len(column.values), len(labels), dtype=np.intp)
         of_row[~column.missing] = of_present
         codes.append(of_row)

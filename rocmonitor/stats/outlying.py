@@ -51,11 +51,11 @@ def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
 
     areas: Of windows with `zeta`. Where rows come in clusters, all windows have the mean design effect.
     """
-    known = [(area, area.zeta) for area in areas if area.zeta is not None]
-    if not known:
+    with_zeta = [(area, area.zeta) for area in areas if area.zeta is not None]
+    if not with_zeta:
         return [area.se for area in areas]
-    pairs = [float(area.n_pos) * area.n_neg for area, _ in known]
-    moments = [(*zeta, area.auc * (1 - area.auc)) for area, zeta in known]
+    pairs = [float(area.n_pos) * area.n_neg for area, _ in with_zeta]
+    moments = [(*zeta, area.auc * (1 - area.auc)) for area, zeta in with_zeta]
     zeta10, zeta01, kernel = map(float, np.average(moments, axis=0, weights=pairs))
     effects = [area.design_effect for area in areas if area.design_effect is not None]
     effect = float(np.mean(effects)) if effects else 1.0
@@ -75,13 +75,13 @@ def sampling_skewness(areas: Sequence[AucResult], errors: Sequence[float]) -> li
     ``skewness - 6 mean``. Without them (clusters, joined scores) it is that of two normal laws of scores,
     nearly.
     """
-    known = [
+    ratios = [
         (area.studentised[1] - 6 * area.studentised[0]) / area.se
         for area in areas
         if area.studentised is not None and area.se > 0
     ]
-    if known:
-        ratio = float(np.median(known))
+    if ratios:
+        ratio = float(np.median(ratios))
     else:
         mean = float(np.mean([area.auc for area in areas]))
         ratio = 1.6 * (1 - 2 * mean) / max(mean * (1 - mean), _LEAST)
@@ -139,9 +139,9 @@ def _side(values: Floats, errors: Floats, skews: Floats, left: np.ndarray, chanc
     values, variances, skews = values[order], variances[order], skews[order]
     most = len(values) // _PART
     for count in range(most, 0, -1):
-        found = _jump(values, variances, skews, count, most, chance)
-        if found < 1:
-            return Side(tuple(int(left[each]) for each in order[:count]), found)
+        jump = _jump(values, variances, skews, count, most, chance)
+        if jump < 1:
+            return Side(tuple(int(left[place]) for place in order[:count]), jump)
     return Side()
 
 
@@ -169,10 +169,10 @@ def _jump(values: Floats, variances: Floats, skews: Floats, count: int, most: in
 
     def pvalue(first: int) -> float:
         """Return the p-value of the mean of the windows from `first` on."""
-        of = 1 / own[first:]
-        variance = 1 / of.sum()
-        distance = mean - float(of @ values[first:count]) * variance
-        cubes = float(of**3 @ (skews[first:count] * variances[first:count] ** 1.5))
+        precision = 1 / own[first:]
+        variance = 1 / precision.sum()
+        distance = mean - float(precision @ values[first:count]) * variance
+        cubes = float(precision**3 @ (skews[first:count] * variances[first:count] ** 1.5))
         bend = max(-cubes * variance**1.5, 0.0) / 6
         t = distance / math.sqrt(variance + 1 / weights.sum())
         if t > 0 and bend:  # u with u + bend (u^2 - 1) = t: the first terms of Cornish and Fisher

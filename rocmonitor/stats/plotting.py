@@ -202,13 +202,13 @@ def rows(
         centre = (low + high) / 2 if estimate is None else estimate
         ax.plot([centre], [number], "" if estimate is None else "o", color=colour, markersize=6, gid=_OURS)
         ends = f"{low:{sign}.4f} to {high:{sign}.4f}"
-        said = f"{name} {ends}" if alone else ends
-        text = said if estimate is None else f"{estimate:{sign}.4f} ({said})"
+        interval = f"{name} {ends}" if alone else ends
+        text = interval if estimate is None else f"{estimate:{sign}.4f} ({interval})"
         ax.annotate(
             text, (centre, number), xytext=(0, 7), textcoords="offset points", ha="center", fontsize="small"
         )
-        of = name if label is None else label if len(names) == 1 else f"{label}: {name}"
-        ticks[number] = "" if alone else of
+        tick = name if label is None else label if len(names) == 1 else f"{label}: {name}"
+        ticks[number] = "" if alone else tick
     ax.set_yticks(list(ticks), list(ticks.values()))
     ax.set_ylim(max(ticks) + 0.5, -0.75)
     ax.tick_params(axis="y", length=0)

@@ -162,8 +162,8 @@ def _slope(logits: Floats, pos: Floats, neg: Floats) -> tuple[float | None, floa
     # All equal; or all positives lie on one side of all negatives, ties at the border included.
     if len(logits) == 1 or of_pos[0] >= of_neg[-1] or of_pos[-1] <= of_neg[0]:
         return None, None
-    found, error = _coefficient(logits[:, np.newaxis], np.zeros_like(logits), pos, neg)
-    return (found, error) if abs(found) < _STEEPEST and math.isfinite(error) else (None, None)
+    slope, error = _coefficient(logits[:, np.newaxis], np.zeros_like(logits), pos, neg)
+    return (slope, error) if abs(slope) < _STEEPEST and math.isfinite(error) else (None, None)
 
 
 def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:

@@ -125,7 +125,7 @@ def interval_caveats(
     Values: `rate`, `count` of `total` intervals, and `at`, the points they belong to, if these are given.
     """
     low, high = intervals.low, intervals.high
-    found = {
+    affected = {
         "clipped": intervals.clipped,
         "zero-length": low == high,
         "off-estimate": (estimate < low) | (estimate > high),
@@ -139,7 +139,7 @@ def interval_caveats(
             **({"within": within} if code == "clipped" else {}),
             **({} if at is None else {"at": plain_points(at[where])}),
         )
-        for code, where in found.items()
+        for code, where in affected.items()
         if where.any()
     )
 

@@ -89,7 +89,10 @@ def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recov
     """
     if alarm + 1 >= len(changes):
         return None
-    values, errors = np.array([each.value for each in changes]), np.array([each.error for each in changes])
+    values, errors = (
+        np.array([change.value for change in changes]),
+        np.array([change.error for change in changes]),
+    )
     shared = changes[-1].reference_error ** 2
     weights = 1 / errors**2
     start = _start(values[: alarm + 1], weights[: alarm + 1])

@@ -57,15 +57,15 @@ _FIELDS = {
 
 def _fields(cls: type) -> dict[str, str]:
     """Return what `help` says of each field that no docstring describes."""
-    told = dict[str, str]()
+    descriptions = dict[str, str]()
     for base in reversed(cls.__mro__):
         why = (
             "As the text says, or the argument of this name." if base is cls else f"As of `{base.__name__}`."
         )
         for name, kind in vars(base).get("__annotations__", {}).items():
             if not name.startswith("_"):
-                told[name] = f"{kind}. {_FIELDS.get(name, why)}"
-    return told
+                descriptions[name] = f"{kind}. {_FIELDS.get(name, why)}"
+    return descriptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -215,18 +215,18 @@ def _readers(cls: type[Result]) -> dict[str, _Reader]:
 
 def _reader(annotation: Any) -> _Reader:
     """Return the inverse of `_plain` for a field with this annotation."""
-    origin, of = get_origin(annotation), get_args(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is np.ndarray:
-        (dtype,) = get_args(of[1])
+        (dtype,) = get_args(arguments[1])
         return lambda value: np.array(value, dtype=dtype)
-    if origin is tuple and of[-1] is Ellipsis:
-        item_reader = _reader(of[0])
+    if origin is tuple and arguments[-1] is Ellipsis:
+        item_reader = _reader(arguments[0])
         return lambda value: tuple(item_reader(item) for item in value)
     if origin is tuple:
-        parts = [_reader(one) for one in of]
+        parts = [_reader(one) for one in arguments]
         return lambda value: tuple(part(item) for part, item in zip(parts, value, strict=True))
     if origin in (UnionType, Union):
-        kinds = [_reader(one) for one in of if one is not NoneType]
+        kinds = [_reader(one) for one in arguments if one is not NoneType]
         if len(kinds) == 1:
             return lambda value: None if value is None else kinds[0](value)
     if isinstance(annotation, type) and issubclass(annotation, Result | Caveat):

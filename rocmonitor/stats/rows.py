@@ -138,8 +138,8 @@ def same_order(**arrays: object) -> None:
     """
     indexes: list[tuple[str, Any]] = [
         (name, index)
-        for name, each in arrays.items()
-        if hasattr(index := getattr(each, "index", None), "isin")
+        for name, array in arrays.items()
+        if hasattr(index := getattr(array, "index", None), "isin")
     ]
     for (name, index), (other, further) in itertools.pairwise(indexes):
         if len(index) != len(further) or index.equals(further):
@@ -173,8 +173,8 @@ def in_order(neg: Floats, pos: Floats, *, runs: bool = False) -> tuple[Floats, N
     The two are sorted in place. That and merging is several times faster than one argsort of all. Where each
     is some sorted `runs`, they are merged.
     """
-    for each in (neg, pos):
-        each.sort(kind="stable" if runs else None)
+    for scores in (neg, pos):
+        scores.sort(kind="stable" if runs else None)
     both = np.concatenate([neg, pos])
     order = np.argsort(both, kind="stable")
     return both[order], order >= len(neg)

@@ -147,8 +147,8 @@ class Sample:
         if any(part.ends is not None for part in parts):
             if any(part.clusters is not None for part in parts):
                 raise InputError("samples with clusters cannot be merged with condensed ones")
-            known = [(part.ends, part.score, part.pos, part.neg) for part in parts]
-            return cls.from_cells(*merged_cells(known), grid=one_grid([part.ends for part in parts]))
+            tables = [(part.ends, part.score, part.pos, part.neg) for part in parts]
+            return cls.from_cells(*merged_cells(tables), grid=one_grid([part.ends for part in parts]))
         ids = merged_ids([part.clusters for part in parts if part.n_pos + part.n_neg])
         cells = [(part.score, part.pos, part.neg) if ids is None else part._cells() for part in parts]
         score, pos, neg = (np.concatenate(column) for column in zip(*cells, strict=True))

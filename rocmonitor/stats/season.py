@@ -41,11 +41,11 @@ def season(day: float) -> tuple[float, float]:
 
 def days_covered(days: Sequence[float | None]) -> float | None:
     """Days from the first window to the end of the last; None where one of their days is not known."""
-    known = sorted(day for day in days if day is not None)
-    if len(known) < max(len(days), 2):
+    ordered = sorted(day for day in days if day is not None)
+    if len(ordered) < max(len(days), 2):
         return None
-    span = known[-1] - known[0]
-    return span + span / (len(known) - 1)
+    span = ordered[-1] - ordered[0]
+    return span + span / (len(ordered) - 1)
 
 
 def wave_of(values: ArrayLike, days: Sequence[float | None]) -> FittedTerms | None:
@@ -57,15 +57,15 @@ def wave_of(values: ArrayLike, days: Sequence[float | None]) -> FittedTerms | No
     Cost: O(n²).
     """
     covered = days_covered(days)
-    values, known = np.asarray(values, dtype=float), np.array([day for day in days if day is not None])
+    values, dated = np.asarray(values, dtype=float), np.array([day for day in days if day is not None])
     if covered is None or covered < WHOLE_YEAR:
         return None
-    phases = np.sort(known % YEAR_DAYS)
+    phases = np.sort(dated % YEAR_DAYS)
     if np.max(np.diff(phases, append=phases[0] + YEAR_DAYS)) > LONGEST_GAP:
         return None
-    if wave_pvalue(values, known) > CHANCE:
+    if wave_pvalue(values, dated) > CHANCE:
         return None
-    return _explained(values, np.array([season(day) for day in known]))
+    return _explained(values, np.array([season(day) for day in dated]))
 
 
 def wave_pvalue(values: Floats, days: Floats) -> float:
@@ -102,8 +102,8 @@ def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
     def fit(use: Floats) -> Floats:
         middle, centre = use @ values / use.sum(), use @ terms / use.sum()
         apart = (terms - centre) * use[:, None]
-        found, *_ = np.linalg.lstsq(apart, (values - middle) * use, rcond=None)
-        return np.asarray(found)
+        slopes, *_ = np.linalg.lstsq(apart, (values - middle) * use, rcond=None)
+        return np.asarray(slopes)
 
     everyone = np.ones(len(values))
     left, gaps = np.empty(len(values)), np.empty(len(values))

@@ -440,12 +440,12 @@ def _of_errors(se: Floats) -> tuple[Caveat, ...]:
 
 def _of_scatter(se: Floats, half: float, between: float, own: float) -> tuple[Caveat, ...]:
     """`between` and `own` are variances, of the true differences and of a window's sampling error."""
-    found = []
+    caveats = []
     if se.any() and half == math.inf:
-        found.append(Caveat("too-few-windows-to-compare", n_windows=len(se)))
+        caveats.append(Caveat("too-few-windows-to-compare", n_windows=len(se)))
     if between > own:
-        found.append(Caveat("windows-differ", between=math.sqrt(between), standard_error=math.sqrt(own)))
-    return tuple(found)
+        caveats.append(Caveat("windows-differ", between=math.sqrt(between), standard_error=math.sqrt(own)))
+    return tuple(caveats)
 
 
 def _correlated(apart: Floats, treatment: Correlation) -> tuple[Caveat, ...]:
@@ -512,12 +512,12 @@ class _Factor:
 
     def log(self, mean: Floats) -> Floats:
         """Log of the factor against means of shape (k,)."""
-        theta, of = mean[:, None] / self.unit, self.likelihood
-        around = log_mean_exp(of.of_normal_mean(theta, self.mean_variance), (1 - FIRST) * self.other)
+        theta, likelihood = mean[:, None] / self.unit, self.likelihood
+        around = log_mean_exp(likelihood.of_normal_mean(theta, self.mean_variance), (1 - FIRST) * self.other)
         # Log-density of the first window's difference, which is 0, at each point of the grid.
         first = -0.5 * (np.log(self.first_variance) + theta * theta / self.first_variance)
         from_first = self.after_first + log_mean_exp(first, self.null / self.null.sum())
-        return np.logaddexp(around, from_first) - log_mean_exp(of.of_mean(theta), self.null)
+        return np.logaddexp(around, from_first) - log_mean_exp(likelihood.of_mean(theta), self.null)
 
 
 def correlated_sequence(

@@ -70,10 +70,10 @@ class Steps(NamedTuple):
     def outcomes(self, coming: Coming, shift: Floats) -> Codes:
         """Return the outcome of each window of each series, moved by `shift`, (k, 1)."""
         seen = coming.seen[: len(shift)]
-        found = np.full(seen.shape, self.codes[0], np.int8)
+        outcomes = np.full(seen.shape, self.codes[0], np.int8)
         for edge, change in zip(self.edges, np.diff(self.codes), strict=True):
-            found += np.int8(change) * (seen > coming.of_series(edge) - shift)
-        return found
+            outcomes += np.int8(change) * (seen > coming.of_series(edge) - shift)
+        return outcomes
 
     def chance(self, mean: Floats, deviation: Floats) -> Floats:
         """(g,): the probability that a normal number is found degraded."""
@@ -167,11 +167,11 @@ class SimulatedRule:
         if self.chart is not None:
             return self.chart.alarms(self.coming.seen[: len(shift)] + shift)
         assert self.steps is not None
-        found = self.steps.outcomes(self.coming, shift if self.of_auc else 0 * shift)
+        outcomes = self.steps.outcomes(self.coming, shift if self.of_auc else 0 * shift)
         if not any(self.at_sizes):
-            return found
+            return outcomes
         of_size = np.resize(np.array(self.at_sizes, np.int8), (len(shift), 1))
-        return gravest([found, np.broadcast_to(of_size, found.shape)])
+        return gravest([outcomes, np.broadcast_to(of_size, outcomes.shape)])
 
     def chance(self, mean: Floats, deviation: Floats) -> float:
         """Probability that a window is found degraded whose number has this law; charts left aside."""
@@ -263,8 +263,10 @@ class Simulation:
         return self._rate(IMPROVED, alarm, None)
 
     def _rate(self, code: int, alarm: Counting, rules: Sequence[str] | None) -> Rate:
-        chances = [of for name, of in self.stated.items() if rules is None or name in rules]
-        stated = sum(of[code == IMPROVED] for of in chances) * self.per_year
+        chances = [
+            rule_chances for name, rule_chances in self.stated.items() if rules is None or name in rules
+        ]
+        stated = sum(rule_chances[code == IMPROVED] for rule_chances in chances) * self.per_year
         chosen = [name for name in self.rules if rules is None or name in rules]
         if not chosen:
             return Rate(expected=stated, low=stated, high=stated)
@@ -289,28 +291,28 @@ class Simulation:
 
         That of the rule that does most often: rules on one number alarm together.
         """
-        found = [
+        chances = [
             rule.chance(rule.coming.mean, rule.coming.deviation)
             for name, rule in self.rules.items()
             if rules is None or name in rules
         ]
-        return max(found, default=0.0)
+        return max(chances, default=0.0)
 
     def usual_rate(self) -> float:
         """Return `window_rate` for windows that scatter as most reference windows do, outliers left aside.
 
         Their standard deviation is 1.4826 times the median distance from the median, that of a normal law.
         """
-        found = [0.0]
+        chances = [0.0]
         for name in self.single:
-            values, noise = (np.asarray(each) for each in self.rules[name].usual)
+            values, noise = (np.asarray(numbers) for numbers in self.rules[name].usual)
             if not len(values):
                 return self.window_rate()
             middle = np.median(values, keepdims=True)
             spread = 1.4826 * float(np.median(np.abs(values - middle)))
             deviation = max(spread, math.sqrt(float(np.median(noise))))
-            found.append(self.rules[name].chance(middle, np.array([deviation])))
-        return max(found)
+            chances.append(self.rules[name].chance(middle, np.array([deviation])))
+        return max(chances)
 
     def single_window_drop(self, *, power: float = 0.8) -> tuple[str, float] | None:
         """Return the rule that shows the smallest drop in one window with this power, and the drop.
@@ -342,15 +344,15 @@ class Simulation:
         groups = {name: [name] for name in rules}
         if len(groups) > 1:
             groups[TOGETHER] = rules
-        found = {}
+        detections = {}
         for group, names in groups.items():
             degraded = statuses(gravest([stays[name] for name in names]), alarm) == DEGRADED
             once = statuses(gravest([passes[name] for name in names]), alarm)[-1] == DEGRADED
             first = np.where(degraded.any(axis=0), degraded.argmax(axis=0) + 1.0, math.inf)
             ends = np.quantile(first, [0.5, 0.8], method="inverted_cdf").tolist()
             median, most = (None if math.isinf(end) else int(end) for end in ends)
-            found[group] = Detection(once=float(once.mean()), windows=(median, most))
-        return found
+            detections[group] = Detection(once=float(once.mean()), windows=(median, most))
+        return detections
 
     def said_over(self, drop: float, alarm: Counting, error: float, reference_error: float) -> float | None:
         """Return how often a drop that stays, once found, is said to be over within the year that is drawn.
@@ -369,26 +371,26 @@ class Simulation:
             A share of the drops that are found, of 100 series; None where none is found. Looked at 52 times
             in a year at most, so of short windows a little too low. Cost: 0.5 s.
         """
-        rules = [each for name, each in self.outcomes(drop).items() if self.rules[name].of_auc]
+        rules = [outcomes for name, outcomes in self.outcomes(drop).items() if self.rules[name].of_auc]
         if not rules:
             return None
         degraded = statuses(gravest(rules), alarm) == DEGRADED
         slope = math.sqrt(self.auc * (1 - self.auc))
         changes = slope * (self.coming.seen + shifted(self.auc, drop) - scaled(self.auc))
-        every, over, found = max(1, self.windows // 52), 0, 0
+        every, over, detected = max(1, self.windows // 52), 0, 0
         for series in np.linspace(0, degraded.shape[1] - 1, min(100, degraded.shape[1])).astype(int):
             first = int(degraded[:, series].argmax())
             if not degraded[first, series]:
                 continue
-            found += 1
-            known = [Change(value, error, reference_error) for value in changes[:, series].tolist()]
+            detected += 1
+            course = [Change(value, error, reference_error) for value in changes[:, series].tolist()]
             over += any(
                 not degraded[now, series]
-                and (seen := recovery(known[: now + 1], first, per_year=self.per_year)) is not None
+                and (seen := recovery(course[: now + 1], first, per_year=self.per_year)) is not None
                 and seen.shown
                 for now in range(first + 1, self.windows, every)
             )
-        return over / found if found else None
+        return over / detected if detected else None
 
 
 def smallest(chance: Callable[[float], float], power: float, most: float) -> float | None:
@@ -424,9 +426,9 @@ def statuses(outcomes: Codes, alarm: Counting) -> Codes:
     return status
 
 
-def _last(found: NDArray[np.bool_], windows: int) -> NDArray[np.int16]:
+def _last(flags: NDArray[np.bool_], windows: int) -> NDArray[np.int16]:
     """Return how many of the last windows are true, after each."""
-    total = np.cumsum(found, axis=0, dtype=np.int16)
+    total = np.cumsum(flags, axis=0, dtype=np.int16)
     total[windows:] = total[windows:] - total[:-windows].copy()
     return total
 

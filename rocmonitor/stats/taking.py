@@ -77,7 +77,7 @@ def taking_two(
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> R:
-        rest, found = list(args), []
+        rest, read = list(args), []
         for place in ("first", "second"):
             if place in kwargs:
                 rest.insert(0, kwargs.pop(place))
@@ -88,8 +88,8 @@ def taking_two(
                     f"(y_true, y_score), or y_true_1, y_score_1, y_true_2, y_score_2; the {place} is missing"
                 )
             given, rest = rest[:taken], rest[taken:]
-            found.append(_one_of_two(kind, given, place, function.__name__, samples=samples))
-        return function(*found, *rest, **kwargs)
+            read.append(_one_of_two(kind, given, place, function.__name__, samples=samples))
+        return function(*read, *rest, **kwargs)
 
     return call
 
@@ -167,14 +167,14 @@ def taking(
 def positives(labels: Any, pos_label: object) -> Any:
     """Return 1 where a label is `pos_label`, else 0; missing ones as they are, and in the same order."""
     values = np.asarray(labels, dtype=object)
-    known = {each for each in values.ravel().tolist() if _is_known(each)}
-    if pos_label not in known or len(known) > 2:
-        shown = ", ".join(sorted(map(repr, known))[:4])
+    present = {label for label in values.ravel().tolist() if _is_known(label)}
+    if pos_label not in present or len(present) > 2:
+        shown = ", ".join(sorted(map(repr, present))[:4])
         raise InputError(
             f"pos_label must be one of two labels, and y_true holds {shown}: not {pos_label!r} and one other"
         )
-    found = [int(each == pos_label) if _is_known(each) else each for each in values.ravel().tolist()]
-    return type(labels)(found, index=labels.index, dtype=object) if hasattr(labels, "iloc") else found
+    numbers = [int(label == pos_label) if _is_known(label) else label for label in values.ravel().tolist()]
+    return type(labels)(numbers, index=labels.index, dtype=object) if hasattr(labels, "iloc") else numbers
 
 
 def _is_known(value: object) -> bool:

@@ -108,8 +108,8 @@ def translate_errors(uri: str, doing: str) -> Iterator[None]:
         transient = _may_pass(error)
         if transient is None:
             raise
-        said = _without_path(uri, without_secrets(_said(error)))
-        message = f"MLflow at {without_secrets(uri)}, {doing}: {printable(said)}"
+        reason = _without_path(uri, without_secrets(_said(error)))
+        message = f"MLflow at {without_secrets(uri)}, {doing}: {printable(reason)}"
         # The cause is kept, unless a traceback would print what the message hides.
         clean = _without_path(uri, without_secrets(str(error))) == str(error)
         raise TrackingError(message, transient=transient) from (error if clean else None)
@@ -158,9 +158,9 @@ def missing_alias(client: MlflowClient, uri: str, model: str, alias: str) -> str
         if code(error) != "RESOURCE_DOES_NOT_EXIST":
             raise
         return f"{where} has no registered model {model!r}; register it, or correct model.name"
-    known = ", ".join(f"{name} (version {number})" for name, number in sorted(aliases.items()))
+    existing = ", ".join(f"{name} (version {number})" for name, number in sorted(aliases.items()))
     return (
-        f"{where}: model {model!r} has no alias {alias!r}; it has: {known or 'none'}. Set it with "
+        f"{where}: model {model!r} has no alias {alias!r}; it has: {existing or 'none'}. Set it with "
         f"MlflowClient().set_registered_model_alias({model!r}, {alias!r}, VERSION), or set model.version"
     )
 
@@ -220,7 +220,7 @@ def _said(error: Exception) -> str:
         if isinstance(link, ConnectionError | Timeout):
             return f"no answer ({type(link).__name__}); is the server running, and is the tracking URI right?"
         link = link.__cause__ or link.__context__
-    said = next(iter(str(error).splitlines()), type(error).__name__)[:500]
-    if re.search(r"table \S+ already exists", said):
-        said += " (its making was cut short: move the database away, and a new one is made)"
-    return said
+    message = next(iter(str(error).splitlines()), type(error).__name__)[:500]
+    if re.search(r"table \S+ already exists", message):
+        message += " (its making was cut short: move the database away, and a new one is made)"
+    return message

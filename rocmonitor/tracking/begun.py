@@ -63,10 +63,10 @@ def is_new(
         Of the delivery, and the highest of any in the store: these are begun with one request.
     """
     tag, place = f"{BEGUN}.{instance}", str(experiment.experiment_id)
-    said, turn = experiment.tags.get(tag), turns.get(place)
-    if turn is None or turn.token != said or number > turn.last:
-        if said is not None:
-            before = int(said.partition(" ")[0])
+    stored, turn = experiment.tags.get(tag), turns.get(place)
+    if turn is None or turn.token != stored or number > turn.last:
+        if stored is not None:
+            before = int(stored.partition(" ")[0])
         else:  # a new experiment has no run, an older one was made before this was kept
             before = last if client.search_runs([place], max_results=1) else 0
         turn = Turn(token=f"{max(before, last)} {uuid.uuid4().hex}", before=before, last=last)

@@ -113,8 +113,8 @@ def window_tags(evaluation: Evaluation, *, full: bool = True, page: str | None =
     start, groups = note.episode(evaluation)
     tags |= {"episode": start, "episode.groups": "; ".join(groups)}
     tags = {f"rocmonitor.{name}": value for name, value in tags.items() if value or name == "segment"}
-    told = note.of_window(evaluation, full=full, page=page)
-    return tags | origin("window") | {"mlflow.note.content": told}
+    description = note.of_window(evaluation, full=full, page=page)
+    return tags | origin("window") | {"mlflow.note.content": description}
 
 
 def series_tags(
@@ -165,7 +165,7 @@ def params(evaluation: Evaluation) -> dict[str, str]:
         "evaluated_at": evaluation.evaluated_at.isoformat(),
         "reference_start": reference.get("start"),
         "reference_end": reference.get("end"),
-        **{f"rule/{each.rule}": verdict(each) for each in evaluation.verdicts},
+        **{f"rule/{rule_verdict.rule}": verdict(rule_verdict) for rule_verdict in evaluation.verdicts},
     }
     return params_of(evaluation, values)
 
@@ -189,8 +189,8 @@ def params_of(record: Record, values: Mapping[str, Any]) -> dict[str, str]:
 
 def brief(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation with the metrics of a run without detail."""
-    known = evaluation.metrics
-    return replace(evaluation, metrics={name: known[name] for name in BRIEF if name in known})
+    metrics = evaluation.metrics
+    return replace(evaluation, metrics={name: metrics[name] for name in BRIEF if name in metrics})
 
 
 def files(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:

@@ -22,7 +22,7 @@ COMPLETE = ("final", "superseded")
 def runs(client: MlflowClient, experiment: str, key: str, *, longer: bool = False) -> list[Run]:
     """Return the runs with this key, or with any that begins so; in an order that a repeat finds again."""
     condition = f"LIKE '{key}%'" if longer else f"= '{key}'"
-    found: list[Run] = []
+    matching: list[Run] = []
     token: str | None = ""
     while token is not None:
         page = client.search_runs(
@@ -31,10 +31,10 @@ def runs(client: MlflowClient, experiment: str, key: str, *, longer: bool = Fals
             order_by=["attributes.start_time ASC", "attributes.run_id ASC"],
             page_token=token or None,
         )
-        found += page
+        matching += page
         token = page.token or None
     # LIKE has wildcards, and some databases ignore case. Of two with one key, the complete one comes first.
-    return sorted((run for run in found if run.data.tags[KEY].startswith(key)), key=is_unfinished)
+    return sorted((run for run in matching if run.data.tags[KEY].startswith(key)), key=is_unfinished)
 
 
 def is_unfinished(run: Run) -> bool:
@@ -44,10 +44,10 @@ def is_unfinished(run: Run) -> bool:
 
 def revisions(client: MlflowClient, experiment: str, stem: str) -> dict[int, list[Run]]:
     """Return the runs of a window by revision, in order."""
-    found: dict[int, list[Run]] = {}
+    by_revision: dict[int, list[Run]] = {}
     for run in runs(client, experiment, stem, longer=True):
-        found.setdefault(int(run.data.tags[KEY].removeprefix(stem)), []).append(run)
-    return dict(sorted(found.items()))
+        by_revision.setdefault(int(run.data.tags[KEY].removeprefix(stem)), []).append(run)
+    return dict(sorted(by_revision.items()))
 
 
 def series(
@@ -67,10 +67,10 @@ def alike(client: MlflowClient, experiment: str, tags: Mapping[str, str]) -> lis
 
     A request that was given up, or whose connection was cut, may be carried out all the same.
     """
-    found = runs(client, experiment, tags[KEY])
+    candidates = runs(client, experiment, tags[KEY])
     if POINTS not in tags:
-        return found
-    same = [run for run in found if (DIGEST, tags[DIGEST]) in run.data.tags.items()]
+        return candidates
+    same = [run for run in candidates if (DIGEST, tags[DIGEST]) in run.data.tags.items()]
     return [run for run in same if run.data.tags.get(STATE) != "superseded"]
 
 
@@ -86,23 +86,23 @@ def made(
     run = client.create_run(experiment, start_time=start, tags=dict(tags), run_name=name)
     if not uri.startswith("http") and time.monotonic() - began < _SLOW_SECONDS:
         return run
-    found = alike(client, experiment, tags)
-    if not found:
+    matching = alike(client, experiment, tags)
+    if not matching:
         raise TrackingError(f"the run {name} was deleted while it was made; it is made again")
-    return only(client, found)
+    return only(client, matching)
 
 
-def only(client: MlflowClient, found: Sequence[Run]) -> Run:
+def only(client: MlflowClient, copies: Sequence[Run]) -> Run:
     """Return the first of several runs with one key; the others are deleted."""
-    delete(client, found[1:])
-    return found[0]
+    delete(client, copies[1:])
+    return copies[0]
 
 
-def delete(client: MlflowClient, found: Sequence[Run]) -> int:
+def delete(client: MlflowClient, unwanted: Sequence[Run]) -> int:
     """Delete runs; how many there were."""
-    for run in found:
+    for run in unwanted:
         client.delete_run(run.info.run_id)
-    return len(found)
+    return len(unwanted)
 
 
 def delete_doubles(client: MlflowClient, experiment: str, instance: str) -> int:
@@ -116,10 +116,10 @@ def delete_doubles(client: MlflowClient, experiment: str, instance: str) -> int:
 
 
 def _is_complete(client: MlflowClient, experiment: str, key: str) -> bool:
-    found = runs(client, experiment, key)
-    if any(POINTS in run.data.tags for run in found):  # superseded ones do not stand for a series
-        return any(run.data.tags.get(STATE) == "final" for run in found)
-    return any(not is_unfinished(run) for run in found)
+    matching = runs(client, experiment, key)
+    if any(POINTS in run.data.tags for run in matching):  # superseded ones do not stand for a series
+        return any(run.data.tags.get(STATE) == "final" for run in matching)
+    return any(not is_unfinished(run) for run in matching)
 
 
 def _fits(run: Run, digests: Sequence[str]) -> bool:

@@ -54,10 +54,12 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     address = page_address(page, evaluation.monitor, evaluation.segment)
     parts = [_headline(evaluation) + (f" [On its page]({address})." if address else "")]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
-    verdicts = sorted(evaluation.verdicts, key=lambda each: each.outcome is not evaluation.outcome)
+    verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
     if verdicts:
-        found = by_rule(verdicts)
-        parts.append("\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in found))
+        judgements = by_rule(verdicts)
+        parts.append(
+            "\n".join(f"- **{rule}: {outcome}.** {line(text)}" for rule, outcome, text in judgements)
+        )
     if (loss := known(evaluation.metrics, *_LOSS)) is not None:
         start, groups = episode(evaluation)
         since = f" since {instant(datetime.fromisoformat(start), evaluation.zone)}" if start else ""
@@ -72,8 +74,8 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
         parts.append(f"**What moved.** {line(text)}")
     if "champion/auc" in evaluation.metrics:
         parts.append(_aurocs(evaluation))
-    if said := foreseen(evaluation.metrics):
-        parts.append(f"**Outlook, before the labels:** {said}.")
+    if outlook := foreseen(evaluation.metrics):
+        parts.append(f"**Outlook, before the labels:** {outlook}.")
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
     parts.append(_rows(evaluation.counts))
@@ -118,12 +120,12 @@ def of_outlooks(
     monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
 ) -> str:
     """Return the description of a run with outlooks."""
-    said = expected(last)
+    outlook = expected(last)
     span = Window(windows[0].start, windows[-1].end).in_zone(zone)
     return (
         f"**{line(monitor)}, {line(segment) or 'all rows'}**: outlooks of {count(len(windows), 'window')}, "
         f"{span} ({zone}), made from their scores before any label. "
-        f"Last window: {f'AUROC {said} expected' if said else 'none could be made'}.\n\n"
+        f"Last window: {f'AUROC {outlook} expected' if outlook else 'none could be made'}.\n\n"
         "`outlook/auc` is the AUROC that the scores lead one to expect, `outlook/low` and `outlook/high` its "
         "interval, `outlook/score_distance` how far the scores have moved from the reference, in nats. An "
         "outlook is made once; what came of it stands in the window's own run."
@@ -180,9 +182,9 @@ def interval(metrics: Mapping[str, float], name: str, form: str = ".3f") -> str:
     return "" if low is None or high is None else f"{low:{form}} to {high:{form}}"
 
 
-def caveats(found: Iterable[object]) -> list[str]:
+def caveats(items: Iterable[object]) -> list[str]:
     """Return the block of caveats; none without any."""
-    lines = [f"- {line(str(caveat))}" for caveat in found]
+    lines = [f"- {line(str(caveat))}" for caveat in items]
     return ["**Bear in mind**\n\n" + "\n".join(lines)] if lines else []
 
 

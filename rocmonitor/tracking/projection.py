@@ -145,10 +145,10 @@ class Tracking:
             alone = new and not evaluation.revision
             revisions = {} if alone else finding.revisions(self.client, experiment, stem)
             tags = content.window_tags(evaluation, full=full, page=self.pages) | {KEY: key}
-            found = revisions.pop(evaluation.revision, [])
+            existing = revisions.pop(evaluation.revision, [])
             files = {**content.files(evaluation, full=full), **(artifacts or {})}
             name, judged = content.window_name(evaluation), evaluation.evaluated_at
-            run = self._one(experiment, found, judged, tags, name)
+            run = self._one(experiment, existing, judged, tags, name)
             self._upload(run, files, content.dataset(evaluation), self._logged_model(evaluation))
             later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
             state = {STATE: "final"}
@@ -303,10 +303,12 @@ class Tracking:
             experiment = self.client.get_experiment_by_name(content.experiment_name(monitor))
             if experiment is None:
                 return 0
-            found = finding.runs(self.client, experiment.experiment_id, content.quoted(f"{instance}|{key}"))
-            for run in found:
+            existing = finding.runs(
+                self.client, experiment.experiment_id, content.quoted(f"{instance}|{key}")
+            )
+            for run in existing:
                 access.delete_files(run)
-            return finding.delete(self.client, found)
+            return finding.delete(self.client, existing)
 
     def delete_doubles(self, instance: str, monitor: str) -> int:
         """Delete runs of requests that were given up and came through later; how many there were."""
@@ -318,8 +320,8 @@ class Tracking:
     def _experiment(self, monitor: str) -> Experiment:
         """Return the monitor's experiment, made when it is not there."""
         name = content.experiment_name(monitor)
-        found = self.client.get_experiment_by_name(name)
-        if found is None:
+        experiment = self.client.get_experiment_by_name(name)
+        if experiment is None:
             if self.files is not None:
                 self.files.mkdir(mode=0o700, exist_ok=True)
             location = None if self.files is None else (self.files / monitor).as_uri()
@@ -328,19 +330,20 @@ class Tracking:
                 "mlflow.experimentKind": "custom_model_development",
                 note.VIEW: note.charts_over_time(),
             }
-            found = self.client.get_experiment(
+            experiment = self.client.get_experiment(
                 self.client.create_experiment(name, artifact_location=location, tags=tags)
             )
-        if found.lifecycle_stage != "active":
+        if experiment.lifecycle_stage != "active":
             raise TrackingError(
                 f"MLflow at {access.without_secrets(self.uri)}: experiment {name} was deleted; bring it back "
-                f"with `mlflow experiments restore --experiment-id {found.experiment_id}`, or remove it "
-                f"for good with `mlflow gc --experiment-ids {found.experiment_id}`, and it is made again",
+                f"with `mlflow experiments restore --experiment-id {experiment.experiment_id}`, or remove it "
+                f"for good with `mlflow gc --experiment-ids {experiment.experiment_id}`, and it is "
+                "made again",
                 transient=False,
             )
-        if note.NOTE not in found.tags:
-            self._describe(found.experiment_id, note.of_experiment(found.experiment_id))
-        return found
+        if note.NOTE not in experiment.tags:
+            self._describe(experiment.experiment_id, note.of_experiment(experiment.experiment_id))
+        return experiment
 
     def _describe(self, experiment: str, text: str) -> None:
         """Write the description of an experiment; somebody else's words are left as they are."""
@@ -378,17 +381,17 @@ class Tracking:
     def _one(
         self,
         experiment: str,
-        found: Sequence[Run],
+        existing: Sequence[Run],
         start: datetime | None,
         tags: Mapping[str, str],
         name: str,
     ) -> Run:
         """Return the run that is there, else a new one; what a repeated request left beside it is deleted."""
-        if not found:
+        if not existing:
             begun = content.shortened(tags) | {STATE: "publishing"}
             at = None if start is None else content.milliseconds(start)
             return finding.made(self.client, self.uri, experiment, begun, at, name)
-        return finding.only(self.client, found)
+        return finding.only(self.client, existing)
 
     def _append(
         self, run: Run, points: Sequence[Point], done: int, tags: Mapping[str, str], artifacts: Files

@@ -153,7 +153,7 @@ def _decision_tags(review: Review, role: str, run_id: str) -> dict[str, str]:
     The difference is the one that decides, over all checks; challenger minus champion on both versions.
     """
     other = "champion" if role == "challenger" else "challenger"
-    area = next((each for each in review.comparisons if each.fpr is None), None)
+    area = next((comparison for comparison in review.comparisons if comparison.fpr is None), None)
     numbers: dict[str, Any] = {}
     if area is not None:
         numbers = {"delta_auroc": area.estimate, "ci_lo": area.low, "ci_hi": area.high}
@@ -211,7 +211,7 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
         parts.append(_numbers(review))
     if words := advice(review):
         parts.append(f"**Next.** {line(words)}")
-    untagged = (f"no tag was written to the {each}: it is not registered" for each in missing)
+    untagged = (f"no tag was written to the {version}: it is not registered" for version in missing)
     parts += caveats([*review.caveats, *untagged])
     tables = "`tables/`, and " if any(review.tables.values()) else ""
     parts.append(f"Artifacts: {tables}all of it in `review.json`.")

@@ -67,20 +67,20 @@ def act(site: Site, name: str, what: str, permit: Permit) -> None:
         raise RefusedError(
             403, f"You may not change the experiment of {name} in MLflow, so you may not do this."
         )
-    said = {key: request.form.get(key, "") for key in ("by", "note", "for")}
-    by = by or said["by"].strip()
+    fields = {key: request.form.get(key, "") for key in ("by", "note", "for")}
+    by = by or fields["by"].strip()
     if not by:
         raise RefusedError(400, "Say who you are: the name stands beside the status.")
     now = site.clock()
     try:
         with store.open_store(config.store_url) as kept:
             if what == "acknowledge":
-                attending.acknowledge(kept, name, by=by, note=said["note"], now=now)
+                attending.acknowledge(kept, name, by=by, note=fields["note"], now=now)
                 return
-            until = None if said["for"] == "end" else attending.after(now, said["for"], "The time")
+            until = None if fields["for"] == "end" else attending.after(now, fields["for"], "The time")
             if until is not None and not now < until <= now + LONGEST:
                 raise RefusedError(400, f"The time must be from 1 second to {LONGEST.days} days.")
-            attending.mute(kept, name, by=by, note=said["note"], until=until)
+            attending.mute(kept, name, by=by, note=fields["note"], until=until)
     except ConfigError as error:
         raise RefusedError(400, str(error)) from None
 
@@ -118,10 +118,10 @@ _LENGTH = 32
 
 def _session() -> str:
     """Return a secret of this browser, the same for all forms of an answer."""
-    known = request.cookies.get(COOKIE, "")
-    if len(known) < _LENGTH:
-        known = request.environ.setdefault("rocmonitor.session", secrets.token_urlsafe(_LENGTH))
-    return str(known)
+    session = request.cookies.get(COOKIE, "")
+    if len(session) < _LENGTH:
+        session = request.environ.setdefault("rocmonitor.session", secrets.token_urlsafe(_LENGTH))
+    return str(session)
 
 
 def _token(session: str, name: str) -> str:

@@ -95,8 +95,8 @@ class Choice:
 
     def asked(self, zone: ZoneInfo) -> dict[str, str]:
         """Return the part of the address that other windows of the page keep."""
-        found = {"segment": self.segment, "from": _day(self.start, zone), "to": _day(self.end, zone)}
-        return {name: value for name, value in found.items() if value}
+        values = {"segment": self.segment, "from": _day(self.start, zone), "to": _day(self.end, zone)}
+        return {name: value for name, value in values.items() if value}
 
 
 def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
@@ -134,14 +134,14 @@ def _view(
     names = segments(kept, monitor.name)
     if choice.segment and choice.segment not in names:
         return None
-    windows = [each for each in every if choice.has(each[0].window)]
+    windows = [revisions for revisions in every if choice.has(revisions[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
         return None
     changes = [
-        each
-        for each in store.transitions(kept, monitor.name, choice.segment)
-        if until is None or each.since < until
+        change
+        for change in store.transitions(kept, monitor.name, choice.segment)
+        if until is None or change.since < until
     ]
     outlooks = ahead(kept, monitor.name).get((monitor.name, choice.segment), ())
     at = now if until is None else min(now, until)
@@ -155,7 +155,7 @@ def _view(
             parts += ["--window", view["chosen"]["slug"]]  # else the open loss is explained
         view["explain"] = "" if choice.segment else shlex.join(parts)
         slug = window_slug(chosen[1].window, monitor.timezone)
-        view["chosen"]["place"] = [each["slug"] for each in view["points"]].index(slug)
+        view["chosen"]["place"] = [point["slug"] for point in view["points"]].index(slug)
     return view
 
 
@@ -172,7 +172,9 @@ def absent(site: Site, name: str, choice: Choice) -> str:
     kept = site.store()
     if choice.segment and choice.segment not in segments(kept, name):
         return wording.NO_SEGMENT.format(name, choice.segment)
-    windows = [each for each in history(kept, name, choice.segment) if choice.has(each[0].window)]
+    windows = [
+        revisions for revisions in history(kept, name, choice.segment) if choice.has(revisions[0].window)
+    ]
     is_there = _chosen(windows, replace(choice, revision=None), monitor.timezone) is not None
     if choice.window and not is_there:
         in_period = choice.start is not None or choice.end is not None
@@ -191,17 +193,17 @@ def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime
     """
     windows = history(kept, monitor.name, choice.segment)
     if choice.end is not None:
-        windows = [each for each in windows if each[0].window.end <= choice.end]
+        windows = [revisions for revisions in windows if revisions[0].window.end <= choice.end]
     view = _view(kept, monitor, choice, windows, now, until=choice.end)
     if view is None or not (view["points"] or view["ahead"]):
         return None
-    revisions = {window_slug(each[0].window, monitor.timezone): each for each in windows}
-    others = [each for each in view["points"] if each["slug"] != view["chosen"]["slug"]]
+    by_slug = {window_slug(revisions[0].window, monitor.timezone): revisions for revisions in windows}
+    others = [point for point in view["points"] if point["slug"] != view["chosen"]["slug"]]
     worst = min(others, key=_badness, default=None)
-    shown = [each for each in reversed(others) if each is not worst][: MOST_IN_FILE - 1]
-    for each in filter(None, [worst, *shown]):
-        found = revisions[each["slug"]]
-        view["others"].append(chosen_window(kept, monitor, found, found[-1])["chosen"])
+    shown = [point for point in reversed(others) if point is not worst][: MOST_IN_FILE - 1]
+    for point in filter(None, [worst, *shown]):
+        chosen = by_slug[point["slug"]]
+        view["others"].append(chosen_window(kept, monitor, chosen, chosen[-1])["chosen"])
     return view
 
 
@@ -252,7 +254,7 @@ def _standing(
         "why": why,
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
-        "reviews": [plain(each) for each in review_list(kept, monitor.name)],
+        "reviews": [plain(review) for review in review_list(kept, monitor.name)],
         "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
         "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
     }
@@ -268,14 +270,14 @@ def _over_time(
 ) -> dict[str, Any]:
     """Return the windows, outlooks and changes of the period."""
     zone = monitor.timezone
-    changes = [each for each in changes if choice.end is None or each.since < choice.end]
-    outlooks = [each for each in outlooks if choice.has(each.window)]
+    changes = [change for change in changes if choice.end is None or change.since < choice.end]
+    outlooks = [outlook for outlook in outlooks if choice.has(outlook.window)]
     return {
         "period": {"start": _day(choice.start, zone), "end": _day(choice.end, zone)},
         "asked": choice.asked(zone),
         "points": [_point(revisions, monitor, now) for revisions in windows],
-        "ahead": [_ahead(each, zone) for each in outlooks],
-        "changes": [_change(each, zone) for each in reversed(changes[-CHANGES:])],
+        "ahead": [_ahead(outlook, zone) for outlook in outlooks],
+        "changes": [_change(change, zone) for change in reversed(changes[-CHANGES:])],
     }
 
 
@@ -286,15 +288,17 @@ def _day(moment: datetime | None, zone: ZoneInfo) -> str:
 def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:
     """Return the revisions of the window that is asked for, and the one of them."""
     if not choice.window:
-        found = windows[-1] if windows else None
+        revisions = windows[-1] if windows else None
     else:
-        found = next((each for each in windows if window_slug(each[0].window, zone) == choice.window), None)
-    if found is None:
+        revisions = next(
+            (window for window in windows if window_slug(window[0].window, zone) == choice.window), None
+        )
+    if revisions is None:
         return None
     if choice.revision is None:
-        return found, found[-1]
-    one = next((each for each in found if each.revision == choice.revision), None)
-    return None if one is None else (found, one)
+        return revisions, revisions[-1]
+    one = next((revision for revision in revisions if revision.revision == choice.revision), None)
+    return None if one is None else (revisions, one)
 
 
 def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> dict[str, Any]:
@@ -324,8 +328,8 @@ def _status(
 
 def _newest(windows: Sequence[list[Kept]]) -> Kept | None:
     """Return the window that the sentence is about: the newest that was measured, else the newest."""
-    newest = [each[-1] for each in windows]
-    measured = [each for each in newest if "champion/auc" in each.metrics]
+    newest = [revisions[-1] for revisions in windows]
+    measured = [window for window in newest if "champion/auc" in window.metrics]
     return measured[-1] if measured else newest[-1] if newest else None
 
 
@@ -349,26 +353,26 @@ def _facts(
     zone: ZoneInfo,
 ) -> dict[str, str]:
     """Return why the status is so, by label: an open loss of several windows, then the last change."""
-    found = {}
+    shown = {}
     if episode is not None and episode.is_open and (episode.windows > 1 or episode.is_uncertain):
-        found["Loss"] = headline(episode, zone)
-        found["Now"] = uncertain(episode)
+        shown["Loss"] = headline(episode, zone)
+        shown["Now"] = uncertain(episode)
         if episode.start < episode.alarm.start:
-            found["Began"] = began(episode, zone).removeprefix("Began ")
-        found["How sure"] = ""  # holds its place
-        found["What moved"] = groups(episode)
-        found["Challenger"] = challenger(episode)
+            shown["Began"] = began(episode, zone).removeprefix("Began ")
+        shown["How sure"] = ""  # holds its place
+        shown["What moved"] = groups(episode)
+        shown["Challenger"] = challenger(episode)
     if changes and changes[-1].after == status:
         change = changes[-1]
-        judged = next((one for each in windows for one in each if one.at == change.at), None)
+        judged = next((one for revisions in windows for one in revisions if one.at == change.at), None)
         of_change = facts(change, None if judged is None else store.evaluation(kept, judged.id), episode)
         of_change.pop("Reference", None)  # stands below the chart
-        seen = [each.window for each in outlooks] if judged is None else [judged.window]
-        newest, seen = _newest(windows), [each for each in seen if judged or each.start == change.since]
-        if not found and seen and newest is not None and seen[0] != newest.window:
-            found["Seen in"] = re.sub("^(in the|on|from) ", "", wording.window_name(seen[0], zone))
-        found |= of_change
-    return {label: text for label, text in found.items() if text}
+        seen = [outlook.window for outlook in outlooks] if judged is None else [judged.window]
+        newest, seen = _newest(windows), [window for window in seen if judged or window.start == change.since]
+        if not shown and seen and newest is not None and seen[0] != newest.window:
+            shown["Seen in"] = re.sub("^(in the|on|from) ", "", wording.window_name(seen[0], zone))
+        shown |= of_change
+    return {label: text for label, text in shown.items() if text}
 
 
 def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
@@ -423,9 +427,9 @@ def review_of(site: Site, name: str, id: int) -> Review | None:
     if name not in site.config().monitors:
         return None
     try:
-        found = store.review(site.store(), id)
+        review = store.review(site.store(), id)
     except StoreError as error:
         if error.transient:
             raise
         return None
-    return found if found.monitor == name else None
+    return review if review.monitor == name else None

@@ -52,7 +52,7 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
     """
     config, kept, now = site.config(), site.store(), site.clock()
     state = all_states(kept)
-    rows = [_monitor(each, state, now) for each in config.monitors.values()]
+    rows = [_monitor(monitor, state, now) for monitor in config.monitors.values()]
     shown = [row for row in rows if _asked_for(row, filters)]
     shown.sort(key=lambda row: (WORST_FIRST.index(row["status"]), row["name"]))
     for row in shown:
@@ -63,14 +63,14 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
             ]
             row["opened"].sort(key=_badness)
     ended = [row["watched_until"] for row in rows]
-    zones = [each.timezone for each in config.monitors.values()]
+    zones = [monitor.timezone for monitor in config.monitors.values()]
     over = wording.as_of(
         [(end and datetime.fromisoformat(end), zone) for end, zone in zip(ended, zones, strict=True)]
     )
     counted = Counter(row["status"] for row in rows)
     counts = {status: counted[status] for status in WORST_FIRST if counted[status]}
     ticks = store.ticks(kept)
-    followed = {name: found for name, found in store_signs(kept).items() if name in config.monitors}
+    followed = {name: signs for name, signs in store_signs(kept).items() if name in config.monitors}
     ticked = max((ticks[name].ended_at for name in config.monitors if name in ticks), default=None)
     return {
         "now": plain(now),
@@ -80,13 +80,13 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
         "troubles": troubles(kept, config),
         "signs": [
             {"monitor": name, "text": text}
-            for name, found in followed.items()
-            if (text := wording.signs(found.warned, found.outlooks, found.charts))
+            for name, signs in followed.items()
+            if (text := wording.signs(signs.warned, signs.outlooks, signs.charts))
         ],
         "no_signs": wording.no_signs(
-            sum(found.warned for found in followed.values()),
-            sum(found.outlooks for found in followed.values()),
-            sum(len(found.charts) for found in followed.values()),
+            sum(signs.warned for signs in followed.values()),
+            sum(signs.outlooks for signs in followed.values()),
+            sum(len(signs.charts) for signs in followed.values()),
         ),
         "statuses": counts,
         "alarm_budget": alarm_year(config, kept, now),
@@ -109,7 +109,7 @@ def as_json(view: dict[str, Any]) -> dict[str, Any]:
 def _named(row: Row) -> Row:
     named = row | {"windows": [brief._asdict() for brief in row["windows"]]}
     if "opened" in row:
-        named["opened"] = [_named(each) for each in row["opened"]]
+        named["opened"] = [_named(segment) for segment in row["opened"]]
     return named
 
 
@@ -118,7 +118,7 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
     channels.
     """
     waiting = store.outbox_summary(kept)
-    found = [
+    failures = [
         {"where": destination, "text": wording.failing(destination, error, waiting.waiting)}
         for destination, error in waiting.errors.items()
     ]
@@ -126,8 +126,8 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
         if change.after == "error" and monitor in config.monitors:
             last = store.last_transition(kept, monitor, segment)
             why = "; ".join(map(str, last.reasons)) if last else ""
-            found.append({"where": monitor, "text": f"{monitor}: {why}"})
-    return found
+            failures.append({"where": monitor, "text": f"{monitor}: {why}"})
+    return failures
 
 
 def _asked_for(row: Row, filters: Filters) -> bool:
@@ -157,7 +157,7 @@ def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) ->
         "since": None if here.since is None else instant(here.since, here.zone),
         "windows": [] if glance is None else glance.briefs,
         "standing": 0 if glance is None else _standing(glance, state.changed.get(key)),
-        "ahead": [plain(each) for each in state.ahead.get(key, ())],
+        "ahead": [plain(outlook) for outlook in state.ahead.get(key, ())],
     }
 
 
@@ -186,7 +186,7 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | N
         return None
     kept, zone = site.store(), monitor.timezone
     whole = history(kept, name, "")
-    slugs = [window_slug(each[0].window, zone) for each in whole]
+    slugs = [window_slug(revisions[0].window, zone) for revisions in whole]
     if window and window not in slugs:
         return None
     place = slugs.index(window) if window else len(slugs) - 1

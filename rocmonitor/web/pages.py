@@ -117,16 +117,16 @@ def problem(title: str, text: str, status: int) -> Response:
 def _answering(view: Any, site: Site) -> Any:
     def answer(**arguments: Any) -> Any:
         try:
-            found = view(site, **arguments)
+            page = view(site, **arguments)
         except actions.RefusedError as refused:
             log.warning("%s: a button was refused: %s", request.path, refused)
             return problem("Nothing was changed", str(refused), refused.status)
         except RocmonitorError as error:
             log.warning("the page cannot be shown: %s", error)
             return problem("This page cannot be shown now", str(error), 503)
-        if found is None:
+        if page is None:
             return problem("Not found", wording.NOT_FOUND, 404)
-        return found
+        return page
 
     return answer
 
@@ -158,11 +158,11 @@ def _press(site: Site, name: str, what: str, permit: Permit) -> Response:
 
 
 def _monitor(site: Site, name: str, permit: Permit) -> Any:
-    known = site.config().monitors.get(name)
-    if known is None:
+    watched = site.config().monitors.get(name)
+    if watched is None:
         return None
     try:
-        choice = _choice(known.timezone)
+        choice = _choice(watched.timezone)
     except ValueError as wrong:
         return problem("The address is wrong", str(wrong), 400)
     view = monitor_view(site, name, choice)
@@ -234,11 +234,11 @@ def _segments(site: Site, name: str) -> Any:
 
 
 def _review(site: Site, name: str, id: int) -> Any:
-    found = review_of(site, name, id)
-    if found is None or _wants_json():
-        return None if found is None else _json(found.to_dict())
+    chosen = review_of(site, name, id)
+    if chosen is None or _wants_json():
+        return None if chosen is None else _json(chosen.to_dict())
     address = _json_address("review_json", name=name, id=id)
-    return review.page(found, zone=found.zone, home=_home(), json_address=address)
+    return review.page(chosen, zone=chosen.zone, home=_home(), json_address=address)
 
 
 def _static(file: str) -> Any:

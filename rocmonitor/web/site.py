@@ -38,13 +38,13 @@ class Site:
         """
         with self._lock:
             try:
-                found = self.path.stat()
+                stat = self.path.stat()
             except OSError as error:
                 raise ConfigError(
                     f"{self.path}: cannot be read ({error.strerror}); "
                     "name the configuration in ROCMONITOR_CONFIG or with --config"
                 ) from None
-            stamp = (found.st_mtime_ns, found.st_size)
+            stamp = (stat.st_mtime_ns, stat.st_size)
             if self._read is None or self._read[0] != stamp:
                 self._read = (stamp, config.load(self.path))
             return self._read[1]
@@ -58,7 +58,7 @@ class Site:
         """
         url = self.config().store_url
         with self._lock:
-            known = self._open
-            if known is None or known[0] != url or (known[1].stands_in and not is_made_by_opening(url)):
-                known = self._open = (url, store.open_store(url, make=False))
-            return known[1]
+            opened = self._open
+            if opened is None or opened[0] != url or (opened[1].stands_in and not is_made_by_opening(url)):
+                opened = self._open = (url, store.open_store(url, make=False))
+            return opened[1]

@@ -29,7 +29,7 @@ def chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept]
     evaluation, zone = store.evaluation(kept, one.id), monitor.timezone
     chosen = in_full(evaluation, zone, store.reference_of(kept, evaluation)) | {
         "superseded": one is not revisions[-1],
-        "revisions": [_revision(each, zone) for each in reversed(revisions)],
+        "revisions": [_revision(revision, zone) for revision in reversed(revisions)],
         "run": store.receipt_of(kept, one.id),
     }
     return {"chosen": chosen, "reference": _reference(evaluation, zone)}
@@ -50,19 +50,21 @@ def _revision(one: Kept, zone: ZoneInfo) -> Row:
 
 def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
     """Period, sizes of its windows, AUROC; None for a window that was compared with nothing."""
-    found = evaluation.reference
-    if not found.get("start"):
+    reference = evaluation.reference
+    if not reference.get("start"):
         return None
-    whole = found.get("auc") or {}
+    whole = reference.get("auc") or {}
     return {
-        "start": found["start"],
-        "end": found["end"],
+        "start": reference["start"],
+        "end": reference["end"],
         "auc": whole.get("auc"),
         "low": whole.get("low"),
         "high": whole.get("high"),
-        "doubts": [str(each) for each in doubts_of(found)],
+        "doubts": [str(doubt) for doubt in doubts_of(reference)],
         "windows": [
-            _reference_window(row, zone) for row in found.get("windows", ()) if row["n_pos"] + row["n_neg"]
+            _reference_window(row, zone)
+            for row in reference.get("windows", ())
+            if row["n_pos"] + row["n_neg"]
         ],
     }
 

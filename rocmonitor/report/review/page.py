@@ -210,8 +210,8 @@ def _decision(review: Review, zone: ZoneInfo) -> str:
 def _not_compared(review: Review) -> list[str]:
     """Return what became of the other rows; no line if there are none."""
     rows = [wording.in_words("counts", row, review) for row in review.tables.get("counts", ())]
-    found = ", ".join(f"{count(row['rows'])} {row['kind']}" for row in rows[2:] if row["rows"])
-    return _wrapped(f"not compared, of {count(rows[0]['rows'])} rows: {found}", "") if found else []
+    others = ", ".join(f"{count(row['rows'])} {row['kind']}" for row in rows[2:] if row["rows"])
+    return _wrapped(f"not compared, of {count(rows[0]['rows'])} rows: {others}", "") if others else []
 
 
 def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
@@ -255,21 +255,21 @@ def _command(review: Review, zone: ZoneInfo) -> str:
 
 def _facts(review: Review, zone: ZoneInfo) -> list[tuple[str, str]]:
     """Return the provenance by name, without the query and the windows, which are shown elsewhere."""
-    found = review.provenance | {"rule_digest": review.rule.get("digest")}
+    provenance = review.provenance | {"rule_digest": review.rule.get("digest")}
     return [
         (name.replace("_", " "), _words(value, zone))
-        for name, value in found.items()
+        for name, value in provenance.items()
         if name not in ("query", *PULLED) and value not in (None, "", [], {})
     ]
 
 
 def _words(value: Any, zone: ZoneInfo) -> str:
-    if isinstance(value, Mapping) and any(isinstance(each, Mapping | list) for each in value.values()):
+    if isinstance(value, Mapping) and any(isinstance(item, Mapping | list) for item in value.values()):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} = {_words(each, zone)}" for name, each in value.items())
+        return ", ".join(f"{name} = {_words(item, zone)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(_words(each, zone) for each in value)
+        return ", ".join(_words(item, zone) for item in value)
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
     except ValueError:

@@ -159,7 +159,10 @@ def _dominance(review: Review) -> Drawing:
         for row in rows
     ]
     paths = [
-        (f"outcome {name}", area(x, [each[number] for each in levels], [each[number + 1] for each in levels]))
+        (
+            f"outcome {name}",
+            area(x, [heights[number] for heights in levels], [heights[number + 1] for heights in levels]),
+        )
         for number, name in enumerate(_OUTCOMES)
     ]
     return Drawing(

@@ -225,9 +225,9 @@ def _outcomes(rows: Sequence[Row]) -> ShownTable:
 
 def _segments(rows: Sequence[Row]) -> ShownTable:
     levels = {row["level"] for row in rows if row["level"] is not None}
-    each = f", each at {100 * levels.pop():.4g} %" if len(levels) == 1 else ""
+    at_level = f", each at {100 * levels.pop():.4g} %" if len(levels) == 1 else ""
     return ShownTable(
-        caption=f"Segments over the whole period. The intervals hold for all segments together{each}.",
+        caption=f"Segments over the whole period. The intervals hold for all segments together{at_level}.",
         columns={
             "segment": [row["segment"] for row in rows],
             "positives": [count(row["n_pos"]) for row in rows],

@@ -43,12 +43,12 @@ def outermost(result: AucResult, confidence_level: float, transform: Transform) 
     areas = {max(result.auc - off, 0.0), result.auc, min(result.auc + off, 1.0)}
     errors = [result.se + of_se, *([0.0] if result.se <= of_se else [])]
     zeta = None if result.zeta is None else _largest(result.zeta, (result.n_pos, result.n_neg), of_se)
-    found = [
+    intervals = [
         replace(result, auc=auc, se=se, zeta=zeta, error=None).ci(confidence_level, transform)
         for auc in areas
         for se in errors
     ]
-    return min(each.low for each in found), max(each.high for each in found)
+    return min(interval.low for interval in intervals), max(interval.high for interval in intervals)
 
 
 def _largest(zeta: tuple[float, float], sizes: tuple[int, int], of_se: float) -> tuple[float, float]:
@@ -359,11 +359,11 @@ def auc(
     require_independent(sample, method)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
     sizes = _sizes(sample, method, m_pos, m_neg, n_errors)
-    of = moments(sample)
-    numbers: dict[str, Any] = {"auc": of.auc, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
-    numbers["zeta"] = (of.zeta10, of.zeta01)
+    pairs = moments(sample)
+    numbers: dict[str, Any] = {"auc": pairs.auc, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
+    numbers["zeta"] = (pairs.zeta10, pairs.zeta01)
     if sample.clusters is not None:
-        variance_of_clusters, of_clusters = area_error(sample, of, sample.clusters)
+        variance_of_clusters, of_clusters = area_error(sample, pairs, sample.clusters)
         if variance_of_clusters == 0:
             of_clusters["caveats"] += (Caveat("no-scatter", pairs=min(of_clusters["clusters"])),)
         return _with_carriers(
@@ -372,18 +372,18 @@ def auc(
     drawn = None
     if method == "bootstrap":
         source = generator(rng, n_resamples, method=method, at_least=2)
-        drawn, variance = _bootstrap(sample, of, sizes, int(n_resamples), source)
+        drawn, variance = _bootstrap(sample, pairs, sizes, int(n_resamples), source)
     elif method == "cortes-mohri":
-        variance = cortes_mohri(sample, of, n_errors)
+        variance = cortes_mohri(sample, pairs, n_errors)
     else:
-        variance = CLOSED_FORMS[method](sample, of, *sizes)
+        variance = CLOSED_FORMS[method](sample, pairs, *sizes)
     se = math.sqrt(variance.value)
-    known = se > 0 and method in _STUDENTISING and sizes == (sample.n_pos, sample.n_neg)
+    has_skewness = se > 0 and method in _STUDENTISING and sizes == (sample.n_pos, sample.n_neg)
     numbers |= {
         "se": se,
         "method": method,
         "caveats": _caveats(sample, method, sizes, variance),
-        "studentised": studentised(sample, of, se) if known and sample.ends is None else None,
+        "studentised": studentised(sample, pairs, se) if has_skewness and sample.ends is None else None,
         "error": error_of_auc(sample, method, *sizes),
     }
     return _with_carriers(
@@ -396,10 +396,10 @@ def _with_carriers(result: AucResult) -> AucResult:
     near = min(result.auc, 1 - result.auc) <= _NEAR_AN_END
     if result.se == 0 or not near or rests_on is None or rests_on >= FEW:
         return result
-    kind, of = min(
+    kind, size = min(
         zip(result._carriers(), (("positives", result.n_pos), ("negatives", result.n_neg)), strict=True)
     )[1]
-    caveat = Caveat("rests-on-few", rows=rests_on, kind=kind, of=of, end=round(result.auc))
+    caveat = Caveat("rests-on-few", rows=rests_on, kind=kind, of=size, end=round(result.auc))
     return replace(result, caveats=(*result.caveats, caveat))
 
 
@@ -415,10 +415,10 @@ def _sizes(
 
 
 def _bootstrap(
-    sample: Sample, of: Moments, sizes: tuple[int, int], n_resamples: int, rng: np.random.Generator
+    sample: Sample, pairs: Moments, sizes: tuple[int, int], n_resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Variance]:
-    if of.alike:
-        return np.full(n_resamples, of.auc), Variance(0.0)
+    if pairs.alike:
+        return np.full(n_resamples, pairs.auc), Variance(0.0)
     drawn = drawn_areas(sample, *sizes, n_resamples, rng)
     middle, _ = drawn_ends(drawn, 0.5)
     agreeing = float(np.mean(drawn == middle))

@@ -32,10 +32,10 @@ def require_independent(sample: Sample | PairedSample, method: str) -> None:
         )
 
 
-def area_error(sample: Sample, of: Moments, clusters: Clusters) -> tuple[float, dict[str, Any]]:
+def area_error(sample: Sample, pairs: Moments, clusters: Clusters) -> tuple[float, dict[str, Any]]:
     """Variance of an AUC, and the fields of its result that belong to clusters."""
-    g, f = deviations(sample, of)
-    zetas = of.zeta10, of.zeta01
+    g, f = deviations(sample, pairs)
+    zetas = pairs.zeta10, pairs.zeta01
     return _error((g[clusters.index], f[clusters.index]), clusters, sample, zetas)
 
 
@@ -56,11 +56,11 @@ def effective_sizes(sample: Sample) -> tuple[int, int] | None:
     """
     if sample.clusters is None:
         return None
-    of = moments(sample)
-    g, f = deviations(sample, of)
+    pairs = moments(sample)
+    g, f = deviations(sample, pairs)
     clusters = sample.clusters
-    pos = _worth(clusters.sums(clusters.pos * g[clusters.index]), clusters, of.zeta10, positive=True)
-    neg = _worth(clusters.sums(clusters.neg * f[clusters.index]), clusters, of.zeta01, positive=False)
+    pos = _worth(clusters.sums(clusters.pos * g[clusters.index]), clusters, pairs.zeta10, positive=True)
+    neg = _worth(clusters.sums(clusters.neg * f[clusters.index]), clusters, pairs.zeta01, positive=False)
     return pos, neg
 
 
@@ -74,8 +74,8 @@ def _worth(own: Floats, clusters: Clusters, zeta: float, *, positive: bool) -> i
     if effect <= 0:
         return n
     reach = 1.0
-    if (known := effective([own], [rows], [zeta])) is not None:
-        reach = known.inflation * quantile_beyond(0.025, known.df) / quantile_beyond(0.025, None)
+    if (correction := effective([own], [rows], [zeta])) is not None:
+        reach = correction.inflation * quantile_beyond(0.025, correction.df) / quantile_beyond(0.025, None)
     return max(1, min(n, round(n / effect / reach**2)))
 
 
@@ -97,19 +97,19 @@ def _error(
         if fewest < FEW
         else ()
     )
-    known: dict[str, Any] = {"clusters": (sizes.pos, sizes.neg), "caveats": few, "design_effect": None}
+    numbers: dict[str, Any] = {"clusters": (sizes.pos, sizes.neg), "caveats": few, "design_effect": None}
     if not varied:
-        return 0.0, known
-    known["design_effect"] = variance / independent
+        return 0.0, numbers
+    numbers["design_effect"] = variance / independent
     counts = clusters.pos, clusters.neg
-    sums = [clusters.sums(count * each) for count, each in zip(counts, by_cell, strict=True)]
-    if (found := effective(sums, [clusters.sums(each) for each in counts], zetas)) is None:
-        return variance, known
-    known |= {"df": found.df, "inflation": found.inflation}
-    if found.df + 1 < FEW:
-        few = (Caveat("few-clusters", clusters=fewest, effective=found.df + 1, enough=FEW),)
-    known["caveats"] = few + _large(found.parts, clusters.sums(clusters.pos + clusters.neg))
-    return variance, known
+    sums = [clusters.sums(count * values) for count, values in zip(counts, by_cell, strict=True)]
+    if (correction := effective(sums, [clusters.sums(count) for count in counts], zetas)) is None:
+        return variance, numbers
+    numbers |= {"df": correction.df, "inflation": correction.inflation}
+    if correction.df + 1 < FEW:
+        few = (Caveat("few-clusters", clusters=fewest, effective=correction.df + 1, enough=FEW),)
+    numbers["caveats"] = few + _large(correction.parts, clusters.sums(clusters.pos + clusters.neg))
+    return variance, numbers
 
 
 def _large(parts: Floats, rows: Floats) -> tuple[Caveat, ...]:
@@ -117,7 +117,7 @@ def _large(parts: Floats, rows: Floats) -> tuple[Caveat, ...]:
     if len(order) <= _FEWEST:
         return ()
     largest = 1 if 2 * parts[order[1]] < parts[order[0]] else 2
-    share, of_rows = (float(each[order[:largest]].sum() / each.sum()) for each in (parts, rows))
+    share, of_rows = (float(values[order[:largest]].sum() / values.sum()) for values in (parts, rows))
     if share < LARGE:
         return ()
     return (Caveat("large-clusters", largest=largest, clusters=len(rows), share=share, of_rows=of_rows),)

@@ -102,19 +102,19 @@ class AucDifference(Result):
         """
         if self.balances is None:
             return None
-        return min(each.loss.carried_by(n) for each, n in self._against(gain=self.difference < 0))
+        return min(balance.loss.carried_by(n) for balance, n in self._against(gain=self.difference < 0))
 
     def _against(self, *, gain: bool) -> list[tuple[Balance, float]]:
         """Return what moves an end outwards, with its number of rows; of independent samples one side at a
         time.
         """
         assert self.balances is not None
-        found = []
+        against = []
         for *parts, n in self.balances:
             loss, gained = Part(*parts[:2]), Part(*parts[2:])
             ahead, behind = (gained, loss) if gain else (loss, gained)
-            found.append((Balance(ahead, behind if self.paired else NOTHING), n))
-        return found
+            against.append((Balance(ahead, behind if self.paired else NOTHING), n))
+        return against
 
     def cautious_se(self, confidence_level: float = 0.95) -> float:
         """Return the standard error of a normal interval as long as the longer side of `ci`.
@@ -170,11 +170,11 @@ class AucDifference(Result):
             near = limit = min(max(abs(2 * areas[1] - 1), LEAST_LIMIT), 1.0)
         else:
             near, limit = max(2 * areas[0] - 1, 1 - 2 * areas[1]), 1.0
-        found = reach_of(rows, sizes, z=z, tail=tail, limit=limit)
-        beyond = max(found.bound - z * self.inflation * self.se, 0.0)
-        carriers = min(each.loss.carried_by(n) for each, n in zip(rows, sizes, strict=True))
+        reach = reach_of(rows, sizes, z=z, tail=tail, limit=limit)
+        beyond = max(reach.bound - z * self.inflation * self.se, 0.0)
+        carriers = min(balance.loss.carried_by(n) for balance, n in zip(rows, sizes, strict=True))
         whole = fading(carriers, VERY_FEW, 2 * VERY_FEW) * fading(1 - near, 0.2, 0.4)
-        return max(min(found.unseen, beyond), whole * beyond)
+        return max(min(reach.unseen, beyond), whole * beyond)
 
     def tested(self) -> AucDifference:
         """Return the difference with the p-value that its intervals have, and a caveat if it rests on few
@@ -205,12 +205,12 @@ class AucDifference(Result):
 
     def _on_few(self) -> Caveat:
         against = self._against(gain=self.difference < 0)
-        carriers = [each.loss.carried_by(n) for each, n in against]
+        carriers = [balance.loss.carried_by(n) for balance, n in against]
         kinds = [("positives", self.n_pos_1), ("negatives", self.n_neg_1)]
         if not self.paired:
             kinds += [("positives", self.n_pos_2), ("negatives", self.n_neg_2)]
-        rows, of, kind = min((rows, of, kind) for rows, (kind, of) in zip(carriers, kinds, strict=True))
-        return Caveat("difference-rests-on-few", rows=rows, kind=kind, of=of)
+        rows, size, kind = min((rows, size, kind) for rows, (kind, size) in zip(carriers, kinds, strict=True))
+        return Caveat("difference-rests-on-few", rows=rows, kind=kind, of=size)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax, vertical=True)
@@ -261,15 +261,15 @@ def compare_auc(
     for name, result in (("result_1", result_1), ("result_2", result_2)):
         if not isinstance(result, AucResult):
             raise InputError(f"{name} must be an AucResult, as from auc(), not {type(result).__name__}")
-    v1, v2 = ((each.inflation * each.se) ** 2 for each in (result_1, result_2))
+    v1, v2 = ((result.inflation * result.se) ** 2 for result in (result_1, result_2))
     df = None
     if v1 + v2 > 0:
-        df_1, df_2 = (each.df or each.n_pos + each.n_neg - 1 for each in (result_1, result_2))
+        df_1, df_2 = (result.df or result.n_pos + result.n_neg - 1 for result in (result_1, result_2))
         # In shares of the sum: the squares of small variances could underflow.
         share = v1 / (v1 + v2)
         df = 1 / (share**2 / df_1 + (1 - share) ** 2 / df_2)
     methods = dict.fromkeys((result_1.method, result_2.method))
-    found = _difference_of(
+    comparison = _difference_of(
         difference=result_1.auc - result_2.auc,
         variance=v1 + v2,
         areas=(result_1.auc, result_2.auc),
@@ -284,12 +284,14 @@ def compare_auc(
         ),
     )
     if result_1.zeta is not None and result_2.zeta is not None:
-        found = replace(found, balances=(*result_1.balances(), *result_2.balances(swapped=True))).tested()
-    errors = [each.error for each in (result_1, result_2) if each.error is not None]
+        comparison = replace(
+            comparison, balances=(*result_1.balances(), *result_2.balances(swapped=True))
+        ).tested()
+    errors = [result.error for result in (result_1, result_2) if result.error is not None]
     if not errors:
-        return found
+        return comparison
     of_auc, of_se = zip(*errors, strict=True)
-    return replace(found, error=(sum(of_auc), math.hypot(*of_se)))
+    return replace(comparison, error=(sum(of_auc), math.hypot(*of_se)))
 
 
 @on_pair
@@ -342,29 +344,29 @@ def compare_auc_paired(
     else:
         kernel = max(_mean_square(pair) - difference**2, 0.0)
         variance = exact_bootstrap_variance(zeta10, zeta01, kernel, n_pos, n_neg)
-    known: dict[str, Any] = {"caveats": (Caveat("single-row"),) if min(n_pos, n_neg) == 1 else ()}
+    numbers: dict[str, Any] = {"caveats": (Caveat("single-row"),) if min(n_pos, n_neg) == 1 else ()}
     if pair.clusters is not None:
-        variance, known = difference_error(below, above, difference, pair, (zeta10, zeta01))
+        variance, numbers = difference_error(below, above, difference, pair, (zeta10, zeta01))
         method = METHOD
-    worth = max(known.get("design_effect") or 1.0, 1.0)
+    worth = max(numbers.get("design_effect") or 1.0, 1.0)
     lines = (below / n_neg, pair.pos), (above / n_pos, pair.neg)
     balances = [balance_of(*line) for line in lines]
-    known["balances"] = tuple(
-        (*each.loss, *each.gain, n / worth) for each, n in zip(balances, (n_pos, n_neg), strict=True)
+    numbers["balances"] = tuple(
+        (*balance.loss, *balance.gain, n / worth) for balance, n in zip(balances, (n_pos, n_neg), strict=True)
     )
-    found = _difference_of(
+    comparison = _difference_of(
         difference=difference,
         variance=variance,
         areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
         sizes=(n_pos, n_neg, n_pos, n_neg),
-        df=known.pop("df", None),
+        df=numbers.pop("df", None),
         paired=True,
         method=method,
         alternative=alternative,
-        caveats=known.pop("caveats"),
-        inflation=known.pop("inflation", 1.0),
+        caveats=numbers.pop("caveats"),
+        inflation=numbers.pop("inflation", 1.0),
     )
-    return replace(found, **known).tested()
+    return replace(comparison, **numbers).tested()
 
 
 def fading(value: float, whole: float, none: float) -> float:

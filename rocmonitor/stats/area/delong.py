@@ -54,11 +54,11 @@ def placed_parts(sample: Sample) -> Iterator[tuple[Floats, Floats, Floats, Float
 
 
 def sums_over_parts(
-    sample: Sample, of: Callable[[Floats, Floats, Floats, Floats], tuple[float, ...]]
+    sample: Sample, function: Callable[[Floats, Floats, Floats, Floats], tuple[float, ...]]
 ) -> tuple[float, ...]:
-    """Return sums of what `of` finds in each of `placed_parts`."""
-    found = [of(*part) for part in placed_parts(sample)]
-    return tuple(math.fsum(column) for column in zip(*found, strict=True))
+    """Return the sums of the values of `function` over `placed_parts`."""
+    sums = [function(*part) for part in placed_parts(sample)]
+    return tuple(math.fsum(column) for column in zip(*sums, strict=True))
 
 
 def mean_over_pairs(

@@ -89,12 +89,13 @@ def auc_sequence(
     """
     level = require_level(confidence_level)
     if not isinstance(differences, Sequence) or not all(
-        isinstance(each, AucDifference) and each.paired and each.balances for each in differences
+        isinstance(difference, AucDifference) and difference.paired and difference.balances
+        for difference in differences
     ):
         raise InputError("differences must be AucDifference of both models on the same rows, with balances")
     sequence = confidence_sequence(
         [difference.difference for difference in differences],
-        [each.cautious_se() for each in differences],
+        [difference.cautious_se() for difference in differences],
         confidence_level=confidence_level,
         tuned_for=tuned_for,
         weights=weights,
@@ -126,41 +127,41 @@ class _Side(NamedTuple):
 
     @property
     def carriers(self) -> list[float]:
-        return [each.loss.carried_by(n) for each, n in zip(self.rows, self.sizes, strict=True)]
+        return [balance.loss.carried_by(n) for balance, n in zip(self.rows, self.sizes, strict=True)]
 
 
 def _rows_so_far(differences: Sequence[AucDifference], w: Floats) -> list[tuple[_Side, _Side]]:
     """Return what the rows up to each window show against the lower end, and against the upper one."""
     # By window, class, and loss and gain and size.
-    of = np.array([difference.balances for difference in differences])
-    areas = np.array([(each.auc_2, each.auc_1) for each in differences])
-    total, sizes = np.cumsum(w)[:, None], of[:, :, 4]
+    balances = np.array([difference.balances for difference in differences])
+    areas = np.array([(difference.auc_2, difference.auc_1) for difference in differences])
+    total, sizes = np.cumsum(w)[:, None], balances[:, :, 4]
     n = total**2 / np.cumsum(w[:, None] ** 2 / sizes, axis=0)
-    means = np.cumsum(w[:, None, None] * of[:, :, 0:4:2], axis=0) / total[..., None]
-    squares = np.cumsum((w[:, None] ** 2 / sizes)[..., None] * of[:, :, 1:4:2], axis=0)
+    means = np.cumsum(w[:, None, None] * balances[:, :, 0:4:2], axis=0) / total[..., None]
+    squares = np.cumsum((w[:, None] ** 2 / sizes)[..., None] * balances[:, :, 1:4:2], axis=0)
     squares = squares * (n / total**2)[..., None]
     mosts = np.clip(np.abs(2 * np.cumsum(w[:, None] * areas, axis=0) / total - 1), LEAST_LIMIT, 1.0)
-    found = []
+    sides = []
     for look, size in enumerate(n.tolist()):
         loss, gain = (
             [
-                Part(*each)
-                for each in zip(means[look, :, i].tolist(), squares[look, :, i].tolist(), strict=True)
+                Part(*numbers)
+                for numbers in zip(means[look, :, i].tolist(), squares[look, :, i].tolist(), strict=True)
             ]
             for i in (0, 1)
         )
-        low = [Balance(*each) for each in zip(loss, gain, strict=True)]
-        high = [Balance(*each) for each in zip(gain, loss, strict=True)]
+        low = [Balance(*parts) for parts in zip(loss, gain, strict=True)]
+        high = [Balance(*parts) for parts in zip(gain, loss, strict=True)]
         most = mosts[look].tolist()
-        found.append((_Side(low, size, most[0]), _Side(high, size, most[1])))
-    return found
+        sides.append((_Side(low, size, most[0]), _Side(high, size, most[1])))
+    return sides
 
 
 def _beyond(
     sides: tuple[_Side, _Side], sequence: ConfidenceSequence, look: int, alpha: float
 ) -> tuple[float, float]:
     if sequence.information[look] == 0:
-        low, high = (_of_others(each, alpha, 1.0) for each in sides)
+        low, high = (_of_others(side, alpha, 1.0) for side in sides)
         return low, high
     half = half_at(sequence, look, alpha)
     z = half * math.sqrt(sequence.information[look])
@@ -210,6 +211,6 @@ def _of_few(sides: tuple[_Side, _Side], beyond: Floats) -> tuple[Caveat, ...]:
     if not beyond.any():
         return ()
     side = sides[int(np.argmax(beyond))]
-    of = zip(side.carriers, side.sizes, _KINDS, strict=True)
-    rows, size, kind = min((rows, round(size), kind) for rows, size, kind in of)
+    lines = zip(side.carriers, side.sizes, _KINDS, strict=True)
+    rows, size, kind = min((rows, round(size), kind) for rows, size, kind in lines)
     return (Caveat("difference-rests-on-few", rows=rows, kind=kind, of=size),)

@@ -315,11 +315,11 @@ def _plan(
         raise InputError(f"against must lie within (0, 1), as an AUC does; it is {against}")
     if transform == "logit" and (reference is not None or test == "score"):
         raise InputError("transform='logit' is for a known value and test='wald'; take transform='none'")
-    known = reference.se**2 if isinstance(reference, AucResult) else 0.0
+    reference_variance = reference.se**2 if isinstance(reference, AucResult) else 0.0
     if isinstance(reference, tuple):
         _require_sizes(*reference)
-        known = spread.variance(*reference)
-    return _OneTest(spread, z, value, known, test == "score", transform == "logit")
+        reference_variance = spread.variance(*reference)
+    return _OneTest(spread, z, value, reference_variance, test == "score", transform == "logit")
 
 
 def _require_sizes(n_pos: float, n_neg: float) -> None:

@@ -36,7 +36,7 @@ class Studentised(NamedTuple):
     skewness: float
 
 
-def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
+def studentised(sample: Sample, pairs: Moments, se: float) -> Studentised:
     """Return how the AUC divided by its own standard error (above 0) departs from the standard normal law.
 
     A sample whose AUC is too high by chance also has too small a standard error. With T the AUC and v its
@@ -51,7 +51,7 @@ def studentised(sample: Sample, of: Moments, se: float) -> Studentised:
 
     def sums(below: Floats, above: Floats, pos: Floats, neg: Floats) -> tuple[float, ...]:
         nonlocal before
-        g, f = centred(below, sample.n_neg, of), centred(above, sample.n_pos, of)
+        g, f = centred(below, sample.n_neg, pairs), centred(above, sample.n_pos, pairs)
         chain = neg * f
         own, chain[0] = 0.5 * chain, chain[0] + before
         np.cumsum(chain, out=chain)
@@ -81,18 +81,18 @@ def second_order_ends(auc: float, se: float, shape: tuple[float, float], tail: f
     return max(min(low, auc), 0.0), min(max(high, auc), 1.0)
 
 
-def deviations(sample: Sample, of: Moments) -> tuple[Floats, Floats]:
+def deviations(sample: Sample, pairs: Moments) -> tuple[Floats, Floats]:
     """Return g and f at each distinct score; near an AUC of 1 from 1 - AUC, which keeps the digits."""
     below, above = placements(sample)
-    return centred(below, sample.n_neg, of), centred(above, sample.n_pos, of)
+    return centred(below, sample.n_neg, pairs), centred(above, sample.n_pos, pairs)
 
 
-def centred(values: Floats, n: int, of: Moments) -> Floats:
+def centred(values: Floats, n: int, pairs: Moments) -> Floats:
     """Placement values as counts of `n` rows, less the AUC, in place."""
-    if of.auc > 0.5:
+    if pairs.auc > 0.5:
         values -= n
     values /= n
-    values += of.lost if of.auc > 0.5 else -of.auc
+    values += pairs.lost if pairs.auc > 0.5 else -pairs.auc
     return values
 
 
@@ -174,11 +174,11 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
     """
     sample.require_both_classes()
     m, n = resample_size(m_pos, sample.n_pos, "m_pos"), resample_size(m_neg, sample.n_neg, "m_neg")
-    of = moments(sample)
-    third = _third_moment(sample, of, m, n)
-    se = math.sqrt(exact_bootstrap_variance(of.zeta10, of.zeta01, of.kernel, m, n))
+    pairs = moments(sample)
+    third = _third_moment(sample, pairs, m, n)
+    se = math.sqrt(exact_bootstrap_variance(pairs.zeta10, pairs.zeta01, pairs.kernel, m, n))
     return AucSkewness(
-        auc=of.auc,
+        auc=pairs.auc,
         se=se,
         third_moment=third,
         skewness=third / se**3 if se else 0.0,
@@ -190,9 +190,9 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
     )
 
 
-def _third_moment(sample: Sample, of: Moments, m: int, n: int) -> float:
-    g, f = deviations(sample, of)
-    right, level, wrong = of.lost, 0.5 - of.auc, -of.auc  # the values of h
+def _third_moment(sample: Sample, pairs: Moments, m: int, n: int) -> float:
+    g, f = deviations(sample, pairs)
+    right, level, wrong = pairs.lost, 0.5 - pairs.auc, -pairs.auc  # the values of h
     below, above = placements(sample)
     below -= 0.5 * sample.neg  # now strictly
     above -= 0.5 * sample.pos

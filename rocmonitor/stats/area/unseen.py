@@ -58,8 +58,8 @@ def balance_of(values: Floats, counts: Counts | Floats) -> Balance:
     """Losses (negative) and gains (positive) of rows whose value, shape (c,), occurs `counts` times."""
     n = float(counts.sum())
 
-    def part(of: Floats) -> Part:
-        return Part(weighted_sum(counts, of) / n, weighted_sum(counts, of * of) / n)
+    def part(amounts: Floats) -> Part:
+        return Part(weighted_sum(counts, amounts) / n, weighted_sum(counts, amounts * amounts) / n)
 
     return Balance(part(np.maximum(-values, 0.0)), part(np.maximum(values, 0.0)))
 
@@ -85,9 +85,9 @@ def reach_of(
 
     What the two classes add is combined as by [N98]: the root of the sum of squares. O(1).
     """
-    found = [_of_class(each, n, z, tail, limit) for each, n in zip(rows, sizes, strict=True)]
+    reaches = [_of_class(balance, n, z, tail, limit) for balance, n in zip(rows, sizes, strict=True)]
     return UnseenReach(
-        math.hypot(*(each.bound for each in found)), math.hypot(*(each.unseen for each in found))
+        math.hypot(*(reach.bound for reach in reaches)), math.hypot(*(reach.unseen for reach in reaches))
     )
 
 
@@ -96,16 +96,16 @@ def unseen_at_most(rows: Sequence[Balance], sizes: Sequence[float], *, tail: flo
 
     `off` is the guaranteed error of a standard error: the root of a sum of squares, over the number of rows.
     """
-    found = []
-    for each, n in zip(rows, sizes, strict=True):
+    bounds = []
+    for balance, n in zip(rows, sizes, strict=True):
         of_rows = off * math.sqrt(n) * _ROUNDED_UP
-        loss = Part(max(each.loss.mean - of_rows, 0.0), (math.sqrt(each.loss.square) + of_rows) ** 2)
+        loss = Part(max(balance.loss.mean - of_rows, 0.0), (math.sqrt(balance.loss.square) + of_rows) ** 2)
         carriers = loss.carried_by(n)
         if carriers < 2 * VERY_FEW:  # no law whose likelihood is enough has a mean further away (Pinsker)
-            found.append(math.sqrt(-math.log(tail) / (2 * n)))
+            bounds.append(math.sqrt(-math.log(tail) / (2 * n)))
         else:
-            found.append(-math.expm1(math.log(tail) / n) if carriers < 2 * FEW else 0.0)
-    return math.hypot(*found)
+            bounds.append(-math.expm1(math.log(tail) / n) if carriers < 2 * FEW else 0.0)
+    return math.hypot(*bounds)
 
 
 def _of_class(rows: Balance, n: float, z: float, tail: float, limit: float) -> UnseenReach:

@@ -31,7 +31,7 @@ class Variance(NamedTuple):
     caveat: Caveat | None = None
 
 
-def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
+def _wmk16(sample: Sample, pairs: Moments, m_pos: int, m_neg: int) -> Variance:
     """[WMK16] eq. 13-15, rewritten so that nothing cancels.
 
     In eq. 13, Q² + Q P + P²/3 = (Q + P/2)² + P²/12, and the mean of the first term less A² is zeta01;
@@ -42,11 +42,13 @@ def _wmk16(sample: Sample, of: Moments, m_pos: int, m_neg: int) -> Variance:
     both = share_pos * share_neg
     tied_pos, tied_neg = float(np.sum(both * share_pos)) / 12, float(np.sum(both * share_neg)) / 12
     return Variance(
-        exact_bootstrap_variance(of.zeta10 + tied_neg, of.zeta01 + tied_pos, of.auc * of.lost, m_pos, m_neg)
+        exact_bootstrap_variance(
+            pairs.zeta10 + tied_neg, pairs.zeta01 + tied_pos, pairs.auc * pairs.lost, m_pos, m_neg
+        )
     )
 
 
-def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance:
+def _binormal(sample: Sample, pairs: Moments, _m_pos: int, _m_neg: int) -> Variance:
     """[D12]: delta method on Phi(d), d = (mean_pos - mean_neg) / sqrt(var_pos + var_neg)."""
     # A power of two loses no digit, and keeps the squares of scores like 1e300 finite.
     largest = max(-sample.score[0], sample.score[-1])
@@ -63,7 +65,7 @@ def _binormal(sample: Sample, of: Moments, _m_pos: int, _m_neg: int) -> Variance
     variances = share_pos**2 / (sample.n_pos - 1) + share_neg**2 / (sample.n_neg - 1)
     se = math.exp(-square / 2) * math.sqrt((means + square / 2 * variances) / (2 * math.pi))
     if se < _NEGLIGIBLE:
-        if of.alike:
+        if pairs.alike:
             return Variance(0.0)
         raise DegenerateDataError(
             f"the normal laws that method 'binormal' fits lie {abs(d):.3g} standard deviations apart, where "
@@ -137,16 +139,16 @@ def _end(auc: float, limit: float, reach: float) -> float:
 _STEPS = 100
 
 
-def increasing_root(of: Callable[[float], float], low: float, high: float, *, near: float) -> float:
+def increasing_root(function: Callable[[float], float], low: float, high: float, *, near: float) -> float:
     """Return where an increasing function that is nearly straight is 0 within `near`, by regula falsi.
 
     Elsewhere SciPy does it. Its import takes 0.3 s, and every interval of an AUC needs a root.
     """
-    at_low, at_high = of(low), of(high)
+    at_low, at_high = function(low), function(high)
     side = 0
     for step in range(_STEPS):
         middle = (low + high) / 2 if step % 8 == 7 else (low * at_high - high * at_low) / (at_high - at_low)
-        value = of(middle)
+        value = function(middle)
         if abs(value) < near or high - low <= near * high:
             return middle
         if value > 0:
@@ -213,7 +215,7 @@ def _largest_draw(counts: Counts, m: int) -> int:
     return m if max(m, int(counts.sum())) <= _ROWS_PER_RUN * np.count_nonzero(counts) else 0
 
 
-def cortes_mohri(sample: Sample, of: Moments, n_errors: int | None = None) -> Variance:
+def cortes_mohri(sample: Sample, pairs: Moments, n_errors: int | None = None) -> Variance:
     """Variance of the AUC over all rankings and thresholds with `n_errors` errors ([CM04], see `auc`).
 
     The paper's sums of binomial coefficients are right for k up to the smaller class only, as enumeration
@@ -230,7 +232,7 @@ def cortes_mohri(sample: Sample, of: Moments, n_errors: int | None = None) -> Va
     if not is_number(errors) or not 0 <= errors <= n or errors != int(errors):
         raise InputError(f"n_errors must be a whole number within [0, {n}], the rows; it is {n_errors}")
     lost, variance = area_given_errors(sample.n_pos, sample.n_neg, int(errors))
-    certain = {0: of.lost, n: of.auc}  # no error: an area of 1; nothing else: an area of 0
+    certain = {0: pairs.lost, n: pairs.auc}  # no error: an area of 1; nothing else: an area of 0
     if certain.get(int(errors), 0.0) > 0:
         raise InputError(
             f"with n_errors={n_errors} every ranking is {'reversed' if errors else 'perfect'}, and the "

@@ -297,12 +297,12 @@ def _sorted_place(values: Floats, place: int) -> float:
 
 
 def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Caveat, ...]:
-    found = []
+    caveats = []
     if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-        found.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=None))
+        caveats.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=None))
     if outside := np.count_nonzero((tpr < low) | (tpr > high)):
-        found.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
-    return tuple(found)
+        caveats.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
+    return tuple(caveats)
 
 
 def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:

@@ -118,8 +118,8 @@ class RocDifferenceBand(IntervalTable):
         plotting.describe(ax, x="false positive rate", y="TPR difference, first minus second", note=about)
 
     def __str__(self) -> str:
-        found = "; ".join(map(str, self.regions())) or "no rate at which one model is clearly better"
-        return self._line("Difference of two ROC curves", f"for all {len(self.fpr)} rates") + f": {found}"
+        regions = "; ".join(map(str, self.regions())) or "no rate at which one model is clearly better"
+        return self._line("Difference of two ROC curves", f"for all {len(self.fpr)} rates") + f": {regions}"
 
 
 @on_pair
@@ -201,16 +201,16 @@ def roc_difference_band(
 
 
 def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:
-    found = []
+    caveats = []
     for name, sample in (("first", pair.first), ("second", pair.second)):
         if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-            found.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=name))
+            caveats.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=name))
     if min(pair.n_pos, pair.n_neg) < _FEW:
-        found.append(Caveat("few-rows-for-band", n_pos=pair.n_pos, n_neg=pair.n_neg, enough=_FEW))
+        caveats.append(Caveat("few-rows-for-band", n_pos=pair.n_pos, n_neg=pair.n_neg, enough=_FEW))
     if unchanged := np.count_nonzero(fluctuation.max(axis=0) == 0):
         rates = fluctuation.shape[1]
-        found.append(Caveat("resamples-never-differ", unchanged=unchanged, rates=rates, added=SMOOTHING))
-    return tuple(found)
+        caveats.append(Caveat("resamples-never-differ", unchanged=unchanged, rates=rates, added=SMOOTHING))
+    return tuple(caveats)
 
 
 _AT_ONCE = 2**15  # rows resampled together: they stay in the processor's cache

@@ -289,9 +289,9 @@ def _merged(rows: ClassScores, cell: float) -> tuple[Floats, Floats]:
 
 def _above(score: Floats, share: Floats, at: Floats, h: float) -> Floats:
     """Return the smoothed share of a class above each of `at`, decreasing."""
-    found = np.empty(len(at))
+    above = np.empty(len(at))
     step = max(1, _TABLE_AT_ONCE // len(score))
     for start in range(0, len(at), step):
         part = slice(start, start + step)
-        found[part] = scipy.special.ndtr((score - at[part, np.newaxis]) / h) @ share
-    return np.clip(np.maximum.accumulate(found), 0.0, 1.0)
+        above[part] = scipy.special.ndtr((score - at[part, np.newaxis]) / h) @ share
+    return np.clip(np.maximum.accumulate(above), 0.0, 1.0)

@@ -208,7 +208,7 @@ def cross_fitted(whole: Sample, windows: Sequence[Sample], w: Sequence[float]) -
     """
     for parts in _foldings(whole, windows):
         rest = [np.stack([whole.pos, whole.neg]) - part for part in parts]
-        if all(each.sum(axis=1).all() for each in rest):
+        if all(counts.sum(axis=1).all() for counts in rest):
             break
     else:
         return [errors_at(whole, at) for at in cost_thresholds(whole, w).threshold]
@@ -216,16 +216,16 @@ def cross_fitted(whole: Sample, windows: Sequence[Sample], w: Sequence[float]) -
     for part, others in zip(parts, rest, strict=True):
         chosen = cost_thresholds(Sample.from_counts(whole.score, *others), w).threshold
         total += [errors_at(Sample.from_counts(whole.score, *part), at) for at in chosen]
-    return [WrongDecisions(*map(int, each)) for each in total]
+    return [WrongDecisions(*map(int, counts)) for counts in total]
 
 
 def _foldings(whole: Sample, windows: Sequence[Sample]) -> Iterator[list[Counts]]:
     """Yield ways to part a reference: counts (2, k) of positives and negatives at its scores, by part."""
     filled = [window for window in windows if window.n_pos + window.n_neg]
     if len(filled) > 1:
-        each = [_placed(whole, sample) for sample in filled]
-        ends = np.linspace(0, len(each), min(FOLDS, len(each)) + 1).round().astype(int)
-        yield [np.sum(each[a:b], axis=0) for a, b in pairwise(ends)]
+        placed = [_placed(whole, sample) for sample in filled]
+        ends = np.linspace(0, len(placed), min(FOLDS, len(placed)) + 1).round().astype(int)
+        yield [np.sum(placed[a:b], axis=0) for a, b in pairwise(ends)]
     rng = np.random.default_rng(0)
     dealt = rng.multinomial(np.stack([whole.pos, whole.neg]), [1 / FOLDS] * FOLDS)
     yield list(np.moveaxis(dealt, -1, 0))

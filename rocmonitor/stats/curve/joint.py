@@ -97,7 +97,7 @@ class _Grid(NamedTuple):
         edges = self.edges_1, self.edges_2
         # The middle of the run (e, e'] that ends an interval of edges.
         at_1, at_2 = ((edge[1:] + edge[:-1] + 1) // 2 for edge in edges)
-        thinned = max(np.diff(each[1:]).max(initial=1) for each in edges) > 1
+        thinned = max(np.diff(edge[1:]).max(initial=1) for edge in edges) > 1
         return ThresholdsLaw(weight, at_1, at_2, bool(thinned))
 
 
@@ -144,17 +144,17 @@ def _grid(pair: PairedSample, levels: ThresholdLevels, r: int, m: int, most: int
 def _filled(grids: Sequence[_Grid], m: int, n: int) -> Iterator[ThresholdsLaw]:
     """Return the laws of grids: a large one by the series if that holds, all others in one go."""
     others = [grid for grid in grids if not _fill_by_series(grid, m, n)]
-    found = [np.nonzero(grid.needed) for grid in others]
-    if sum(len(i) for i, _ in found):
-        both = [grid.both[at] for grid, at in zip(others, found, strict=True)]
-        above_1 = [grid.above_1[i] for grid, (i, _) in zip(others, found, strict=True)]
-        above_2 = [grid.above_2[j] for grid, (_, j) in zip(others, found, strict=True)]
-        r = np.repeat([grid.r for grid in others], [len(i) for i, _ in found])
+    places = [np.nonzero(grid.needed) for grid in others]
+    if sum(len(i) for i, _ in places):
+        both = [grid.both[at] for grid, at in zip(others, places, strict=True)]
+        above_1 = [grid.above_1[i] for grid, (i, _) in zip(others, places, strict=True)]
+        above_2 = [grid.above_2[j] for grid, (_, j) in zip(others, places, strict=True)]
+        r = np.repeat([grid.r for grid in others], [len(i) for i, _ in places])
         inside = np.concatenate(both)
         only = (np.concatenate(above) - inside for above in (above_1, above_2))
         reach = both_reach(r, m, n, inside, *only)
-        stops = np.cumsum([len(i) for i, _ in found])
-        for grid, at, part in zip(others, found, np.split(reach, stops[:-1]), strict=True):
+        stops = np.cumsum([len(i) for i, _ in places])
+        for grid, at, part in zip(others, places, np.split(reach, stops[:-1]), strict=True):
             grid.reach[at] = part
     return (grid.law() for grid in grids)
 

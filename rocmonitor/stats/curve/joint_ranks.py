@@ -147,8 +147,8 @@ def _enumerated(ranked: RankedPair, r: int) -> _Enumerated:
         for level in range(len(ranked.own_2.at)):
             place = 3 * above_1 + (ranked.level_2 < level) + (ranked.level_2 <= level)
             own, other = (
-                np.bincount(place, weights=each, minlength=9).reshape(3, 3) / each.sum()
-                for each in (ranked.rows, ranked.others)
+                np.bincount(place, weights=rows, minlength=9).reshape(3, 3) / rows.sum()
+                for rows in (ranked.rows, ranked.others)
             )
             for sign, of_1, of_2 in ((1, 1, 1), (-1, 2, 1), (-1, 1, 2), (1, 2, 2)):
                 waves, alone = _characteristic(own, of_1, of_2, turn, wave)
@@ -243,32 +243,32 @@ def _approximated(ranked: RankedPair, r: int) -> tuple[_Terms, _Terms]:
     kept = weight > _LEAST_WEIGHT * weight.max()
     weight = weight[kept] / weight[kept].sum()
     own, other = (_quadrants(ranked, rows, one.middle, two.middle) for rows in (ranked.rows, ranked.others))
-    found = []
-    for at, (each, rest) in enumerate(((own, other), (other, own))):
-        mean, variance, apart = (part[kept] for part in _given_thresholds(each, rest, one, two))
+    terms = []
+    for at, (side, rest) in enumerate(((own, other), (other, own))):
+        mean, variance, apart = (part[kept] for part in _given_thresholds(side, rest, one, two))
         # A model flags no more than about r rows that the other leaves, and leaves no more than n - r.
-        most = min(each.m, r + _BEYOND, each.m + rest.m - r)
+        most = min(side.m, r + _BEYOND, side.m + rest.m - r)
         mean, variance, apart = (
             np.clip(mean, -most, most),
             np.minimum(variance, most**2),
             np.minimum(apart, 2 * most),
         )
-        exact = each.m * (one.chances[at] - two.chances[at])
+        exact = side.m * (one.chances[at] - two.chances[at])
         mean = mean + (exact - float(np.sum(weight * mean)))
-        found.append(_Terms(weight, mean, variance, apart, each.m))
-    return found[0], found[1]
+        terms.append(_Terms(weight, mean, variance, apart, side.m))
+    return terms[0], terms[1]
 
 
 def _runs(r: int, own: ClassCounts, other: ClassCounts) -> _Runs:
-    known = flagging(r, own, other)
-    first, stop = known.first, known.stop
+    flagged = flagging(r, own, other)
+    first, stop = flagged.first, flagged.stop
     count = min(THRESHOLDS, stop - first)
     edge = np.unique(np.rint(np.linspace(first - 1, stop - 1, count + 1)).astype(np.int64))
     reach = np.ones(len(edge))
     reach[0] = 0.0
-    reach[1:-1] = np.maximum.accumulate(known.reach[edge[1:-1] - first])
+    reach[1:-1] = np.maximum.accumulate(flagged.reach[edge[1:-1] - first])
     middle = (edge[1:] + edge[:-1] + 1) // 2
-    return _Runs(edge, middle, reach, (known.own, known.other), *_seen(r, own, other, middle))
+    return _Runs(edge, middle, reach, (flagged.own, flagged.other), *_seen(r, own, other, middle))
 
 
 def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -320,7 +320,7 @@ def _weights(ranked: RankedPair, one: _Runs, two: _Runs) -> Floats:
     reach = np.zeros((len(one.edge), len(two.edge)))
     reach[-1], reach[:, -1] = two.reach, one.reach
     reach_1, reach_2 = (
-        each * np.ones(own.both.shape) for each in (one.reach[1:-1, np.newaxis], two.reach[1:-1])
+        chances * np.ones(own.both.shape) for chances in (one.reach[1:-1, np.newaxis], two.reach[1:-1])
     )
     v_1, v_2 = (a + b for a, b in zip(own.variances, other.variances, strict=True))
     scale = np.sqrt(np.maximum(v_1 * v_2, 1e-300))
@@ -339,7 +339,7 @@ def _orthant(reach_1: Floats, reach_2: Floats, rho: Floats) -> Floats:
 
     The density integrated over the angle of the correlation (Plackett's identity), from 0 or from the end.
     """
-    x, y = (np.clip(scipy.special.ndtri(each), -_REACH, _REACH) for each in (reach_1, reach_2))
+    x, y = (np.clip(scipy.special.ndtri(chances), -_REACH, _REACH) for chances in (reach_1, reach_2))
     angle = np.arcsin(rho)
     start = np.where(rho > _STEEP, np.pi / 2, np.where(rho < -_STEEP, -np.pi / 2, 0.0))
     base = np.where(

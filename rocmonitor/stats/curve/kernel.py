@@ -115,13 +115,13 @@ def class_scores(sample: Sample) -> tuple[ClassScores, ClassScores, float]:
     unit = max(float(np.abs(sample.score).max()), np.finfo(float).tiny)
     score = sample.score / unit
     score = score - score[len(score) // 2]
-    found = []
+    classes = []
     for count, total in ((sample.pos, sample.n_pos), (sample.neg, sample.n_neg)):
         seen = count > 0
         share = count[seen] / total
         above = (total - np.cumsum(count[seen])) / total
-        found.append(ClassScores(score[seen], share, above, total))
-    return found[0], found[1], unit
+        classes.append(ClassScores(score[seen], share, above, total))
+    return classes[0], classes[1], unit
 
 
 def given_bandwidths(bandwidth: Bandwidth, hint: str = "") -> tuple[float, float]:

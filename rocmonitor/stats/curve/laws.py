@@ -78,8 +78,8 @@ class IntervalTable(Table):
         return f"{self._level(intervals)} ({self.method}); {classes(self.n_pos, self.n_neg)}"
 
     def _level(self, intervals: str) -> str:
-        known = intervals or ("joint regions" if getattr(self, "joint", False) else "intervals")
-        return f"{100 * self.confidence_level:g} % {known}"
+        kind = intervals or ("joint regions" if getattr(self, "joint", False) else "intervals")
+        return f"{100 * self.confidence_level:g} % {kind}"
 
 
 class IntervalOptions(NamedTuple):

@@ -303,19 +303,19 @@ def stratified_law(
     require_room(own.m + 1)
     kept = {} if kept is None else kept
     first, stop = windows(np.array([r]), own, other)[0].tolist()
-    found = np.zeros(own.m + 1)
+    law = np.zeros(own.m + 1)
     low, mass = binomial_window(own.m, own.above[first] / own.total)
-    found[low : low + len(mass)] = mass
+    law[low : low + len(mass)] = mass
     at = first + np.flatnonzero(own.at[first:stop])
     few = _are_few(own, at)
     if few.any():
-        _pass_few(found, r, own, other, at[few], kept)
+        _pass_few(law, r, own, other, at[few], kept)
     for k in at[~few]:
         low, mass = binomial_window(own.m, own.above[k] / own.total)
         held = mass * _fewer(r - np.arange(low, low + len(mass)), other.m, other.above[k] / other.total)
-        found[low : low + len(mass)] -= held
-        _pass(found, low, held, own.at[k] / (own.total - own.above[k]))
-    return np.maximum(found, 0.0)
+        law[low : low + len(mass)] -= held
+        _pass(law, low, held, own.at[k] / (own.total - own.above[k]))
+    return np.maximum(law, 0.0)
 
 
 def _are_few(own: ClassCounts, at: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -388,7 +388,7 @@ def _block(own: ClassCounts, other: ClassCounts, start: int) -> Block:
 
 def _binomials(m: int, p: Floats) -> tuple[int, Floats]:
     """Return the laws Bin(m, p) of several p: the first count, and probabilities, shape (w, counts)."""
-    ends = [binomial_range(m, float(each)) for each in (p.min(), p.max())]
+    ends = [binomial_range(m, float(chance)) for chance in (p.min(), p.max())]
     low, high = ends[0][0], ends[1][1]
     require_room(len(p) * (high - low + 1))
     return low, np.exp(log_binomial(m, np.arange(low, high + 1), p[:, np.newaxis]))

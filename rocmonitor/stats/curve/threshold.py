@@ -219,15 +219,15 @@ def _conservative(laws: Mapping[str, ThresholdRate], tail: float, at: Floats) ->
     end: by phi(z) / sd, sd the deviation of the count.
     """
     excess = normal_density(normal_quantile(tail))
-    found = []
+    caveats = []
     for name, law in laws.items():
         deviation = np.sqrt(law.count * (law.n - law.count) / law.n)
         where = excess > MOST_EXCESS * deviation
         if where.any():
             count = np.count_nonzero(where)
             points = plain_points(at[where])
-            found.append(Caveat("conservative", rate=name.upper(), count=count, total=len(at), at=points))
-    return tuple(found)
+            caveats.append(Caveat("conservative", rate=name.upper(), count=count, total=len(at), at=points))
+    return tuple(caveats)
 
 
 @dataclass(frozen=True, eq=False)

@@ -250,7 +250,7 @@ def _class_rate(
     r: Counts, own: ClassCounts, other: ClassCounts, sampling: Sampling, size: ClassSize
 ) -> _ClassRate:
     full = sampling == "full"
-    found = np.empty((len(r), 2))
+    of_rows = np.empty((len(r), 2))
     inverse = size.mean_inverse(0.0)
     places = windows(r, own, other, full=full).tolist()
     for line, (rank, window) in enumerate(zip(r.tolist(), places, strict=True)):
@@ -261,8 +261,8 @@ def _class_rate(
         else:
             pi, two = moments(rank, own, other, *window)
             gamma = two - pi**2
-        found[line] = pi, gamma
-    return _ClassRate(r, own, other, sampling, size, found)
+        of_rows[line] = pi, gamma
+    return _ClassRate(r, own, other, sampling, size, of_rows)
 
 
 def _sized_law(r: int, own: ClassCounts, other: ClassCounts, n: int, m: int) -> tuple[int, Floats]:

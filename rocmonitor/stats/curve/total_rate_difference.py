@@ -169,16 +169,16 @@ def total_rate_difference_law(pair: PairedSample, rate: float) -> TotalRateDiffe
     n = pair.n_pos + pair.n_neg
     r = only_rank(rate, n, "rate")
     require_room(2 * n + 2)
-    found = []
-    for each in _laws(ranked, r):
-        m, (low, mass) = each.ranked.own.total, each.nets[0].law()
+    laws = []
+    for difference in _laws(ranked, r):
+        m, (low, mass) = difference.ranked.own.total, difference.nets[0].law()
         law = np.zeros(2 * m + 1)
         law[m + low : m + low + len(mass)] = mass
-        found.append(law)
+        laws.append(law)
     return TotalRateDifferenceLaw(
         rate=int(r[0]) / n,
-        dtp=found[0],
-        dfp=found[1],
+        dtp=laws[0],
+        dfp=laws[1],
         method="exact" if enumerable(ranked) else "approximated",
         n_pos=pair.n_pos,
         n_neg=pair.n_neg,
@@ -229,8 +229,8 @@ class _DifferenceLaw(BootstrapLaw):
         """Return values of resamples that serve all rates."""
         ranked = self.ranked
         rows = [
-            rng.multinomial(each.sum(), each / each.sum(), n_resamples)
-            for each in (ranked.rows, ranked.others)
+            rng.multinomial(counts.sum(), counts / counts.sum(), n_resamples)
+            for counts in (ranked.rows, ranked.others)
         ]
         drawn = np.zeros((n_resamples, len(self.r)))
         for sign, level in ((1, ranked.level_1), (-1, ranked.level_2)):
@@ -249,8 +249,8 @@ def _laws(ranked: RankedPair, r: Counts) -> tuple[_DifferenceLaw, _DifferenceLaw
 
 def _law(ranked: RankedPair, r: Counts, nets: Sequence[NetLaw]) -> _DifferenceLaw:
     m = ranked.own.total
-    found = np.array([net.spread for net in nets])
-    gap, apart = found[:, 0] / m, found[:, 1] / m
+    spreads = np.array([net.spread for net in nets])
+    gap, apart = spreads[:, 0] / m, spreads[:, 1] / m
     alone = np.maximum(apart - gap**2, 0.0) / m
-    together = (found[:, 2] / m**2 - alone) / (1 - 1 / m) if m > 1 else np.zeros(len(r))
+    together = (spreads[:, 2] / m**2 - alone) / (1 - 1 / m) if m > 1 else np.zeros(len(r))
     return _DifferenceLaw(ranked, r, nets, _Moments(gap, apart, together))

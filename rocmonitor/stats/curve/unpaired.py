@@ -271,8 +271,8 @@ class _Apart(BootstrapLaw):
         if options.method != "newcombe" or isinstance(first, RateLaw) or isinstance(second, RateLaw):
             return super().ends(options)
         (low_1, high_1), (low_2, high_2) = (
-            proportion_ends(each.count.astype(np.float64), each.n, each.n, "wilson", options.tail)
-            for each in (first, second)
+            proportion_ends(rate.count.astype(np.float64), rate.n, rate.n, "wilson", options.tail)
+            for rate in (first, second)
         )
         p_1, p_2 = first.mean, second.mean
         below, above = np.hypot(p_1 - low_1, high_2 - p_2), np.hypot(high_1 - p_1, p_2 - low_2)

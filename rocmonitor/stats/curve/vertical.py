@@ -204,13 +204,13 @@ class VerticalLaw(BootstrapLaw):
 
     def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
         """[DG09] eq. 6 and 7, 24 to 27: the variance is the mean variance and the variance of the means."""
-        found = []
+        moments = []
         for mix in self.mixtures:
             share, variance = self.of_a_row(mix, added)
             mean = np.sum(mix.weight * share)
             within, between = np.sum(mix.weight * variance), np.sum(mix.weight * (share - mean) ** 2)
-            found.append((mean, max(within / (self.m_pos + added.rows) + between, 0.0)))
-        means, variances = np.array(found).T
+            moments.append((mean, max(within / (self.m_pos + added.rows) + between, 0.0)))
+        means, variances = np.array(moments).T
         return means, variances
 
     def quantiles(self, i: int, tail: float) -> tuple[float, float]:
@@ -301,7 +301,7 @@ def _mixtures(r: Counts, m: int, neg: Counts, pos: Counts) -> list[_Flagged]:
     begin, end, total = int(first.min()), int(last.max()) + 1, float(neg[-1])
     if len(r) > 1 and ((last - first).sum() > _AT_ONCE or end - begin > 2 * (last - first).sum()):
         half = len(r) // 2
-        return [each for part in (r[:half], r[half:]) for each in _mixtures(part, m, neg, pos)]
+        return [mixture for part in (r[:half], r[half:]) for mixture in _mixtures(part, m, neg, pos)]
     deviation = np.sqrt(a * (m - a) / m) / m  # floats: r * m may pass 2**63
     edges, flagged, coarse = [], [], deviation * m < _FINE
     before = int(neg[begin - 1]) if begin else 0

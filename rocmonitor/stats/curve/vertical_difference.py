@@ -246,9 +246,9 @@ def _transform(
     k = 0
     while k < len(angles) and left[k]:
         part, some = slice(k, k + max(1, _CELLS_AT_ONCE // int(left[k]))), slice(left[k])
-        angle, bend, sine = (each[part, np.newaxis] for each in (angles, bends, sines))
+        angle, bend, sine = (values[part, np.newaxis] for values in (angles, bends, sines))
         shape = len(angle), int(left[k])
-        modulus, half, other = (each[: math.prod(shape)].reshape(shape) for each in room)
+        modulus, half, other = (cells[: math.prod(shape)].reshape(shape) for cells in room)
         np.multiply(bend, spread[some], out=modulus)
         modulus += np.multiply(2 - bend, variance[some], out=other)
         modulus *= -bend  # |…|² - 1

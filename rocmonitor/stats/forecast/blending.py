@@ -86,20 +86,20 @@ class View(NamedTuple):
 
 def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) -> View:
     """Return the view of a window by the cells of the reference, `inside`: without the window."""
-    pos, neg = (counted_in(cells.score[:-1], window.score, of) for of in (window.pos, window.neg))
+    pos, neg = (counted_in(cells.score[:-1], window.score, counts) for counts in (window.pos, window.neg))
     rest_pos, rest_neg = (cells.pos - pos, cells.neg - neg) if inside else (cells.pos, cells.neg)
     laws = Laws.of(cells.score, rest_pos, rest_neg, pos + neg)
     whole = laws.blended(0.0)
     assert whole is not None  # a window whose rest has one class was set aside
     own, auc = area(whole), area(window)
-    found = [placed(laws, strength, auc, own) for strength in STRENGTHS[1:]]
+    blends = [placed(laws, strength, auc, own) for strength in STRENGTHS[1:]]
     rows = counted_in(of_scores.ends, window.score, window.pos + window.neg)
     rest = of_scores._replace(rows=of_scores.rows - rows) if inside else of_scores
     share, added = rows / rows.sum(), rest.contributions(rows)
     log_ratio = added / np.where(rows > 0, share, 1.0)
     return View(
-        foreseen=(own, *(of.foreseen for of in found)),
-        roots=tuple(of.root for of in found),
+        foreseen=(own, *(blend.foreseen for blend in blends)),
+        roots=tuple(blend.root for blend in blends),
         distance=rest.distance(rows),
         log_variance=max(0.0, float(np.sum(share * log_ratio**2)) - float(added.sum()) ** 2),
         occupied=int(np.count_nonzero(rows)),

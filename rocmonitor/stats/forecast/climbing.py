@@ -111,20 +111,20 @@ def along(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
     """
     limit, coarse = kernel.limit(), kernel.thinned()
     inner = [distance for distance in distances if 0 < distance < limit.distance]
-    found = _each(kernel, inner) if coarse is None else _each_refined(kernel, *coarse, inner)
+    solutions = _each(kernel, inner) if coarse is None else _each_refined(kernel, *coarse, inner)
     for distance in distances:
         if distance >= limit.distance:
             yield limit
         else:
-            yield next(found) if distance > 0 else reference(kernel)
+            yield next(solutions) if distance > 0 else reference(kernel)
 
 
 def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
     known: Extreme = reference(kernel)
     before = known
     for distance in distances:
-        found = _from(kernel, _further(before, known, distance), distance)
-        before, known = known, _better(kernel, found, distance) or found
+        solution = _from(kernel, _further(before, known, distance), distance)
+        before, known = known, _better(kernel, solution, distance) or solution
         yield known
 
 
@@ -168,9 +168,9 @@ def closest(kernel: Kernel, target: float) -> Extreme | None:
         if rough is not None and 0.0 < rough.multiplier < math.inf:
             x = math.sqrt(2 * rough.distance)
             near = replace(origin, multiplier=rough.multiplier, potential=rough.potential[:, coarse[1]])
-    found = _straight_to(kernel, target, near, x, gap)
-    if found is not None:
-        return found
+    straight = _straight_to(kernel, target, near, x, gap)
+    if straight is not None:
+        return straight
     branches = coarse is None  # others were looked for on the thinned kernel
     return _bracketed(kernel, target, near, (x, math.sqrt(2 * limit.distance)), gap, branches=branches)
 
@@ -267,10 +267,10 @@ def _straight(
     return None
 
 
-def optimum(unique: float, *found: Extreme) -> str:
+def optimum(unique: float, *solutions: Extreme) -> str:
     """Return "proven" if no weights can do better than these (`Kernel.unique`), or "searched"."""
-    known = all(of.multiplier <= unique or math.isinf(of.multiplier) for of in found)
-    return "proven" if known else "searched"
+    proven = all(solution.multiplier <= unique or math.isinf(solution.multiplier) for solution in solutions)
+    return "proven" if proven else "searched"
 
 
 def reference(kernel: Kernel) -> TiltedPoint:
@@ -304,22 +304,22 @@ def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
     if straight is not None:
         return straight
     scale = near.multiplier if 0.0 < near.multiplier < _LARGEST_START else 1.0
-    found = climb(kernel, distance, near.potential, scale, _TOLERANCE)
-    if not _short(found.distance, distance):
-        return found
-    return _better(kernel, found, distance) or found
+    solution = climb(kernel, distance, near.potential, scale, _TOLERANCE)
+    if not _short(solution.distance, distance):
+        return solution
+    return _better(kernel, solution, distance) or solution
 
 
-def _better(kernel: Kernel, found: Extreme, distance: float) -> Extreme | None:
+def _better(kernel: Kernel, solution: Extreme, distance: float) -> Extreme | None:
     """Return a solution within `distance` with a larger value, followed from another start, or None."""
-    if found.multiplier <= kernel.unique and not _short(found.distance, distance):
+    if solution.multiplier <= kernel.unique and not _short(solution.distance, distance):
         return None
-    scale = min(found.multiplier, _LARGEST_START)
+    scale = min(solution.multiplier, _LARGEST_START)
     starts = [*kernel.starts(), kernel.placement(kernel.shares)]
     branches = [_uphill(kernel, distance, start, scale, _ROUGH) for start in starts]
     best = max(branches, key=lambda branch: branch.value)
     point = climb(kernel, distance, best.along, best.scale, _TOLERANCE)
-    return point if point.value > found.value + _ROUNDING else None
+    return point if point.value > solution.value + _ROUNDING else None
 
 
 def climb(kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float) -> TiltedPoint:
@@ -460,15 +460,15 @@ def _point(kernel: Kernel, potential: Floats, scale: float, tilt: Floats, distan
         return weights[:, part], values[:, part] - value, off
 
     cells = parts(weights.shape[1])
-    known = [centred(cells[0])] if len(cells) == 1 else None  # of many cells it is memory
+    only_cell = [centred(cells[0])] if len(cells) == 1 else None  # of many cells it is memory
     spread, along, residual = 0.0, 0.0, 0.0
-    for weight, own, off in known or map(centred, cells):
+    for weight, own, off in only_cell or map(centred, cells):
         pull = weight * own
         spread += float(np.add.reduce(pull * own, axis=None))
         pull *= off
         along += float(np.add.reduce(pull, axis=None))
     multiplier = along / spread if spread > 0 else scale
-    for weight, own, off in known or map(centred, cells):
+    for weight, own, off in only_cell or map(centred, cells):
         own *= multiplier
         off -= own
         off *= off

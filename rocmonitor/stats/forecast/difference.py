@@ -246,9 +246,9 @@ class Reach(TwoOrders):
             sides = (self.first <= a) & (self.second > b), (self.first > a) & (self.second <= b)
             return self._apart(*sides, 1.0)
         if self._better_pair() is None:
-            found = self._on_pair(*self._level_pair())
+            level = self._on_pair(*self._level_pair())
             shares = at_limit(self, np.ones_like(self.shares), 0.0)
-            return shares if shares.value >= found.value - ROUNDING else found
+            return shares if shares.value >= level.value - ROUNDING else level
         # One model ties what the other orders: a cut within one score of the one that ties.
         ends = (
             _cut_within(self.second, self.first, *self.shares),
@@ -268,7 +268,7 @@ class Reach(TwoOrders):
         first, second = (self._binned(rank)[rank] for rank in (self.first, self.second))
         code = first * _BINS + second
         seen, place = np.unique(code, return_inverse=True)
-        shares = np.stack([np.bincount(place, of).astype(np.float64) for of in self.shares])
+        shares = np.stack([np.bincount(place, share).astype(np.float64) for share in self.shares])
         return Reach(shares, seen // _BINS, seen % _BINS), place
 
     def _binned(self, rank: Ranks) -> Ranks:
@@ -285,7 +285,7 @@ class Reach(TwoOrders):
             return None
         on_grid = self._cut_on_grid()
         cuts = [pair] if on_grid is None else [pair, on_grid]
-        return min((self._descended(*cut) for cut in cuts), key=lambda found: found[1])[0]
+        return min((self._descended(*cut) for cut in cuts), key=lambda descended: descended[1])[0]
 
     def _strict_pair(self) -> tuple[int, int] | None:
         """Return (a, b) with a negative and a positive on either side of both cuts; O(k)."""
@@ -298,9 +298,11 @@ class Reach(TwoOrders):
 
     def _cut_on_grid(self) -> tuple[int, int] | None:
         bins = [self._binned(rank) for rank in (self.first, self.second)]
-        shape = tuple(int(of[-1]) + 1 for of in bins)
+        shape = tuple(int(binned[-1]) + 1 for binned in bins)
         code = bins[0][self.first] * shape[1] + bins[1][self.second]
-        neg, pos = (np.bincount(code, of, minlength=shape[0] * shape[1]).reshape(shape) for of in self.shares)
+        neg, pos = (
+            np.bincount(code, share, minlength=shape[0] * shape[1]).reshape(shape) for share in self.shares
+        )
         neg = np.cumsum(np.cumsum(neg, axis=0)[:, ::-1], axis=1)[:, ::-1]  # first <= a, second >= b
         pos = np.cumsum(np.cumsum(pos[::-1], axis=0)[::-1], axis=1)  # first >= a, second <= b
         if 1 in shape:
@@ -310,7 +312,10 @@ class Reach(TwoOrders):
         a, b = np.unravel_index(int(np.argmin(cost)), cost.shape)
         if math.isinf(cost[a, b]):
             return None
-        last = [int(np.searchsorted(of, at, side="right")) - 1 for of, at in zip(bins, (a, b), strict=True)]
+        last = [
+            int(np.searchsorted(binned, at, side="right")) - 1
+            for binned, at in zip(bins, (a, b), strict=True)
+        ]
         return last[0], last[1]
 
     def _descended(self, a: int, b: int) -> tuple[tuple[int, int], float]:
@@ -328,8 +333,8 @@ class Reach(TwoOrders):
         """Return all weight on some cells, on which every pair of rows has the same `value`."""
         tilt = np.stack([negatives, positives]) * (self.shares > 0)
         totals = (self.shares * tilt).sum(axis=1, keepdims=True)
-        found = at_limit(self, tilt / totals, max(-float(np.log(totals).sum()), 0.0))
-        return replace(found, value=value)
+        extreme = at_limit(self, tilt / totals, max(-float(np.log(totals).sum()), 0.0))
+        return replace(extreme, value=value)
 
     def _level_pair(self) -> tuple[int, int]:
         """Cells of the largest psi_1 - psi_2 where the first model orders no pair better; O(k log k)."""
@@ -350,10 +355,10 @@ class Reach(TwoOrders):
 
 def furthest(kernel: TwoOrders, distance: float) -> Extreme:
     """Return the largest difference within `distance`, whose ceiling may be nearer than the limit."""
-    found, ceiling = highest(kernel, distance), kernel.limit().value
-    if found.value < ceiling - ROUNDING:
-        return found
-    return replace(found, value=ceiling, multiplier=math.inf)
+    extreme, ceiling = highest(kernel, distance), kernel.limit().value
+    if extreme.value < ceiling - ROUNDING:
+        return extreme
+    return replace(extreme, value=ceiling, multiplier=math.inf)
 
 
 class PairedRows(NamedTuple):
@@ -388,8 +393,8 @@ class PairedRows(NamedTuple):
             return None
         code = first[window.index_1] * max(len(pair.second.score), 1) + second[window.index_2]
         at = np.searchsorted(self.codes, code)
-        found = at < len(self.codes)
-        return at if found.all() and (self.codes[at] == code).all() else None
+        valid = at < len(self.codes)
+        return at if valid.all() and (self.codes[at] == code).all() else None
 
 
 def past_differences(
@@ -413,7 +418,7 @@ def past_differences(
             # Pairs of the rest: all, less those with a row of the window; its own pairs were taken off twice.
             pairs -= float(np.sum(window.neg * gained[0][at]) + np.sum(window.pos * gained[1][at]))
             pairs += own * window.n_neg * window.n_pos
-            lost = [add_up(cell[at], of, shares.shape[1]) for of in (window.neg, window.pos)]
+            lost = [add_up(cell[at], counts, shares.shape[1]) for counts in (window.neg, window.pos)]
             left = np.rint(shares * [[n_neg], [n_pos]]) - np.stack(lost)
             shares = left / left.sum(axis=1, keepdims=True)
             n_neg, n_pos = n_neg - window.n_neg, n_pos - window.n_pos
@@ -431,15 +436,15 @@ def _distance(kernel: TwoOrders, before: float, after: float, number: int) -> fl
     kernel = kernel if after > before else kernel.swapped()
     areas = kernel.areas(kernel.shares)
     # Joined cells have nearly the difference of all: what is asked for is moved as much.
-    found = closest(kernel, min(areas[0] - areas[1] + abs(after - before), 1.0))
-    if found is None:
+    extreme = closest(kernel, min(areas[0] - areas[1] + abs(after - before), 1.0))
+    if extreme is None:
         ahead = "first" if after > before else "second"
         raise DegenerateDataError(
             f"window {number}: no reweighting of the reference moves its difference from {before:+.6g} to "
             f"{after:+.6g}: on no pair of rows is the {ahead} model so far ahead; leave the window out, or "
             "give a distance"
         )
-    return found.distance
+    return extreme.distance
 
 
 def _cheapest(rank: Ranks, below: Floats, above: Floats) -> tuple[int, float]:
@@ -459,10 +464,10 @@ def _cut_within(
     order = np.lexsort((rank, group))
     first = np.concatenate([[True], np.diff(group[order]) > 0])
     start = np.flatnonzero(first)
-    of = np.cumsum(first) - 1
+    number = np.cumsum(first) - 1
     up_to, after = (np.cumsum(share[order]) for share in (below, above))
-    up_to = up_to - (up_to[start] - below[order][start])[of]
-    after = np.append(after[start[1:] - 1], after[-1])[of] - after
+    up_to = up_to - (up_to[start] - below[order][start])[number]
+    after = np.append(after[start[1:] - 1], after[-1])[number] - after
     with np.errstate(divide="ignore"):
         some, others = (np.log(np.where(share > ROUNDING, share, 0.0)) for share in (up_to, after))
     cost = -some - others

@@ -76,9 +76,9 @@ def window_distances(
     negatives, positives = class_bins(sample, bins)
     total = np.zeros(len(windows))
     for place, window in enumerate(windows):
-        for of, counts in ((negatives, window.neg), (positives, window.pos)):
-            number = binned_counts(window.score, counts, of.ends)
-            total[place] += _divergences(number[np.newaxis], of.shares, symmetric)[0]
+        for expected, counts in ((negatives, window.neg), (positives, window.pos)):
+            number = binned_counts(window.score, counts, expected.ends)
+            total[place] += _divergences(number[np.newaxis], expected.shares, symmetric)[0]
     return np.maximum(total, 0.0)
 
 
@@ -95,17 +95,21 @@ def resampled_distance(
     total = 0.0
     for start in range(0, n_resamples, _CHUNK):
         size = min(_CHUNK, n_resamples - start)
-        for of, rows in ((negatives, sizes[1]), (positives, sizes[0])):
-            number = draw.multinomial(rows, of.shares, size=size)
-            total += float(_divergences(number, of.shares, symmetric).sum())
+        for expected, rows in ((negatives, sizes[1]), (positives, sizes[0])):
+            number = draw.multinomial(rows, expected.shares, size=size)
+            total += float(_divergences(number, expected.shares, symmetric).sum())
     return max(total / n_resamples, 0.0)
 
 
 def class_bins(sample: Sample, bins: int) -> tuple[Bins, Bins]:
     """Return the bins of the negatives and those of the positives."""
     ends = [bin_ends(sample.score, counts, bins) for counts in (sample.neg, sample.pos)]
-    numbers = [binned_counts(sample.score, *of) for of in zip((sample.neg, sample.pos), ends, strict=True)]
-    negatives, positives = (Bins(of, number / number.sum()) for of, number in zip(ends, numbers, strict=True))
+    numbers = [
+        binned_counts(sample.score, *pair) for pair in zip((sample.neg, sample.pos), ends, strict=True)
+    ]
+    negatives, positives = (
+        Bins(class_ends, number / number.sum()) for class_ends, number in zip(ends, numbers, strict=True)
+    )
     return negatives, positives
 
 

@@ -55,7 +55,7 @@ def error_of(reference: Sample, score: Floats, count: Counts | None) -> Error:
     pos, neg, ends = _joined(reference, score, count)
     rows, window = pos + neg, counted_in(ends, score, count)
     smooth = _smoothed(pos, rows)
-    then, now = (area_in_cells(of * smooth, of * (1 - smooth)) for of in (rows, window))
+    then, now = (area_in_cells(counts * smooth, counts * (1 - smooth)) for counts in (rows, window))
     true = now - then
     rng = np.random.default_rng(_SEED)
     errors = []
@@ -97,17 +97,17 @@ def _joined(reference: Sample, score: Floats, count: Counts | None) -> tuple[Flo
     # A cell without rows of the reference is joined with the next one above, and the last with that before.
     ends = ends[binned_counts(reference.score, rows, ends)[:-1] > 0]
     ends = ends[ends < reference.score[-1]]
-    pos, neg = (binned_counts(reference.score, of, ends) for of in (reference.pos, reference.neg))
+    pos, neg = (binned_counts(reference.score, counts, ends) for counts in (reference.pos, reference.neg))
     return pos, neg, ends
 
 
 def _smoothed(pos: Floats, rows: Floats) -> Floats:
     """P(y = 1 | score) in each cell: rising, of about `_NEAR` rows on either side, and never 0 or 1."""
-    reached, reached_pos = (np.concatenate([[0.0], np.cumsum(of)]) for of in (rows, pos))
+    reached, reached_pos = (np.concatenate([[0.0], np.cumsum(counts)]) for counts in (rows, pos))
     middle = (reached[1:] + reached[:-1]) / 2
     from_, to = np.maximum(middle - _NEAR, 0.0), np.minimum(middle + _NEAR, reached[-1])
-    found = np.interp(to, reached, reached_pos) - np.interp(from_, reached, reached_pos)
-    share = (found + 0.5) / (to - from_ + 1)
+    positives = np.interp(to, reached, reached_pos) - np.interp(from_, reached, reached_pos)
+    share = (positives + 0.5) / (to - from_ + 1)
     return np.asarray(scipy.optimize.isotonic_regression(share, weights=rows).x)
 
 
@@ -297,12 +297,14 @@ def split(
 
 def _label_distance(cells: ScoreCells, reference: Sample, window: Sample) -> float:
     """Return the mean over the window's rows of KL(label | cell)."""
-    old = np.stack([binned_counts(reference.score, of, cells.ends) for of in (reference.neg, reference.pos)])
+    old = np.stack(
+        [binned_counts(reference.score, counts, cells.ends) for counts in (reference.neg, reference.pos)]
+    )
     counted = [counted_in(cells.ends, window.score, rows) for rows in (window.neg, window.pos)]
     new = np.stack(counted).astype(np.float64)
     share = np.maximum(old, FLOOR)
     share /= share.sum(axis=0)
     rows = new.sum(axis=0)
     seen = rows > 0
-    each = scipy.special.rel_entr(new[:, seen] / rows[seen], share[:, seen]).sum(axis=0)
-    return max(0.0, float(np.sum(rows[seen] * each)) / float(rows.sum()))
+    distances = scipy.special.rel_entr(new[:, seen] / rows[seen], share[:, seen]).sum(axis=0)
+    return max(0.0, float(np.sum(rows[seen] * distances)) / float(rows.sum()))

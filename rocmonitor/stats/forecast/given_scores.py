@@ -192,24 +192,24 @@ def score_forecast(
         else:
             roots = history.roots[-1]
         stays = None if trusted else ends(without, history.roots[0])
-        found = _doubted(history, coming, ends(full, roots), stays, *level)
+        interval = _doubted(history, coming, ends(full, roots), stays, *level)
     else:
-        wide, plain = (_width(each, each.ends(alternative), alternative) for each in (choice, without))
-        found = ends(without, history.roots[0]) if wide > WIDEST * plain else ends(choice, roots)
-    strength = found.choice.strength
-    fit = _fit(history, found.roots, sized, alternative, _factor(coming.widening, strength))
-    caveats = (*fit.window_caveats(sized, found.level), *expected.caveats)
-    achieved = found.level
-    if found.by_model:
+        wide, plain = (_width(option, option.ends(alternative), alternative) for option in (choice, without))
+        interval = ends(without, history.roots[0]) if wide > WIDEST * plain else ends(choice, roots)
+    strength = interval.choice.strength
+    fit = _fit(history, interval.roots, sized, alternative, _factor(coming.widening, strength))
+    caveats = (*fit.window_caveats(sized, interval.level), *expected.caveats)
+    achieved = interval.level
+    if interval.by_model:
         caveats, achieved = by_model(caveats, asked.level, achieved, fit.n_windows), asked.level
     stated = stated or expected
     return ScoreForecast(
         auc=stated.auc,
-        foreseen=found.choice.foreseen,
+        foreseen=interval.choice.foreseen,
         reference_auc=history.auc,
-        low=max(found.low - error, 0.0),
-        high=min(found.high + error, 1.0),
-        distance=found.distance,
+        low=max(interval.low - error, 0.0),
+        high=min(interval.high + error, 1.0),
+        distance=interval.distance,
         strength=strength,
         moved=moved,
         method=fit.method,
@@ -233,7 +233,7 @@ def score_forecast(
 def _doubted(
     history: ScoreHistory,
     coming: UnlabelledWindow,
-    found: ChosenInterval,
+    interval: ChosenInterval,
     stays: ChosenInterval | None,
     confidence_level: float,
     alternative: Alternative,
@@ -242,15 +242,15 @@ def _doubted(
 
     `stays` is the one without the scores; None where past windows taught to trust these fully.
     """
-    centre, of = found.choice.foreseen, error_of(coming.cells, *coming.scores)
+    centre, error = interval.choice.foreseen, error_of(coming.cells, *coming.scores)
     tail = (1 - confidence_level) / (2 if alternative == "two-sided" else 1)
-    se = -float(scipy.special.ndtri(tail)) * of.se
-    low = centre - max(of.mean, 0.0) - math.hypot(centre - found.low, se)
-    high = centre - min(of.mean, 0.0) + math.hypot(found.high - centre, se)
+    se = -float(scipy.special.ndtri(tail)) * error.se
+    low = centre - max(error.mean, 0.0) - math.hypot(centre - interval.low, se)
+    high = centre - min(error.mean, 0.0) + math.hypot(interval.high - centre, se)
     ends, limit = np.array(history.ends), history.distance_limit(coming.expected.n_rows).limit
     if stays and mixture_distance(coming.cells, ends, counted_in(ends, *coming.scores)) <= limit:
         low, high = min(low, stays.low), max(high, stays.high)
-    return found._replace(low=max(low, 0.0), high=min(high, 1.0))
+    return interval._replace(low=max(low, 0.0), high=min(high, 1.0))
 
 
 def _factor(widening: float, strength: float) -> float:
@@ -360,8 +360,8 @@ def at_strength(
     strength = history.strengths[place]
     roots = _factor(widening, strength) * np.array(history.roots[place])
     left = noises.left(strength)
-    found = _quantile(history, noises, roots, left, strength, confidence_level, alternative)
-    return _choice(history, laws, cells, strength, found)
+    quantile = _quantile(history, noises, roots, left, strength, confidence_level, alternative)
+    return _choice(history, laws, cells, strength, quantile)
 
 
 def learned(
@@ -383,10 +383,10 @@ def learned(
     others = np.argmin(handicap[:, np.newaxis] * (total[:, np.newaxis] - losses), axis=0)
     place, window = int(np.argmin(handicap * total)), np.arange(history.n_windows)
     roots, strength = np.array(history.roots)[others, window], history.strengths[place]
-    wider = np.array([_factor(widening, each) for each in history.strengths])[others]
+    wider = np.array([_factor(widening, strength) for strength in history.strengths])[others]
     own = left[others, :, window].T
-    found = _quantile(history, noises, wider * roots, own, strength, confidence_level, alternative)
-    return _choice(history, laws, cells, strength, found), tuple(roots.tolist())
+    quantile = _quantile(history, noises, wider * roots, own, strength, confidence_level, alternative)
+    return _choice(history, laws, cells, strength, quantile), tuple(roots.tolist())
 
 
 def _quantile(
@@ -399,16 +399,19 @@ def _quantile(
     alternative: Alternative,
 ) -> Root:
     scale = noises.scale if noises.scale > 0 else 1.0
-    found = conformal_root(*resized(roots, *(left / scale)), history.worth(), confidence_level, alternative)
-    if found.level < confidence_level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
+    quantile = conformal_root(
+        *resized(roots, *(left / scale)), history.worth(), confidence_level, alternative
+    )
+    # Too few windows to know: at least the known noise.
+    if quantile.level < confidence_level - LEVEL_ROUNDING:
         alone = sampling_root(noises.alone(strength) / scale, confidence_level, alternative)
-        return Root(max(found.root, alone), found.level)
-    return found
+        return Root(max(quantile.root, alone), quantile.level)
+    return quantile
 
 
 def _choice(
-    history: ScoreHistory, laws: Laws, cells: Sample, strength: float, found: Root
+    history: ScoreHistory, laws: Laws, cells: Sample, strength: float, quantile: Root
 ) -> ForecastAtStrength:
     law = cells if strength == 0 else laws.blended(strength)
     own = history.auc if strength == 0 or law is None else area(law)
-    return ForecastAtStrength(strength, own, law, *found)
+    return ForecastAtStrength(strength, own, law, *quantile)

@@ -194,7 +194,7 @@ class ForecastFit(Result):
     def window_noise(self) -> list[float]:
         """Return the sampling variance of each window's root."""
         noise = self.noise
-        return [noise.variance(*of) for of in zip(self.window_n_pos, self.window_n_neg, strict=True)]
+        return [noise.variance(*sizes) for sizes in zip(self.window_n_pos, self.window_n_neg, strict=True)]
 
     def seasonal_root(self, day: float | None) -> float:
         """Return the signed root that the interval of a day lies around: 0 without a season."""
@@ -374,7 +374,7 @@ class ForecastFit(Result):
     def _ends(self, within: Bounds, asked: Asked, distance: float, further: float | None) -> IntervalEnds:
         """Return the ends at a distance, at the part of it that sampling takes, and at that by the model."""
         root, part = self.seasonal_root(asked.day), self._sampling_distance(asked, distance)
-        found, (low, high) = self._apart(within, distance, root)
+        ends, (low, high) = self._apart(within, distance, root)
         seasonal = self.auc_at(within, root) if self.season else None
         alone: tuple[float | None, float | None] = (None, None)
         if part is not None:
@@ -390,7 +390,7 @@ class ForecastFit(Result):
             seasonal_auc=seasonal,
             model_low=model[0],
             model_high=model[1],
-            caveats=found.caveats,
+            caveats=ends.caveats,
         )
 
     def _apart(self, within: Bounds, distance: float, shift: float) -> tuple[Ends, tuple[float, float]]:
@@ -554,7 +554,7 @@ def season_of(
     """
     n = len(shifts)
     whole = np.array(shifts) * ((n - 1) / n if inside and n > 1 else 1.0)
-    found = None if days is None else wave_of(whole, days)
-    if found is None:
+    wave = None if days is None else wave_of(whole, days)
+    if wave is None:
         return (), ()
-    return (found.level, *found.coefficients.tolist()), tuple(found.gaps.tolist())
+    return (wave.level, *wave.coefficients.tolist()), tuple(wave.gaps.tolist())

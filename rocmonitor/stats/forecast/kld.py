@@ -90,9 +90,9 @@ class AucBounds(Result):
         return _weights(self._sample, self._tilts[1], step=1)
 
     def _values(self) -> dict[str, Any]:
-        known = {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}
         weights = {name: getattr(self, name) for name in ("score", "low_weights", "high_weights")}
-        return known | weights | {"caveats": known.pop("caveats")}
+        return values | weights | {"caveats": values.pop("caveats")}
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         note = f"all reweightings within Kullback-Leibler distance {self.distance:.4g}"
@@ -201,8 +201,8 @@ def auc_distance(sample: Sample, /, target: float) -> float:
 
 def _end(sample: Sample, distance: float, step: int) -> Extreme:
     """Return the largest value, without the potential: much memory while the other end is looked for."""
-    found = highest(OneOrder.of(cell_shares(sample.pos, sample.neg)[:, ::step]), distance)
-    kept = {field.name: getattr(found, field.name) for field in fields(Extreme)}
+    extreme = highest(OneOrder.of(cell_shares(sample.pos, sample.neg)[:, ::step]), distance)
+    kept = {field.name: getattr(extreme, field.name) for field in fields(Extreme)}
     return Extreme(**kept | {"potential": np.empty((2, 0))})
 
 
@@ -210,13 +210,13 @@ def nearest(shares: Floats, own: float, target: float) -> Extreme:
     """Return the closest weights with the AUC `target`, of cells whose AUC is `own`; one tilt a cell."""
     step = 1 if target > own else -1
     along = shares[:, ::step]
-    found = closest(OneOrder.of(along), target if target > own else 1 - target)
-    if found is None:
+    extreme = closest(OneOrder.of(along), target if target > own else 1 - target)
+    if extreme is None:
         raise DegenerateDataError(
             f"no reweighting of the sample moves its AUC from {own:.6g} to {target:.6g}: no negative is "
             f"{'below' if target > own else 'above'} any positive; take a sample whose scores overlap"
         )
-    return replace(found, value=target, tilt=found.tilt[:, columns(along)][:, ::step])
+    return replace(extreme, value=target, tilt=extreme.tilt[:, columns(along)][:, ::step])
 
 
 def area(sample: Sample) -> float:
@@ -267,8 +267,8 @@ def bounds_of(reference: Sample) -> Bounds:
 
 
 def _solved(few: Sample, distance: float) -> Ends:
-    found = auc_bounds(few, distance)
-    return Ends(found.auc, found.low, found.high, found.caveats)
+    bounds = auc_bounds(few, distance)
+    return Ends(bounds.auc, bounds.low, bounds.high, bounds.caveats)
 
 
 class FollowedBounds:
@@ -302,10 +302,10 @@ class FollowedBounds:
             self._pieces[number] = self._piece(number, solved)
         piece = self._pieces.get(number)
         if piece is None:
-            found = self._solve(distance)
+            ends = self._solve(distance)
             if len(solved) < _PATIENCE:
-                solved[distance] = found
-            return found
+                solved[distance] = ends
+            return ends
         return _read(piece, number, x, next(iter(solved.values())).auc)
 
     def _piece(self, number: int, solved: dict[float, Ends]) -> Floats | None:
@@ -315,9 +315,9 @@ class FollowedBounds:
         if ends[0] is None or ends[1] is None:
             return None
         piece = np.stack([ends[0], ends[1]], axis=1)
-        for distance, known in solved.items():
-            read = _read(piece, number, math.sqrt(2 * distance), known.auc)
-            if max(abs(read.low - known.low), abs(read.high - known.high)) > _AGREEMENT:
+        for distance, bounds in solved.items():
+            read = _read(piece, number, math.sqrt(2 * distance), bounds.auc)
+            if max(abs(read.low - bounds.low), abs(read.high - bounds.high)) > _AGREEMENT:
                 return None
         return piece
 
@@ -331,9 +331,11 @@ def _coefficients(kernel: OneOrder, number: int) -> Floats | None:
         points.extend(along(kernel, (x * x / 2).tolist()))
         return np.array([point.value for point in points])
 
-    found: Floats = np.asarray(chebinterpolate(values, _DEGREE))  # type: ignore[type-var]
-    smooth = np.abs(found[-2:]).max() <= _AGREEMENT and math.isfinite(max(each.multiplier for each in points))
-    return found if smooth else None
+    coefficients: Floats = np.asarray(chebinterpolate(values, _DEGREE))  # type: ignore[type-var]
+    smooth = np.abs(coefficients[-2:]).max() <= _AGREEMENT and math.isfinite(
+        max(point.multiplier for point in points)
+    )
+    return coefficients if smooth else None
 
 
 def _read(piece: Floats, number: int, x: float, auc: float) -> Ends:

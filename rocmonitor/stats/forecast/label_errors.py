@@ -38,7 +38,7 @@ class LabelErrors(Result):
         return len(self.ratios)
 
     def final_interval(
-        self, found: PartlyLabelledAuc, confidence_level: float = 0.95
+        self, estimate: PartlyLabelledAuc, confidence_level: float = 0.95
     ) -> tuple[float, float, float]:
         """Return where the final AUC will lie: low, high, and the level that this has.
 
@@ -51,16 +51,16 @@ class LabelErrors(Result):
         require_level(confidence_level)
         quantile, level = observed_root(np.abs(self.ratios), np.ones(self.n_windows), confidence_level)
         # What a change of P(y | score) leaves open more than in past windows.
-        law_se = math.sqrt(max(found.law_se**2 - self.law**2, 0.0))
+        law_se = math.sqrt(max(estimate.law_se**2 - self.law**2, 0.0))
         beyond = normal_quantile((1 - confidence_level) / 2) * law_se
-        reach = math.hypot(quantile * found.label_se, self.arrival, beyond)
-        return max(0.0, found.auc - reach), min(1.0, found.auc + reach), level
+        reach = math.hypot(quantile * estimate.label_se, self.arrival, beyond)
+        return max(0.0, estimate.auc - reach), min(1.0, estimate.auc + reach), level
 
-    def label_error(self, found: PartlyLabelledAuc) -> float:
+    def label_error(self, estimate: PartlyLabelledAuc) -> float:
         """Return what the missing labels leave open, as root mean square, by the errors of past windows."""
-        return math.hypot(self._label_se(found), self.arrival)
+        return math.hypot(self._label_se(estimate), self.arrival)
 
-    def se(self, found: PartlyLabelledAuc) -> float:
+    def se(self, estimate: PartlyLabelledAuc) -> float:
         """Return the standard error of the estimate as one of the population's AUC.
 
         The final AUC has the variance of sampling S. Of that, the missing labels are L (`label_se` squared),
@@ -69,14 +69,14 @@ class LabelErrors(Result):
         the probabilities: S - L + max(R - 1, 0) L, with `arrival` squared. Where labelled rows tell the
         probabilities of the others, their noise counts in both: `law_se` is added to the root of S - L.
         """
-        label = found.label_se**2
+        label = estimate.label_se**2
         more = max(float(np.mean(np.square(self.ratios))) - 1, 0.0) * label
-        own = math.sqrt(max(found.sampling_se**2 - label, 0.0)) + found.law_se
+        own = math.sqrt(max(estimate.sampling_se**2 - label, 0.0)) + estimate.law_se
         return math.hypot(own, math.sqrt(more), self.arrival)
 
     def ci(
         self,
-        found: PartlyLabelledAuc,
+        estimate: PartlyLabelledAuc,
         confidence_level: float = 0.95,
         *,
         minus: float | None = None,
@@ -92,8 +92,8 @@ class LabelErrors(Result):
         Without missing labels it is DeLong's.
         """
         require_level(confidence_level)
-        label = self._label_se(found)
-        se = math.hypot(self.se(found), minus_se)
+        label = self._label_se(estimate)
+        se = math.hypot(self.se(estimate), minus_se)
         if not se:
             raise DegenerateDataError("neither the scores nor past windows show any scatter to compare by")
         upper = (1 + confidence_level) / 2
@@ -102,16 +102,16 @@ class LabelErrors(Result):
             quantile = float(scipy.special.stdtrit(self.n_windows * (se / label) ** 4, upper))
         reach = se * quantile
         if minus is not None:
-            return Interval(found.auc - minus - reach, found.auc - minus + reach)
-        if not 0 < found.auc < 1:
-            return Interval(max(0.0, found.auc - reach), min(1.0, found.auc + reach))
-        slope = reach / (found.auc * (1 - found.auc))
-        middle = float(scipy.special.logit(found.auc))
+            return Interval(estimate.auc - minus - reach, estimate.auc - minus + reach)
+        if not 0 < estimate.auc < 1:
+            return Interval(max(0.0, estimate.auc - reach), min(1.0, estimate.auc + reach))
+        slope = reach / (estimate.auc * (1 - estimate.auc))
+        middle = float(scipy.special.logit(estimate.auc))
         low, high = scipy.special.expit([middle - slope, middle + slope]).tolist()
         return Interval(low, high)
 
-    def _label_se(self, found: PartlyLabelledAuc) -> float:
-        return found.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
+    def _label_se(self, estimate: PartlyLabelledAuc) -> float:
+        return estimate.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
 
 
 def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]) -> LabelErrors:
@@ -128,8 +128,8 @@ def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]
             "take a larger reference, or wait for the labels"
         )
     ratios = [
-        (final - each.auc) / each.label_se if each.label_se else 0.0
-        for each, final in zip(estimates, finals, strict=True)
+        (final - estimate.auc) / estimate.label_se if estimate.label_se else 0.0
+        for estimate, final in zip(estimates, finals, strict=True)
     ]
     law = math.sqrt(float(np.mean([estimate.law_se**2 for estimate in estimates])))
     return LabelErrors(ratios=tuple(ratios), law=law)

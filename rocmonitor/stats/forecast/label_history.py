@@ -185,7 +185,7 @@ class LabelHistory:
         window, age = np.divmod(left, classes)
         at = (age > nearest, window, label, cell)
         by_time = np.zeros((2, windows, 2, cells), dtype=np.int64)  # known by then, later
-        np.add.at(by_time, tuple(np.asarray(each, dtype=np.intp) for each in at), self.rows)
+        np.add.at(by_time, tuple(np.asarray(index, dtype=np.intp) for index in at), self.rows)
         waiting = np.zeros((windows, cells), dtype=np.int64)
         waiting.reshape(-1)[self.waiting_place] = self.waiting_rows
         known, late = by_time
@@ -200,22 +200,22 @@ class LabelHistory:
             ]
         )
         law, *others = (
-            each and each._replace(scatter=scatter) for each in (self._law(known.sum(axis=0), total), *others)
+            past and past._replace(scatter=scatter) for past in (self._law(known.sum(axis=0), total), *others)
         )
-        found = [
+        estimates = [
             self._window(known[at], late[at], waiting[at], total, int(waiting.sum()), others[at])
             if read[at]
             else None
             for at in range(windows)
         ]
-        used = [number for number, each in enumerate(found) if each is not None]
+        used = [number for number, estimate in enumerate(estimates) if estimate is not None]
         return Reading(
             age=self.ages[nearest],
             late=self._sample(total),
             past=law,
             later_share=_share(int(total.sum()), int(waiting.sum())),
             numbers=tuple(used),
-            estimates=tuple(each for each in found if each is not None),
+            estimates=tuple(estimate for estimate in estimates if estimate is not None),
             finals=tuple(self._sample(known[number] + late[number]) for number in used),
         )
 
@@ -295,8 +295,8 @@ def _cells(whole: Sample) -> NDArray[np.float64]:
     return np.asarray(whole.score[np.unique(np.minimum(ends, len(mass) - 1))])
 
 
-def _cell(score: NDArray[np.float64], of: NDArray[np.float64]) -> NDArray[np.intp]:
-    return np.minimum(np.searchsorted(score, of), len(score) - 1)
+def _cell(score: NDArray[np.float64], placed: NDArray[np.float64]) -> NDArray[np.intp]:
+    return np.minimum(np.searchsorted(score, placed), len(score) - 1)
 
 
 def _share(later: int, never: int) -> float:

@@ -90,11 +90,11 @@ def tracked_margin(
     Cost: O(T).
     """
     margin = 0.0
-    for shortfall, found in zip(shortfalls, answers, strict=False):  # `answers` may have no end
-        if shortfall <= 0 or (found is Answer.WRONG and shortfall <= margin):
+    for shortfall, window_answer in zip(shortfalls, answers, strict=False):  # `answers` may have no end
+        if shortfall <= 0 or (window_answer is Answer.WRONG and shortfall <= margin):
             margin = max(margin - tail * step, 0.0)
-        elif found is Answer.WRONG:
+        elif window_answer is Answer.WRONG:
             margin = shortfall + step
-        elif found is Answer.RIGHT and shortfall <= margin:
+        elif window_answer is Answer.RIGHT and shortfall <= margin:
             margin = max(margin - step, 0.0)
     return margin

@@ -290,18 +290,18 @@ class Slope(NamedTuple):
 
 def slope(labelled: Sample, past: PastLaw) -> Slope:
     """Return the beta of a window: logistic regression by Newton's method, O(k) a step for k scores."""
-    base, log_odds = (_log_odds(each, labelled.score) for each in (past.known, past.whole))
+    base, log_odds = (_log_odds(sample, labelled.score) for sample in (past.known, past.whole))
     x = np.stack([np.ones_like(log_odds), log_odds])
     rows = labelled.pos + labelled.neg
-    found = np.zeros(2)
+    coefficients = np.zeros(2)
     for _ in range(_STEPS):
-        p = expit(base + found @ x)
+        p = expit(base + coefficients @ x)
         information = (x * (rows * p * (1 - p))) @ x.T + _RIDGE * np.eye(2)
-        step = np.linalg.solve(information, x @ (labelled.pos - rows * p) - _RIDGE * found)
-        found = found + np.clip(step, -_LARGEST, _LARGEST)
+        step = np.linalg.solve(information, x @ (labelled.pos - rows * p) - _RIDGE * coefficients)
+        coefficients = coefficients + np.clip(step, -_LARGEST, _LARGEST)
         if np.abs(step).max() < 1e-9:
             break
-    return Slope(float(found[1]), float(np.linalg.inv(information)[1, 1]))
+    return Slope(float(coefficients[1]), float(np.linalg.inv(information)[1, 1]))
 
 
 def scatter_of(slopes: list[Slope]) -> float:
@@ -341,5 +341,5 @@ class ChangedLaw:
 def _log_odds(sample: Sample, score: Floats) -> Floats:
     """Return the log odds of a positive at each score: isotonic, with half a row of each class more."""
     start = rising(sample.pos, sample.neg).start
-    pos, neg = (np.add.reduceat(of, start) + 0.5 for of in (sample.pos, sample.neg))
+    pos, neg = (np.add.reduceat(counts, start) + 0.5 for counts in (sample.pos, sample.neg))
     return np.asarray(np.log(pos / neg)[np.searchsorted(sample.score[start[1:] - 1], score)])

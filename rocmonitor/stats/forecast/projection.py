@@ -174,8 +174,8 @@ def expected_auc_difference(
     reference.require_both_classes()
     given = valid_unlabelled(score_1, "score_1"), valid_unlabelled(score_2, "score_2")
     first, second = (
-        projected(sample, *of, score_cells(sample))
-        for sample, of in zip((reference.first, reference.second), given, strict=True)
+        projected(sample, *scores, score_cells(sample))
+        for sample, scores in zip((reference.first, reference.second), given, strict=True)
     )
     if first.n_rows != second.n_rows:
         raise InputError(

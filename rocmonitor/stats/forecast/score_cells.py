@@ -107,10 +107,10 @@ def mixture_distance(reference: Sample, ends: Floats, window: Counts) -> float:
     small as sampling makes it where only the prevalence has changed. A cell where a class has no rows counts
     half a row of it.
     """
-    neg, pos = (binned_counts(reference.score, of, ends) for of in (reference.neg, reference.pos))
+    neg, pos = (binned_counts(reference.score, counts, ends) for counts in (reference.neg, reference.pos))
     seen = window > 0
     share = window[seen] / window.sum()
-    neg, pos = (np.maximum(of, FLOOR)[seen] / of.sum() for of in (neg, pos))
+    neg, pos = (np.maximum(counts, FLOOR)[seen] / counts.sum() for counts in (neg, pos))
 
     def rising(prevalence: float) -> float:
         return float(share @ ((neg - pos) / (neg + prevalence * (pos - neg))))

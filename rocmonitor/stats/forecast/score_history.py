@@ -209,10 +209,10 @@ class ScoreHistory(Result):
             np.array(self.occupied),
             np.array(self.inverse_shares),
         )
-        found = thinned_quantile(
+        quantile = thinned_quantile(
             np.array(self.window_distances), thinning, _valid_rows(rows), self.worth(), level
         )
-        return self._limit(*found, rows=rows, confidence_level=level)
+        return self._limit(*quantile, rows=rows, confidence_level=level)
 
     def expected_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
         """Return the limit that the expected AUC of a coming window stays above with the level.
@@ -259,8 +259,8 @@ class ScoreHistory(Result):
         return few(reference)
 
     def _expected(self, cells: Sample, score: Floats, count: Counts | None) -> ExpectedAuc:
-        found = projected(cells, score, count, cells_between(cells, np.array(self.ends)), self.lowest)
-        return replace(found, reference_auc=self.auc)
+        expected = projected(cells, score, count, cells_between(cells, np.array(self.ends)), self.lowest)
+        return replace(expected, reference_auc=self.auc)
 
 
 def score_history(
@@ -301,20 +301,20 @@ def score_history(
         ends=tuple(of_scores.ends.tolist()),
         lowest=float(reference.score[0]),
         strengths=STRENGTHS,
-        foreseen=tuple(zip(*(of.foreseen for of in views), strict=True)),
-        roots=(past.shifts, *zip(*(of.roots for of in views), strict=True)),
+        foreseen=tuple(zip(*(window_view.foreseen for window_view in views), strict=True)),
+        roots=(past.shifts, *zip(*(window_view.roots for window_view in views), strict=True)),
         window_aucs=tuple(area(window) for window in used),
-        window_expected=tuple(of.expected for of in views),
-        window_distances=tuple(of.distance for of in views),
+        window_expected=tuple(window_view.expected for window_view in views),
+        window_distances=tuple(window_view.distance for window_view in views),
         window_n_pos=tuple(window.n_pos for window in used),
         window_n_neg=tuple(window.n_neg for window in used),
-        log_variances=tuple(of.log_variance for of in views),
-        occupied=tuple(of.occupied for of in views),
-        inverse_shares=tuple(of.inverse_shares for of in views),
+        log_variances=tuple(window_view.log_variance for window_view in views),
+        occupied=tuple(window_view.occupied for window_view in views),
+        inverse_shares=tuple(window_view.inverse_shares for window_view in views),
         pair_variances=(pairs.zeta10, pairs.zeta01, pairs.kernel),
         score_variance=score_variance(cells),
         score_bias=score_bias(cells),
-        window_rows=tuple(of.rows for of in views),
+        window_rows=tuple(window_view.rows for window_view in views),
         weights=() if worth is None else tuple(worth.tolist()),
         inside=past.inside,
         n_pos=reference.n_pos,

@@ -89,7 +89,7 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
         )
     level = min(fit.confidence_level, number / (number + 1))  # of every batch alike
     noise = np.maximum(variances / scale**2, 1e-6)
-    phi, tau = (each.ravel() for each in np.meshgrid(_COEFFICIENTS, _RATIOS, indexing="ij"))
+    phi, tau = (grid.ravel() for grid in np.meshgrid(_COEFFICIENTS, _RATIOS, indexing="ij"))
     log = series_likelihood(shifts / scale, noise, phi, tau).of_any_mean()[-1]
     weight = np.exp(log - log.max())
     weight /= weight.sum()

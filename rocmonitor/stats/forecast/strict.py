@@ -78,17 +78,17 @@ def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> Comi
     ends = 2 * scipy.special.gammaincinv(degrees / 2, np.array([_RARE, 1 - _RARE]))
     totals = max(scatter, 1e-3 * typical) * degrees / np.geomspace(ends[0], ends[1], _SCATTERS)
     between, count = np.unique(np.maximum(totals - typical, 0.0), return_counts=True)
-    serial, variance = (each.ravel() for each in np.meshgrid(_SERIAL, between, indexing="ij"))
+    serial, variance = (grid.ravel() for grid in np.meshgrid(_SERIAL, between, indexing="ij"))
     prior = np.where(serial == 0, 1 - _DEPENDENT, _DEPENDENT / (len(_SERIAL) - 1)) * np.tile(
         count, len(_SERIAL)
     )
-    found = series_likelihood(np.where(seen, series - middle, 0.0), own, serial, np.sqrt(variance))
-    log = found.of_any_mean()[-1] + np.log(prior)
+    likelihood = series_likelihood(np.where(seen, series - middle, 0.0), own, serial, np.sqrt(variance))
+    log = likelihood.of_any_mean()[-1] + np.log(prior)
     weight = np.exp(log - log.max())
-    information = found.information[-1]
+    information = likelihood.information[-1]
     return ComingWindow(
         weight=weight / weight.sum(),
-        mean=middle + found.score[-1] / information,
+        mean=middle + likelihood.score[-1] / information,
         deviation=np.sqrt(variance + 1 / information + max(noise, floor)),
     )
 

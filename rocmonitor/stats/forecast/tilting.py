@@ -227,10 +227,10 @@ class TwoOrders:
 
         This need not be the largest value: any above 0 is enough to bracket equality.
         """
-        found = self._better_pair()
-        if found is None:
+        pair = self._better_pair()
+        if pair is None:
             return at_limit(self, np.ones_like(self.shares), 0.0)
-        return self._on_pair(*found)
+        return self._on_pair(*pair)
 
     def starts(self) -> list[Floats]:
         """Potentials that separate the classes in the first order and turn them round in the second."""
@@ -274,7 +274,7 @@ class TwoOrders:
 
 def placed_in(rank: Ranks, weights: Floats) -> Floats:
     """(2, k): the placement values of the cells in one order."""
-    by_rank: Floats = np.stack([np.bincount(rank, of).astype(np.float64) for of in weights])
+    by_rank: Floats = np.stack([np.bincount(rank, weight).astype(np.float64) for weight in weights])
     return placement(by_rank)[:, rank]
 
 

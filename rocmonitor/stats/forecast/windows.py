@@ -83,14 +83,14 @@ def past_windows(
     whole = CoarseSample(fewer(reference, EXACT_DISTANCES), area(reference)) if rest is None else None
 
     def root(place: int) -> tuple[float, float]:
-        of = whole if rest is None else rest(place)
-        assert of is not None
+        origin = whole if rest is None else rest(place)
+        assert origin is not None
         auc = area(windows[place])
         try:
-            distance = auc_distance(of.sample, carried(auc, of.auc, area(of.sample)))
+            distance = auc_distance(origin.sample, carried(auc, origin.auc, area(origin.sample)))
         except DegenerateDataError as error:
             raise DegenerateDataError(f"window {place + 1}: {error}") from error
-        return distance, math.copysign(math.sqrt(2 * distance), auc - of.auc)
+        return distance, math.copysign(math.sqrt(2 * distance), auc - origin.auc)
 
     return past_of(reference, windows, root, inside=rest is not None)
 
@@ -122,32 +122,32 @@ def contained(
     `reference` has the counts `pos` and `neg`, whose places these are. `inside` says whether they are parts;
     None: they are if all together are contained in it.
     """
-    found = _contained(reference, windows, places) if inside is not False else None
-    if inside and found is None:
+    parts = _contained(reference, windows, places) if inside is not False else None
+    if inside and parts is None:
         raise InputError(
             "inside=True says that the windows are parts of the reference, but together they have rows that "
             "it does not have: give the reference that was merged from them, or inside=False"
         )
-    return found
+    return parts
 
 
 def _contained(
     reference: Any, windows: Sequence[Window], places: Callable[[Window], Places | None]
 ) -> list[Places] | None:
-    found: list[Places] = []
+    parts: list[Places] = []
     for window in windows:
         at = places(window)
         if at is None:
             return None
-        found.append(at)
-    everywhere = np.concatenate([np.zeros(0, dtype=np.intp), *found])
+        parts.append(at)
+    everywhere = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
     none = np.zeros(0, dtype=np.int64)
     pos = np.concatenate([none, *(window.pos for window in windows)])
     neg = np.concatenate([none, *(window.neg for window in windows)])
     for there, counts in ((reference.pos, pos), (reference.neg, neg)):
         if (add_up(everywhere, counts, len(there)) > there).any():
             return None
-    return found
+    return parts
 
 
 def found_in(score: Floats, other: Floats) -> Places | None:

@@ -278,13 +278,13 @@ def lasting_change(
         _numbers(windows, name, side, days)
         for side, (windows, name) in enumerate([(reference, "reference"), (later, "later")])
     )
-    usable = [window for window, known in zip(reference, before, strict=True) if known and window]
+    usable = [window for window, numbers in zip(reference, before, strict=True) if numbers and window]
     _require_windows(len(usable), len(before))
     whole = Sample.merge(usable)
-    of = moments(whole)
+    pairs = moments(whole)
     chart = lasting_chart(
         before,
-        (of.auc, of.zeta10, of.zeta01, of.kernel),
+        (pairs.auc, pairs.zeta10, pairs.zeta01, pairs.kernel),
         false_alarm_probability=false_alarm_probability,
         horizon=horizon,
         alternative=alternative,
@@ -309,15 +309,15 @@ def _numbers(
         )
     else:
         dates = days[side]
-    found: list[WindowAuc | None] = []
+    numbers: list[WindowAuc | None] = []
     for place, (window, day) in enumerate(zip(windows, dates, strict=True)):
         if window is not None and not isinstance(window, Sample):
             raise InputError(f"{name}[{place}] must be a Sample or None, not a {type(window).__name__}")
         if window is None or not window.n_pos or not window.n_neg:
-            found.append(None)
+            numbers.append(None)
         else:
-            found.append(WindowAuc(moments(window).auc, window.n_pos, window.n_neg, day))
-    return found
+            numbers.append(WindowAuc(moments(window).auc, window.n_pos, window.n_neg, day))
+    return numbers
 
 
 def _valid_promise(probability: float, horizon: int, alternative: str) -> tuple[float, int]:
@@ -355,17 +355,17 @@ def _shape(
 
 
 def _caveats(used: Sequence[WindowAuc], serial: float) -> tuple[Caveat, ...]:
-    found = []
+    caveats = []
     if len(used) < ENOUGH_WINDOWS:
-        found.append(Caveat("few-reference-windows", n_windows=len(used), enough=ENOUGH_WINDOWS))
+        caveats.append(Caveat("few-reference-windows", n_windows=len(used), enough=ENOUGH_WINDOWS))
     if len({window.auc for window in used}) == 1:
-        found.append(Caveat("reference-windows-equal", n_windows=len(used), auc=used[0].auc))
+        caveats.append(Caveat("reference-windows-equal", n_windows=len(used), auc=used[0].auc))
     if serial > _ALIKE:
-        found.append(Caveat("reference-windows-alike", correlation=serial, n_windows=len(used)))
+        caveats.append(Caveat("reference-windows-alike", correlation=serial, n_windows=len(used)))
     covered = days_covered([window.day for window in used])
     if covered is not None and covered < WHOLE_YEAR:
-        found.append(Caveat("season-not-seen", days=round(covered)))
-    return tuple(found)
+        caveats.append(Caveat("season-not-seen", days=round(covered)))
+    return tuple(caveats)
 
 
 DRAWN = 0.005  # the smallest probability that the drawn series show themselves: 30 of 6,000

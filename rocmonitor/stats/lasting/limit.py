@@ -89,15 +89,15 @@ def alarms(statistic: Floats, limit: float, *, two_sided: bool) -> NDArray[np.in
 
     An alarm begins above the limit and ends below `ENDS` times it.
     """
-    found = np.zeros(statistic.shape, np.int8)
+    alarm = np.zeros(statistic.shape, np.int8)
     now = np.zeros(statistic.shape[1:], np.int8)
     for k, value in enumerate(statistic):
         now = np.where(now * value < ENDS * limit, 0, now)
         now = np.where(value > limit, 1, now)
         if two_sided:
             now = np.where(value < -limit, -1, now)
-        found[k] = now
-    return found
+        alarm[k] = now
+    return alarm
 
 
 SERIAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -138,22 +138,22 @@ def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> Possible
     rare = 2 * scipy.special.gammaincinv(degrees / 2, np.array([_RARE, 1 - _RARE]))
     totals = seen * degrees / np.geomspace(rare[0], rare[1], _SCATTERS)
     scatters, count = np.unique(np.maximum(totals - typical, 0.0), return_counts=True)
-    serial, variance = (each.ravel() for each in np.meshgrid(SERIAL, scatters, indexing="ij"))
+    serial, variance = (grid.ravel() for grid in np.meshgrid(SERIAL, scatters, indexing="ij"))
     prior = np.where(serial == 0, 1 - DEPENDENT, DEPENDENT / (len(SERIAL) - 1))
     series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)
     middle = float(values.mean())
     series[list(places)], variances[list(places)] = values - middle, noise
-    found = series_likelihood(series, variances, serial, np.sqrt(variance))
+    likelihood = series_likelihood(series, variances, serial, np.sqrt(variance))
     prior *= np.tile(count, len(SERIAL)) / _SCATTERS
-    log = found.of_any_mean()[-1] + np.log(prior)
+    log = likelihood.of_any_mean()[-1] + np.log(prior)
     weight = np.exp(log - log.max())
     return PossibleLevels(
         serial=serial,
         between=np.sqrt(variance),
         prior=prior,
         weight=weight / weight.sum(),
-        mean=middle + found.score[-1] / found.information[-1],
-        mean_variance=1 / found.information[-1],
+        mean=middle + likelihood.score[-1] / likelihood.information[-1],
+        mean_variance=1 / likelihood.information[-1],
     )
 
 

@@ -60,14 +60,14 @@ def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: Possibl
     Least squares for mean and step at each point of the grid, whose weights follow from the windows outside
     of the step's mean: the likelihood of the residuals. Cost: O(t s g).
     """
-    of = step_sums(values, noise, starts, outlook.serial, outlook.between)
-    apart = of.square - of.values**2 / of.ones
-    information = of.steps - of.steps_ones**2 / of.ones
-    score = of.steps_values - of.steps_ones * of.values / of.ones
+    sums = step_sums(values, noise, starts, outlook.serial, outlook.between)
+    apart = sums.square - sums.values**2 / sums.ones
+    information = sums.steps - sums.steps_ones**2 / sums.ones
+    score = sums.steps_values - sums.steps_ones * sums.values / sums.ones
     information = np.maximum(information, 1e-300)
     size = score / information
     prior = np.log(np.maximum(outlook.prior, 1e-300))
-    base = prior - 0.5 * (of.log_det + np.log(of.ones) + apart)
+    base = prior - 0.5 * (sums.log_det + np.log(sums.ones) + apart)
     profile = base + 0.5 * score * size
     integrated = profile - 0.5 * np.log(information)
     likelihood = scipy.special.logsumexp(profile, axis=1)
@@ -248,7 +248,7 @@ def chart_course(chart: LastingChart, course: Running) -> ChartCourse:
     reference, deviation = unscaled(chart.mean), math.sqrt(chart.between**2 + chart.noise)
     limits = np.where(alarm < 0, -1, 1) * chart.limit * course.error
     mean_change, alarm_change = (
-        np.array([_change(reference, -deviation * each) for each in apart.tolist()])
+        np.array([_change(reference, -deviation * distance) for distance in apart.tolist()])
         for apart in (course.mean, limits)
     )
     return ChartCourse(statistic, mean_change, alarm_change, alarm)
@@ -261,15 +261,15 @@ def found_change(chart: LastingChart, course: Running, values: Floats, noise: Fl
     passed = np.flatnonzero(reached > chart.limit)
     until = int(passed[-1]) if len(passed) else None
     reference = unscaled(chart.mean)
-    found = _steps(chart, values, noise, until)
-    size = float(np.dot(found["start_weight"], found["start_size"])) if found["starts"] else 0.0
-    best = int(np.argmax(found["start_log_likelihood"])) if found["starts"] else 0
+    fitted = _steps(chart, values, noise, until)
+    size = float(np.dot(fitted["start_weight"], fitted["start_size"])) if fitted["starts"] else 0.0
+    best = int(np.argmax(fitted["start_log_likelihood"])) if fitted["starts"] else 0
     return LastingChange(
         **columns._asdict(),
         limit=chart.limit,
         crossed=int(passed[0]) if len(passed) else None,
         active=bool(columns.alarm[-1]),
-        since=None if until is None else int(found["starts"][best]),
+        since=None if until is None else int(fitted["starts"][best]),
         until=until,
         change=None if until is None else _change(reference, size),
         reference_auc=reference,
@@ -278,7 +278,7 @@ def found_change(chart: LastingChart, course: Running, values: Floats, noise: Fl
         alternative=chart.alternative,
         n_windows=chart.n_windows,
         caveats=chart.caveats,
-        **found,  # type: ignore[arg-type]
+        **fitted,  # type: ignore[arg-type]
     )
 
 
@@ -297,8 +297,8 @@ def _steps(
     variances[before:] = noise[: until + 1]
     starts = np.flatnonzero(seen)[-MOST_STARTS:]
     outlook = possible(np.array(chart.values), np.array(chart.noises), chart.places)
-    found = steps(series, variances, (before + starts).tolist(), outlook)
-    columns = (found.log_likelihood, found.weight, found.size, found.size_error)
+    fitted = steps(series, variances, (before + starts).tolist(), outlook)
+    columns = (fitted.log_likelihood, fitted.weight, fitted.size, fitted.size_error)
     return dict(
         zip(names, (tuple(starts.tolist()), *(tuple(column.tolist()) for column in columns)), strict=True)
     )

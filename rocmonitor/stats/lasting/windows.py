@@ -74,8 +74,8 @@ def valid_numbers(windows: object, name: str) -> list[WindowAuc | None]:
 
 def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float) -> Floats:
     """(n,): sampling variance of each window, above 0."""
-    found = np.array([pairs.noise(window.n_pos, window.n_neg) for window in windows])
-    return np.asarray(np.maximum(found, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
+    variances = np.array([pairs.noise(window.n_pos, window.n_neg) for window in windows])
+    return np.asarray(np.maximum(variances, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
 
 
 def require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
@@ -89,8 +89,8 @@ def require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
 
 def places_of(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
     """Return those of the usable windows, counted from the first of them."""
-    found = [place for place, window in enumerate(windows) if window is not None]
-    return tuple(place - found[0] for place in found)
+    places = [place for place, window in enumerate(windows) if window is not None]
+    return tuple(place - places[0] for place in places)
 
 
 def _valid(window: object, name: str) -> WindowAuc | None:
@@ -98,18 +98,18 @@ def _valid(window: object, name: str) -> WindowAuc | None:
         return None
     if not isinstance(window, tuple) or not 3 <= len(window) <= len(WindowAuc._fields):
         raise InputError(f"{name} must be a WindowAuc or None for a gap, not {window!r}")
-    known = WindowAuc(*window)
+    numbers = WindowAuc(*window)
     for field in ("n_pos", "n_neg"):
-        rows = getattr(known, field)
+        rows = getattr(numbers, field)
         if not is_number(rows) or not 0 <= rows < math.inf or rows != int(rows):
             raise InputError(f"{name}.{field} must be a number of rows, 0 or more; it is {rows!r}")
-    if not known.n_pos or not known.n_neg:
+    if not numbers.n_pos or not numbers.n_neg:
         return None
-    if not is_number(known.auc) or not 0 <= known.auc <= 1:
-        raise InputError(f"{name}.auc must lie within [0, 1]; it is {known.auc!r}")
-    if known.day is not None and not (is_number(known.day) and math.isfinite(known.day)):
-        raise InputError(f"{name}.day must be a number of days since a fixed date; it is {known.day!r}")
-    return known
+    if not is_number(numbers.auc) or not 0 <= numbers.auc <= 1:
+        raise InputError(f"{name}.auc must lie within [0, 1]; it is {numbers.auc!r}")
+    if numbers.day is not None and not (is_number(numbers.day) and math.isfinite(numbers.day)):
+        raise InputError(f"{name}.day must be a number of days since a fixed date; it is {numbers.day!r}")
+    return numbers
 
 
 def seasonal(wave: tuple[float, float], window: WindowAuc) -> float:

@@ -158,8 +158,8 @@ def _fluctuations(
     fpr = np.concatenate([[0.0], ranks / sample.n_neg, [1.0]])
     drawn = drawn_curves(law, ranks, sample.n_pos, sample.n_neg, resamples, rng)
     centre = _called(of_curve, name, _ended(fpr, law.at(fpr[1:-1])))
-    found = np.array([_called(of_curve, name, _ended(fpr, tpr)) for tpr in drawn])
-    return found - centre
+    values = np.array([_called(of_curve, name, _ended(fpr, tpr)) for tpr in drawn])
+    return values - centre
 
 
 def _ended(fpr: Floats, tpr: Floats) -> Curve:
@@ -180,10 +180,10 @@ def _called(of_curve: Functional, name: str, curve: Curve) -> float:
     """Return the functional of a curve that it cannot change."""
     for values in curve:
         values.setflags(write=False)
-    found = np.asarray(of_curve(curve.fpr, curve.tpr))
-    if found.shape != () or found.dtype.kind not in "fiub" or not np.isfinite(found):
+    value = np.asarray(of_curve(curve.fpr, curve.tpr))
+    if value.shape != () or value.dtype.kind not in "fiub" or not np.isfinite(value):
         raise InputError(
             f"functional must return one finite number for a curve; {name} returned "
-            f"{found.item() if found.shape == () else f'an array of shape {found.shape}'}"
+            f"{value.item() if value.shape == () else f'an array of shape {value.shape}'}"
         )
-    return float(found)
+    return float(value)

@@ -119,9 +119,9 @@ def auc_test(
     sample.require_both_classes(at_least=2 if method == "studentized" else 1)
     own, null = area(sample), float(null)
     shares = cell_shares(sample.pos, sample.neg)
-    found = _closest(shares, own, null)
+    extreme = _closest(shares, own, null)
     sizes = (sample.n_pos, sample.n_neg)
-    population, counts = reweighted(shares, found.tilt, (np.arange(shares.shape[1]),), sizes, null)
+    population, counts = reweighted(shares, extreme.tilt, (np.arange(shares.shape[1]),), sizes, null)
     studentized = method == "studentized"
     statistic = float(statistics(population, *counts, studentized=studentized)[0])
     drawn = resampled(
@@ -132,25 +132,25 @@ def auc_test(
         null=null,
         statistic=statistic,
         pvalue=pvalue(statistic, drawn, alternative),
-        distance=found.distance,
+        distance=extreme.distance,
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
         n_resamples=int(n_resamples),
         alternative=alternative,
         method=method,
-        optimum=optimum(OneOrder.unique, found),
+        optimum=optimum(OneOrder.unique, extreme),
     )
 
 
 def _closest(shares: Floats, own: float, null: float) -> Extreme:
     """Return the closest weights with the AUC of the null hypothesis, all above 0."""
-    found = nearest(shares, own, null)
-    if math.isinf(found.multiplier):
+    extreme = nearest(shares, own, null)
+    if math.isinf(extreme.multiplier):
         raise DegenerateDataError(
             f"an AUC of {null:g} is reached only by leaving rows out, which is no population that the sample "
             "could come from; take a sample whose scores overlap more"
         )
-    return found
+    return extreme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,9 +245,9 @@ def auc_equality_test(
     studentized = method == "studentized"
     pair.require_both_classes(at_least=2 if studentized else 1)
     areas = area(pair.first), area(pair.second)
-    found, kernel = _level(pair, areas[0] - areas[1])
+    extreme, kernel = _level(pair, areas[0] - areas[1])
     sizes, ranks = (pair.n_pos, pair.n_neg), (kernel.first, kernel.second)
-    population, counts = reweighted(kernel.shares, found.tilt, ranks, sizes, 0.0)
+    population, counts = reweighted(kernel.shares, extreme.tilt, ranks, sizes, 0.0)
     statistic = float(statistics(population, *counts, studentized=studentized)[0])
     drawn = resampled(
         population, sizes, int(n_resamples), source, partial(statistics, studentized=studentized)
@@ -259,15 +259,15 @@ def auc_equality_test(
         difference=areas[0] - areas[1],
         statistic=statistic,
         pvalue=pvalue(statistic, drawn, alternative, symmetric=True),
-        distance=found.distance,
-        level_auc=kernel.areas(kernel.shares * found.tilt)[0],
+        distance=extreme.distance,
+        level_auc=kernel.areas(kernel.shares * extreme.tilt)[0],
         n_pos=pair.n_pos,
         n_neg=pair.n_neg,
         n_resamples=int(n_resamples),
         alternative=alternative,
         method=method,
-        residual=found.residual,
-        optimum=optimum(kernel.unique, found),
+        residual=extreme.residual,
+        optimum=optimum(kernel.unique, extreme),
         caveats=(Caveat("same-ranking"),) if alike else (),
     )
 
@@ -276,15 +276,15 @@ def _level(pair: PairedSample, difference: float) -> tuple[Extreme, TwoOrders]:
     kernel = TwoOrders.of(pair)
     if abs(difference) < ROUNDING:
         return reference(kernel), kernel
-    found = closest(kernel if difference < 0 else kernel.swapped(), 0.0)
-    if found is None:
+    extreme = closest(kernel if difference < 0 else kernel.swapped(), 0.0)
+    if extreme is None:
         ahead, behind = ("first", "second") if difference > 0 else ("second", "first")
         raise DegenerateDataError(
             f"no population in which they order pairs differently makes the models level: the {behind} "
             f"orders no pair of a positive and a negative better than the {ahead} does; compare_auc_paired "
             "needs no such population"
         )
-    return found, kernel
+    return extreme, kernel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -357,11 +357,11 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
     increasing, place = np.unique(asked, return_inverse=True)
     ends, certain = [], True
     for kernel in (OneOrder.of(shares), OneOrder.of(shares[:, ::-1])):
-        found = []
+        points = []
         for end in along(kernel, increasing.tolist()):
-            found.append((end.value, end.multiplier, end.residual))
+            points.append((end.value, end.multiplier, end.residual))
             certain &= optimum(kernel.unique, end) == "proven"
-        ends.append(np.array(found)[place].T)
+        ends.append(np.array(points)[place].T)
     high, low = ends
     return AucPath(
         distance=asked.copy(),
@@ -410,11 +410,11 @@ def reweighted(
     hypothesis; `ranks` those of the cells, (k,), in each order; `sizes` the positives and negatives of the
     sample.
     """
-    negatives, positives = (np.flatnonzero(of) for of in shares)
+    negatives, positives = (np.flatnonzero(share) for share in shares)
     u, v = shares * tilt
     orders = tuple(_order(rank[negatives], rank[positives]) for rank in ranks)
     rows = shares[0, negatives] * sizes[1], shares[1, positives] * sizes[0]
-    neg, pos = (np.rint(of).astype(np.int64)[np.newaxis] for of in rows)
+    neg, pos = (np.rint(counts).astype(np.int64)[np.newaxis] for counts in rows)
     return Population(u[negatives], v[positives], orders, null), (neg, pos)
 
 
@@ -487,11 +487,11 @@ def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[n
     return np.searchsorted(ordered, rank, side="left"), np.searchsorted(ordered, rank, side="right")
 
 
-def placements(of: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
+def placements(order: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
     """(r, n) negatives below each cell of the positives, (r, m) positives above each of the negatives."""
-    negatives, positives = cumulated(neg[:, of.negatives]), cumulated(pos[:, of.positives])
-    below = (negatives[:, of.below[0]] + negatives[:, of.below[1]]) / 2
-    not_above = (positives[:, of.not_above[0]] + positives[:, of.not_above[1]]) / 2
+    negatives, positives = cumulated(neg[:, order.negatives]), cumulated(pos[:, order.positives])
+    below = (negatives[:, order.below[0]] + negatives[:, order.below[1]]) / 2
+    not_above = (positives[:, order.not_above[0]] + positives[:, order.not_above[1]]) / 2
     return below, positives[:, -1:] - not_above
 
 
