@@ -41,8 +41,8 @@ class ArrowSession(ABC):
     def rows(self, statement: Select[Any]) -> pd.DataFrame:
         """Do as `Session.rows` says."""
         schema, batches = self._answer(statement, {})
-        found: pd.DataFrame = pa.Table.from_batches(batches, schema=schema).to_pandas()
-        return found
+        frame: pd.DataFrame = pa.Table.from_batches(batches, schema=schema).to_pandas()
+        return frame
 
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """Do as `Session.labels` says."""
@@ -145,7 +145,7 @@ def joined(parts: Sequence[Table]) -> Table:
     """Return parts of an answer as one, without dictionaries, which would hold the values of all rows."""
     columns = {name: [part.columns[name] for part in parts] for name in parts[0].columns}
     plain = {
-        name: [each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in arrays]
+        name: [array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in arrays]
         for name, arrays in columns.items()
     }
     return Table({name: pa.concat_arrays(arrays) for name, arrays in plain.items()}, parts[0].values)
@@ -237,16 +237,16 @@ def _codes(
 
 
 def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    identity: dict[str, Any] = {}
     if "id" in columns:
-        found["has_id"], found["id"] = _words(columns["id"])
-        found |= {
+        identity["has_id"], identity["id"] = _words(columns["id"])
+        identity |= {
             role: _filled(columns[role].cast(pa.int64()), 0) for role in ("time", "known") if role in columns
         }
     if "cluster" in columns:
-        found["has_cluster"], words = _words(columns["cluster"])
-        found["cluster"] = words[:, 0]
-    return found
+        identity["has_cluster"], words = _words(columns["cluster"])
+        identity["cluster"] = words[:, 0]
+    return identity
 
 
 def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:

@@ -77,15 +77,15 @@ class DatabaseSession:
         """Do as `Session.columns` says."""
         with self.connection.execute(without_rows(monitor), bound) as result:
             description = (result.cursor.description if result.cursor is not None else None) or ()
-            found = [(str(known[0]), known[1]) for known in description]
+            columns = [(str(column[0]), column[1]) for column in description]
         if self.backend == "sqlite":  # it calls the second column p of a query in FROM p:1
-            names = {name.casefold() for name, _ in found}
-            plain = (_NUMBERED.sub("", name) for name, _ in found)
-            found = [
+            names = {name.casefold() for name, _ in columns}
+            plain = (_NUMBERED.sub("", name) for name, _ in columns)
+            columns = [
                 (base if base.casefold() in names else name, code)
-                for base, (name, code) in zip(plain, found, strict=True)
+                for base, (name, code) in zip(plain, columns, strict=True)
             ]
-        return found
+        return columns
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """Do as `Session.first` says."""

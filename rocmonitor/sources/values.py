@@ -227,9 +227,9 @@ def each_its_own(
 ) -> NDArray[np.uint64]:
     """Clusters in which each row without one is a cluster by itself, also beside other batches."""
     start = int.from_bytes(hashlib.sha256(np.ascontiguousarray(scores).data).digest()[:8], "little")
-    found = cluster.copy()
-    found[alone] = np.arange(np.count_nonzero(alone), dtype=np.uint64) + np.uint64(start)  # wraps around
-    return found
+    numbers = cluster.copy()
+    numbers[alone] = np.arange(np.count_nonzero(alone), dtype=np.uint64) + np.uint64(start)  # wraps around
+    return numbers
 
 
 def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:

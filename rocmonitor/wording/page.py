@@ -195,10 +195,10 @@ def changed(after: str, when: str, reasons: Sequence[str]) -> str:
 
 def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
     """Return what the scores say of the windows without labels; empty where there are none."""
-    known = [each for each in outlooks if each["auc"] is not None]
-    if not known:
+    with_auc = [outlook for outlook in outlooks if outlook["auc"] is not None]
+    if not with_auc:
         return ""
-    last = known[-1]
+    last = with_auc[-1]
     text = (
         f"Before its labels, the outlook of the window {last['name']} is "
         f"{with_interval(last['auc'], last['low'], last['high'])} from its scores"
