@@ -83,7 +83,7 @@ class Outage(Episode):
     @property
     def about(self) -> list[str]:
         """The members that fail; once it has ended, those that failed."""
-        return [name for name, each in self.members.items() if not self.is_open or each.works_at is None]
+        return [name for name, member in self.members.items() if not self.is_open or member.works_at is None]
 
     @property
     def monitors(self) -> list[str]:
@@ -98,8 +98,8 @@ class Outage(Episode):
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
         members = {
-            name: Member(**{key: value and datetime.fromisoformat(value) for key, value in each.items()})
-            for name, each in stored["members"].items()
+            name: Member(**{key: value and datetime.fromisoformat(value) for key, value in times.items()})
+            for name, times in stored["members"].items()
         }
         return {"members": members}
 

@@ -72,7 +72,7 @@ def curve_sentence(rows: Sequence[Row], change: float) -> str:
     clear = [row for row in rows if (row["high"] if way < 0 else -row["low"]) < 0]
     if not clear:
         return ""
-    row = max(clear, key=lambda each: way * each["difference"])
+    row = max(clear, key=lambda point: way * point["difference"])
     more = f", the most of {count(len(clear), 'rate')}" if len(clear) > 1 else ""
     return (
         f"At a false positive rate of {percent(row['fpr'])} it finds {percent(row['tpr'])} of the positives, "

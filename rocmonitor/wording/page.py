@@ -83,7 +83,7 @@ _DAY = timedelta(days=1)
 def as_of(ended: Sequence[tuple[datetime | None, ZoneInfo]]) -> str:
     """Return the day on which the last monitor's watch ended; empty while one is watched."""
     over = [(end, zone) for end, zone in ended if end is not None]
-    return instant(*max(over, key=lambda each: each[0])) if over and len(over) == len(ended) else ""
+    return instant(*max(over, key=lambda pair: pair[0])) if over and len(over) == len(ended) else ""
 
 
 def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str = "") -> list[str]:
