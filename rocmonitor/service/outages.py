@@ -106,8 +106,8 @@ def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | No
         return 0
     config, now, notified = runtime.config, runtime.clock(), 0
     tolerance = config.errors.notify_after if tolerance is None else tolerance
-    said = store.attentions(runtime.store)
-    muted = {name for name, each in said.items() if each.is_muted(now)}
+    attentions = store.attentions(runtime.store)
+    muted = {name for name, attention in attentions.items() if attention.is_muted(now)}
     for outage in outages:
         phase = phase_due(outage, now, tolerance=tolerance, settled=settled)
         touched = [] if phase is None else _touched(config, outage)
@@ -224,7 +224,10 @@ def outage_message(config: Config, notice: Notice) -> Message:
     zones = {monitor.timezone for monitor in monitors}
     return alerts.compose_outage(
         notice,
-        [alerts.Concerned(monitor=each.name, owner=each.owner, runbook=each.runbook) for each in monitors],
+        [
+            alerts.Concerned(monitor=monitor.name, owner=monitor.owner, runbook=monitor.runbook)
+            for monitor in monitors
+        ],
         zone=zones.pop() if len(zones) == 1 else ZoneInfo("UTC"),
         page=config.page,
     )
