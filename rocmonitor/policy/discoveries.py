@@ -106,8 +106,8 @@ def _allowed(finding: Finding, rule: str, values: dict[str, float], tail: float)
         details = verdict.details | values | ({} if stays else {"alone": str(verdict.outcome)})
         verdicts.append(replace(verdict, outcome=verdict.outcome if stays else Status.OK, details=details))
         if not stays:
-            said = {"outcome": str(verdict.outcome), "needed": tail} | values
-            caveats.append(Caveat("degraded-alone", **said).concerning(rule))
+            stated = {"outcome": str(verdict.outcome), "needed": tail} | values
+            caveats.append(Caveat("degraded-alone", **stated).concerning(rule))
     finding = replace(finding, verdicts=tuple(verdicts), caveats=tuple(caveats), outcome=outcome_of(verdicts))
     if finding.outcome in (Status.DEGRADED, Status.IMPROVED):
         return finding

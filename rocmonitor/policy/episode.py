@@ -188,8 +188,8 @@ class Decline(Episode):
 
     def told(self, at: datetime, channels: Iterable[str]) -> Decline:
         """Return the episode after a message about it."""
-        told = Episode.told(self, at, channels)
-        return replace(told, told_size=self.size, told_groups=self.group_names)
+        episode = Episode.told(self, at, channels)
+        return replace(episode, told_size=self.size, told_groups=self.group_names)
 
     def facts(self) -> dict[str, Any]:
         """Return what the provenance of its newest window says of it: its start, its rules and its groups."""

@@ -89,8 +89,8 @@ class Counts:
     @property
     def labelled_share(self) -> float:
         """Share of the well-scored rows that have a label; 0 for an empty window."""
-        known = self.used + self.bad_label
-        return known / (known + self.unlabelled) if known + self.unlabelled else 0.0
+        labelled = self.used + self.bad_label
+        return labelled / (labelled + self.unlabelled) if labelled + self.unlabelled else 0.0
 
 
 Reason = Verdict | Caveat

@@ -166,8 +166,8 @@ def measure(
         metrics |= difference_metrics(difference, confidence_level)
         both = pair.n_pos + pair.n_neg
         if lacking := champion.n_pos + champion.n_neg - both if missing is None else missing:
-            known = {"rows": both, "champion_auc": float(difference.auc_2)}
-            caveats.append(Caveat("challenger-scores-missing", missing=lacking, **known))
+            compared = {"rows": both, "champion_auc": float(difference.auc_2)}
+            caveats.append(Caveat("challenger-scores-missing", missing=lacking, **compared))
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
     caveats += [
         Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))

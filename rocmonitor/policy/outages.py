@@ -206,11 +206,11 @@ def phase_due(
     settled : bool
         No other failure is about to join the outage.
     """
-    told = outage.last_message
+    last = outage.last_message
     if not outage.is_open:
-        return None if told is None else "ended"
-    if told is not None:
-        return "lasts" if now - told >= REMIND_EVERY else None
+        return None if last is None else "ended"
+    if last is not None:
+        return "lasts" if now - last >= REMIND_EVERY else None
     wait = min(tolerance, timedelta() if settled else SETTLE) if outage.lasting else tolerance
     return "began" if now - outage.start >= wait else None
 

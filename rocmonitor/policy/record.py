@@ -88,9 +88,9 @@ class Record:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return the record that `to_dict` gave; a field that is absent takes its default."""
-        known = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
-        known["caveats"] = tuple(map(Caveat.from_dict, stored["caveats"]))
-        return cls(**known | cls._parsed(stored))
+        values = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
+        values["caveats"] = tuple(map(Caveat.from_dict, stored["caveats"]))
+        return cls(**values | cls._parsed(stored))
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:

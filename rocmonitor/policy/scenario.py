@@ -173,12 +173,12 @@ class Scenario:
 
     def evidence(self, name: str, auc: float, sizes: tuple[int, int] | None = None) -> Evidence:
         """Return the evidence that a rule has of a window with this AUROC, of the usual size or another."""
-        window, known = self.window(auc, sizes), name in self.reference.fits
+        window, has_range = self.window(auc, sizes), name in self.reference.fits
         return Evidence(
             law=AllLabels(window),
             now=WindowAuc(auc, window.n_pos, window.n_neg),
             sample=None,
-            forecasts={name: self.ranges.range(name, sizes)} if known else {},
+            forecasts={name: self.ranges.range(name, sizes)} if has_range else {},
             charts=self.ranges.charts,
             derived=self.ranges.derived,
         )

@@ -233,10 +233,10 @@ class SegmentState:
     def degraded(self) -> set[Window]:
         """After which windows the status was degraded, as they are judged now."""
         self._counted(None)
-        known = zip(self._windows, self._outcomes, self._healths, strict=True)
+        judged = zip(self._windows, self._outcomes, self._healths, strict=True)
         return {
             window
-            for window, outcome, health in known
+            for window, outcome, health in judged
             if outcome is not Status.INSUFFICIENT and health.status is Status.DEGRADED
         }
 

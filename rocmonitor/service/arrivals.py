@@ -202,8 +202,8 @@ def _begun(seen: Stop, before: Stop | None) -> Stop | None:
 
 
 def _known(seen: Stop, before: Stop) -> Stop:
-    told = {name: getattr(before, name) for name in ("first_message", "last_message", "told_to")}
-    return replace(seen, start=before.start, **told)
+    messages = {name: getattr(before, name) for name in ("first_message", "last_message", "told_to")}
+    return replace(seen, start=before.start, **messages)
 
 
 def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[AtAge]:

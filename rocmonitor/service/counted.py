@@ -309,8 +309,8 @@ def stored(
     if monitor.columns.id is not None:  # an id may be in two of them
         inside = [other for other in inside if other == window]
     parts = [store.counts(kept, reading, piece) for piece in tiling(inside, window)]
-    known = [part for part in parts if part is not None]
-    return known if len(known) == len(parts) else []
+    present = [part for part in parts if part is not None]
+    return present if len(present) == len(parts) else []
 
 
 def to_keep(

@@ -314,9 +314,9 @@ def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
     if seen is None:
         return None
     last = seen.ticks.get(name)
-    said: dict[str, Any] = {"at_work": name in seen.at_work, "last_tick": None}
+    content: dict[str, Any] = {"at_work": name in seen.at_work, "last_tick": None}
     if last is not None:
-        said["last_tick"] = {
+        content["last_tick"] = {
             "started_at": _written(last.started_at),
             "ended_at": _written(last.ended_at),
             "seconds": round(last.seconds, 3),
@@ -325,7 +325,7 @@ def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
             "windows": last.windows,
             "next_due": _written(last.next_due),
         }
-    return said
+    return content
 
 
 def _outbox(seen: StoreAnswers, now: datetime) -> dict[str, Any]:

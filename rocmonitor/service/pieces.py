@@ -206,8 +206,8 @@ def pooled(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:
     pieces = len(monitor.calendar.within(window.start, window.end))
     if pieces < 2:
         return ()
-    said = {"every": written(monitor.window.every), "period": window.in_zone(monitor.timezone)}
-    return (Caveat("windows-pooled", windows=pieces, **said, min_per_class=monitor.min_per_class),)
+    values = {"every": written(monitor.window.every), "period": window.in_zone(monitor.timezone)}
+    return (Caveat("windows-pooled", windows=pieces, **values, min_per_class=monitor.min_per_class),)
 
 
 def unjudged(kept: store.Store, monitor: Monitor, after: datetime | None) -> Counted | None:
@@ -261,9 +261,9 @@ def without_rows(
         The number of rows in a window of any length. It is called once or twice for each end of the windows
         that may be empty, and O(log n) times where some are.
     """
-    known = {window for segment, window in judged if not segment}
+    judged_windows = {window for segment, window in judged if not segment}
     empty = judged_empty(judged)
-    return _before(windows, known, count_rows) | _after(windows, known, empty, count_rows)
+    return _before(windows, judged_windows, count_rows) | _after(windows, judged_windows, empty, count_rows)
 
 
 def judged_empty(judged: Mapping[tuple[str, Window], store.Evaluated]) -> set[Window]:
@@ -286,9 +286,9 @@ def with_rows(windows: Sequence[Window], count_rows: Callable[[Window], int]) ->
 
 
 def _before(
-    windows: Sequence[Window], known: Collection[Window], count_rows: Callable[[Window], int]
+    windows: Sequence[Window], judged: Collection[Window], count_rows: Callable[[Window], int]
 ) -> set[Window]:
-    new = list(takewhile(lambda window: window not in known, windows))
+    new = list(takewhile(lambda window: window not in judged, windows))
     if len(new) < 2 or count_rows(new[0]):
         return set()
     whole = Window(new[0].start, new[-1].end)
@@ -303,11 +303,11 @@ def _before(
 
 def _after(
     windows: Sequence[Window],
-    known: Collection[Window],
+    judged: Collection[Window],
     empty: Collection[Window],
     count_rows: Callable[[Window], int],
 ) -> set[Window]:
-    new = list(reversed(list(takewhile(lambda window: window not in known, reversed(windows)))))
+    new = list(reversed(list(takewhile(lambda window: window not in judged, reversed(windows)))))
     older = windows[: len(windows) - len(new)]
     before = len(list(takewhile(lambda window: window in empty, reversed(older))))
     if before + len(new) <= FEW or not new or count_rows(new[-1]):

@@ -230,23 +230,23 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
             f"--time: times are needed, as a type of the database or as 2026-12-31 12:00:00; {what}. Make "
             "times of it in a view"
         )
-    known = label.notna() & at.notna()
-    positive, is_positive = _positive(label[known])
-    if not known.any() or is_positive.all() or not is_positive.any():
+    labelled = label.notna() & at.notna()
+    positive, is_positive = _positive(label[labelled])
+    if not labelled.any() or is_positive.all() or not is_positive.any():
         raise ConfigError(f"{roles.label}: labelled rows of both classes are needed, to propose windows")
     numbers = _numbers(rows[roles.score], comma=roles.decimal == ",", anyway=True)
     if numbers is None:
         raise ConfigError(f"--score: numbers are needed; {roles.score} holds {_example(rows[roles.score])}")
-    score = numbers[known.to_numpy()]
+    score = numbers[labelled.to_numpy()]
     usable = np.isfinite(score)
     area = float(auc(is_positive.to_numpy()[usable].astype(int), score[usable]).auc)
     if area < 0.5:
         positive, area = positive | {"scores": "lower"}, 1 - area
     instant = pd.Timestamp(now)
-    delay, reason, known_until = _label_delay(rows, roles, at, known, instant)
+    delay, reason, known_until = _label_delay(rows, roles, at, labelled, instant)
     until = min(known_until - delay, at.max())
     high = -score if positive.get("scores") == "lower" else score
-    classes = pd.DataFrame({"at": at[known], "positive": is_positive, "score": high})[usable]
+    classes = pd.DataFrame({"at": at[labelled], "positive": is_positive, "score": high})[usable]
     every, pool, edges, counts, why = _windows(classes.query("at < @until"), at.min(), until)
     n = len(counts)
     if n < 2:
@@ -363,7 +363,7 @@ def _identifies(values: pd.Series[Any]) -> bool:
 
 
 def _label_delay(
-    rows: pd.DataFrame, roles: Roles, at: pd.Series[Any], known: pd.Series[Any], now: pd.Timestamp
+    rows: pd.DataFrame, roles: Roles, at: pd.Series[Any], labelled: pd.Series[Any], now: pd.Timestamp
 ) -> tuple[pd.Timedelta, str, pd.Timestamp]:
     """Return the time after which nearly all labels that come are there, in whole days; how sure that is; and
     the instant up to which labels are known.
@@ -376,7 +376,7 @@ def _label_delay(
     arrived = None if roles.labelled_at is None else times(rows[roles.labelled_at], roles.date_format)
     if arrived is not None:
         known_until = min(max(newest, arrived.max()), now)
-        waited = (arrived - at)[known].dropna().dt.total_seconds() / _DAY.total_seconds()
+        waited = (arrived - at)[labelled].dropna().dt.total_seconds() / _DAY.total_seconds()
         days = float(waited.quantile(_SURE))
         # Of younger rows only the labels that came soon are in.
         old = known_until - at[waited.index] >= pd.Timedelta(days=2 * days)
@@ -384,7 +384,7 @@ def _label_delay(
         whole = max(1, int(np.ceil(days)))
         return whole * _DAY, f"95 % of the {len(waited):,} labels came within {whole} days", known_until
     written = now - newest <= _STILL_WRITTEN
-    if known.all():
+    if labelled.all():
         if not written:
             return (
                 _DAY,
@@ -395,7 +395,7 @@ def _label_delay(
         return max(silent, 1) * _DAY, why, now
     known_until = now if written else newest
     age = (known_until - at).dt.days
-    shares = known.groupby(age).mean()  # by age in days, the newest first
+    shares = labelled.groupby(age).mean()  # by age in days, the newest first
     final = float(shares.iloc[len(shares) // 2 :].median())
     short = shares.index[shares < _SURE * final]
     late = [days for days in short if days <= shares.index[len(shares) // 2]]
@@ -440,8 +440,8 @@ def _windows(
     if len(full) == 1:
         return full[0], None, *made[full[0]], ""
     if full:
-        known = {every: finds(classes, made[every][0], FEWEST_PER_CLASS) for every in full}
-        judged = {every: one for every, one in known.items() if one is not None}
+        computed = {every: finds(classes, made[every][0], FEWEST_PER_CLASS) for every in full}
+        judged = {every: one for every, one in computed.items() if one is not None}
         best = min(judged, key=lambda length: judged[length].order, default=full[0])
         return best, None, *made[best], reason(judged, best) if judged else ""
     # Too few rows, or windows, for any alone: the shortest that are enough when some are joined.

@@ -43,10 +43,10 @@ def version(
         current = runtime.tracking.version(model, alias)
     except TrackingError as error:
         # MLflow being down must not keep rows from being judged.
-        known = store.alias(runtime.store, model, alias) if error.transient else None
-        if known is None:
+        remembered = store.alias(runtime.store, model, alias) if error.transient else None
+        if remembered is None:
             raise
-        seen, at = known
+        seen, at = remembered
         doubt = Caveat("version-remembered", alias=alias, version=seen, at=f"{at:%Y-%m-%d %H:%MZ}")
         return seen, (doubt,)
     if keep:

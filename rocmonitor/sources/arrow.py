@@ -154,11 +154,11 @@ def joined(parts: Sequence[Table]) -> Table:
 def _objects(role: str, column: Any, values: Values) -> NDArray[np.object_]:
     try:
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        known, place = values(role, column.dictionary), _filled(column.indices, len(column.dictionary))
+        decoded, place = values(role, column.dictionary), _filled(column.indices, len(column.dictionary))
     except pa.ArrowNotImplementedError:  # lists and structs
-        known, place = values(role, column), np.arange(len(column))
-    objects = np.empty(len(known) + 1, dtype=object)
-    for at, value in enumerate(known):
+        decoded, place = values(role, column), np.arange(len(column))
+    objects = np.empty(len(decoded) + 1, dtype=object)
+    for at, value in enumerate(decoded):
         objects[at] = value
     taken: NDArray[np.object_] = objects[place]
     return taken
@@ -252,10 +252,10 @@ def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
 def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
     """Return values as `rocmonitor.sources.values.identities` does."""
     if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
-        known = _array(ids.is_valid())
-        return known, hashed(_filled(ids, ""))
+        present = _array(ids.is_valid())
+        return present, hashed(_filled(ids, ""))
     if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
-        known = _array(ids.is_valid())
+        present = _array(ids.is_valid())
         words = _filled(ids, 0).astype(np.int64)
-        return known, words.view(np.uint64)[:, np.newaxis]
+        return present, words.view(np.uint64)[:, np.newaxis]
     return identities(ids.to_pylist())

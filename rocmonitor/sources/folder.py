@@ -94,13 +94,13 @@ def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str
     if is_remote(path) or not Path(root).is_dir():  # what is written before the first sign of a pattern
         fixed = str(folder) if root.startswith(str(folder)) else ""
         start = len(fixed) + len(_PATTERN.split(root.removeprefix(fixed))[0])
-    known = {name: kind for name in names if (kind := _kind(name)) and not _is_hidden(name[start:])}
-    if not known:
+    kinds = {name: kind for name in names if (kind := _kind(name)) and not _is_hidden(name[start:])}
+    if not kinds:
         raise SourceError(
             f"{key}: there is no file at {root} whose name ends with {', '.join(_ENDINGS)} (or .csv.gz); one "
             "that comes later is found then"
         )
-    return _of_one_kind(known, key)
+    return _of_one_kind(kinds, key)
 
 
 def kind_of(path: str, folder: Path) -> Kind | None:
@@ -108,8 +108,8 @@ def kind_of(path: str, folder: Path) -> Kind | None:
     return _kind(path) if is_remote(path) else find(path, folder, "path", lambda _: ()).kind
 
 
-def _of_one_kind(known: dict[str, Kind], key: str) -> Found:
-    by_kind = {kind: name for name, kind in known.items()}
+def _of_one_kind(kinds: dict[str, Kind], key: str) -> Found:
+    by_kind = {kind: name for name, kind in kinds.items()}
     if len(by_kind) > 1:
         raise SourceError(
             f"{key}: has files of more than one kind ({' and '.join(sorted(by_kind.values()))}); name one of "
@@ -117,9 +117,9 @@ def _of_one_kind(known: dict[str, Kind], key: str) -> Found:
             transient=False,
         )
     [kind] = by_kind
-    if kind == "duckdb" and len(known) > 1:
-        raise SourceError(f"{key}: has {len(known)} DuckDB databases; name one", transient=False)
-    return Found(kind=kind, names=tuple(sorted(known)))
+    if kind == "duckdb" and len(kinds) > 1:
+        raise SourceError(f"{key}: has {len(kinds)} DuckDB databases; name one", transient=False)
+    return Found(kind=kind, names=tuple(sorted(kinds)))
 
 
 def _local(root: str, path: str, folder: Path) -> Iterable[str]:

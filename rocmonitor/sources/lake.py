@@ -203,14 +203,14 @@ class LakeSession(ArrowSession):
 
     def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
         """Do as `Session.columns` says; they are the same in all windows, and asked for once."""
-        known = self._opened.types
-        if monitor.query not in known:
+        kept = self._opened.types
+        if monitor.query not in kept:
             types = map(str, self._relation(without_rows(monitor), bound).types)
             names = self._relation(
                 text(monitor.query), bound
             ).columns  # as a table it would rename the second p
-            known[monitor.query] = list(zip(names, types, strict=True))
-        return known[monitor.query]
+            kept[monitor.query] = list(zip(names, types, strict=True))
+        return kept[monitor.query]
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """Do as `Session.first` says."""

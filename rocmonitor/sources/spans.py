@@ -137,8 +137,8 @@ class ParquetFiles:
             for name, kind in self._types.items()
             if name.casefold() in self._folders
         )
-        told = f", hive_types = {{{types}}}" if types else ""
-        return f", hive_partitioning = {bool(self._folders)}{told}"
+        option = f", hive_types = {{{types}}}" if types else ""
+        return f", hive_partitioning = {bool(self._folders)}{option}"
 
     def _narrowed(self, query: str, bound: Bound) -> tuple[str, ...]:
         if query not in self._sides:
@@ -167,8 +167,8 @@ class ParquetFiles:
             if column in self._folders:
                 self._spans[column] = [_instant(value) for value in self._folders[column]]
             else:
-                known = self._statistics(column)
-                self._spans[column] = [known.get(name, _ALWAYS) for name in self._names]
+                statistics = self._statistics(column)
+                self._spans[column] = [statistics.get(name, _ALWAYS) for name in self._names]
         return self._spans[column]
 
     def _statistics(self, column: str) -> Mapping[str, tuple[float, float]]:

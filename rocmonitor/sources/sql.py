@@ -670,10 +670,10 @@ def _compared(batch: Batch, drawn: Batch) -> Batch:
 
 def _label_counts(query: Query, lines: Sequence[Sequence[Any]]) -> LabelCounts:
     at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
-    known = encoded([line[0] for line in lines], Encoder(query.monitor).label, np.int8) != UNLABELLED
+    is_labelled = encoded([line[0] for line in lines], Encoder(query.monitor).label, np.int8) != UNLABELLED
     labelled = [
         line
-        for line, is_known in zip(lines, known, strict=True)
+        for line, is_known in zip(lines, is_labelled, strict=True)
         if is_known and (at == 1 or line[1] != LATER)
     ]
     by_label: Counter[str] = Counter()

@@ -258,8 +258,8 @@ def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origi
         raise _unnamed(name, origin)
     columns = _told_apart(heads)
     folders = (part.partition("=") for part in name.split("/")[:-1] if "=" in part)
-    known = {column.casefold() for column in columns}
-    partition = {key: unquote(value) for key, _, value in folders if key and key.casefold() not in known}
+    taken = {column.casefold() for column in columns}
+    partition = {key: unquote(value) for key, _, value in folders if key and key.casefold() not in taken}
     return TextFile(
         name=name,
         heads=tuple(heads),

@@ -218,8 +218,8 @@ def clusters(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uint6
 
     A whole number is its own word; two of n texts have one word with a chance below n² / 2⁶⁵.
     """
-    known, words = identities(values)
-    return known, words[:, 0]
+    present, words = identities(values)
+    return present, words[:, 0]
 
 
 def each_its_own(

@@ -303,11 +303,11 @@ def backlog(store: Store) -> dict[str, Backlog]:
         failed, outbox, outbox.c.id == failed.c.id
     )
     with store.reading() as connection:
-        said = {row.destination: row.error for row in connection.execute(errors)}
+        texts = {row.destination: row.error for row in connection.execute(errors)}
         return {
             row["destination"]: Backlog(
                 **{name: row[name] for name in row if name != "destination"},
-                error=said.get(row["destination"]),
+                error=texts.get(row["destination"]),
             )
             for row in connection.execute(totals).mappings()
         }

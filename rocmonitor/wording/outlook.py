@@ -29,10 +29,10 @@ def expected(metrics: Mapping[str, float]) -> str:
 
 def foreseen(metrics: Mapping[str, float]) -> str:
     """Return the outlook of a window, and what came of it; empty where either is not known."""
-    if not (said := expected(metrics)) or "champion/auc" not in metrics:
+    if not (text := expected(metrics)) or "champion/auc" not in metrics:
         return ""
     warned = ", with a warning" if metrics.get("outlook/warned") else ""
-    return f"{said}{warned}; came out {area(metrics['champion/auc'])}"
+    return f"{text}{warned}; came out {area(metrics['champion/auc'])}"
 
 
 def headline(change: Transition, outlook: Outlook) -> str:
@@ -79,8 +79,8 @@ def _beside_normal(outlook: Outlook, warning: Verdict | None) -> str:
 
 def moved(outlook: Outlook) -> str:
     """Return which group moved, or where most scores have come to and gone; empty if neither is known."""
-    if said := main_group(explanation_of(outlook)):
-        return said
+    if text := main_group(explanation_of(outlook)):
+        return text
     rows = outlook.tables.get("scores")
     if not rows:
         return ""

@@ -361,8 +361,8 @@ def ago(age: timedelta) -> str:
 def failing(destination: str, error: str, waiting: int) -> str:
     """Return a destination that deliveries do not reach."""
     where = "MLflow" if destination == "mlflow" else destination.replace(":", " ", 1)
-    said = error if error.startswith(where) else f"{where}: {error}"
-    return f"{said} ({count(waiting, 'delivery', 'deliveries')} waiting in all)"
+    text = error if error.startswith(where) else f"{where}: {error}"
+    return f"{text} ({count(waiting, 'delivery', 'deliveries')} waiting in all)"
 
 
 def segments_line(statuses: Mapping[str, int]) -> str:

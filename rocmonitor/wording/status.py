@@ -181,9 +181,9 @@ def advice(change: Transition, evaluation: Evaluation | None) -> str:
 
 def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
     """Return what an insufficient window lacks, and where to look for it."""
-    known = _known_lack(decided)
-    if known[0]:
-        return known
+    stated = _known_lack(decided)
+    if stated[0]:
+        return stated
     if not counts.rows:
         return "no rows", "did the scoring job run, and does the query find its rows by time?"
     if not counts.used and counts.unlabelled:

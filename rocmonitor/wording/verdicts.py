@@ -90,8 +90,8 @@ def _forecast(finding: Verdict) -> str:
     if finding.confidence_level is not None:
         basis += f", {percent(finding.confidence_level)}"
     if "known_level" in finding.details:
-        known, windows = finding.details["known_level"], finding.details["n_windows"]
-        basis += f" by a model: {windows} windows alone show {percent(known)}"
+        known_level, windows = finding.details["known_level"], finding.details["n_windows"]
+        basis += f" by a model: {windows} windows alone show {percent(known_level)}"
     if "season" in finding.details:
         basis += f"; moved by {finding.details['season']:+.3f} for the season"
     ends = finding.details["sampling_low"], finding.details["sampling_high"]

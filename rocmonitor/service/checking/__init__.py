@@ -239,7 +239,7 @@ class _Printed:
             return f"WARNING: {line}"
         if not isinstance(line, RocmonitorError):
             return line
-        if any(str(line) == str(known) for known in self.problems):
+        if any(str(line) == str(problem) for problem in self.problems):
             return "not read: see the PROBLEM above" if self._explain else ""
         self.problems.append(line)
         return f"PROBLEM: {line}"
@@ -354,8 +354,10 @@ def _windows(monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
 
 def _reference(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> list[Line]:
     zone = monitor.timezone
-    source, known = seen.sources.opened(monitor.source), seen.joined
-    windows, joined = (known.windows, known.pieces) if known else reference_windows(monitor, source, now)
+    source, prepared = seen.sources.opened(monitor.source), seen.joined
+    windows, joined = (
+        (prepared.windows, prepared.pieces) if prepared else reference_windows(monitor, source, now)
+    )
     in_window = source.rows_by_window(monitor, windows)
     sizes = [rows for rows, *_ in in_window.values()]
     read = sum(sizes) <= MOST_REFERENCE_ROWS or monitor.grouped == "condensed"

@@ -341,10 +341,10 @@ def budget_lines(allotments: Sequence[Allotment], spendings: Sequence[Spending])
 def _lines(allotted: Allotment, spendings: Sequence[Spending]) -> list[str]:
     lines = [allotment(allotted)]
     own = [one for one in spendings if one.monitor in allotted.levels]
-    known = {one.monitor: rate for one in own if (rate := one.false_alarms_per_year) is not None}
-    if known:
-        total = sum(known.values())
-        parts = ", ".join(f"{name} {rate:.2g}" for name, rate in known.items())
+    rates = {one.monitor: rate for one in own if (rate := one.false_alarms_per_year) is not None}
+    if rates:
+        total = sum(rates.values())
+        parts = ", ".join(f"{name} {rate:.2g}" for name, rate in rates.items())
         within = "within the budget" if total <= allotted.budget else "more than the budget"
         lines.append(f"expected with these levels: about {total:.2g} a year ({parts}): {within}")
     if missing := [one.monitor for one in own if one.false_alarms_per_year is None]:

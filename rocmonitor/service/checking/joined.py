@@ -176,20 +176,20 @@ def label_shares(
     needed = needed_share(monitor.window.min_labelled, past, dated=False)
     if early := _too_early(monitor, source, past, needed, now):
         return early
-    known = None if last is None else _share([last[1]])
-    if known is None:
+    last_share = None if last is None else _share([last[1]])
+    if last_share is None:
         return [f"{percent(past, 2)} of the reference's rows have a label"]
-    both = f"{percent(known, 2)} of the rows of the last window have a label, "
+    both = f"{percent(last_share, 2)} of the rows of the last window have a label, "
     both += f"{percent(past, 2)} of the reference's"
     way_out = (
         "judge later (window.label_delay), or say when labels became known (columns.labelled_at), so that "
         "windows are estimated and compared with the reference at the same label age"
     )
-    if known < needed:
+    if last_share < needed:
         return [
             Doubt(f"{both}; {percent(needed, 2)} are needed, so such a window is insufficient: {way_out}")
         ]
-    if abs(known - past) > ALIKE:
+    if abs(last_share - past) > ALIKE:
         return [
             Doubt(f"{both}: where labels come first to some scores, their AUROCs are not alike; {way_out}")
         ]

@@ -171,8 +171,8 @@ def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
         level = weight / (weight + 1)
         if level >= asked - LEVEL_ROUNDING:
             continue
-        known = {"n_windows": len(weights), "known": level, "confidence_level": asked}
-        by_model = Caveat("level-by-model", **known)
+        values = {"n_windows": len(weights), "known": level, "confidence_level": asked}
+        by_model = Caveat("level-by-model", **values)
         shown = ranges.range(name).caveats if name in ranges.reference.fits else None
         if by_model in shown if shown is not None else half_life is None:
             lines.append(f"{name}: {by_model}; from {needed} windows on they show it themselves")

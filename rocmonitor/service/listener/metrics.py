@@ -177,9 +177,9 @@ def _alarms(monitors: Iterable[str], alarms: Mapping[tuple[str, str], int]) -> I
     raised = _counter(
         "rocmonitor_alarms", "Alarms that were sent, by the status they told of.", "monitor", "status"
     )
-    known = set(monitors)
+    configured = set(monitors)
     for (name, status), number in sorted(alarms.items()):
-        if name in known:
+        if name in configured:
             raised.add_metric([name, status], number)
     yield raised
 

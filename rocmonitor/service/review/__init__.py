@@ -301,13 +301,13 @@ class _ReviewRun:
         None yet is no news: seldom was the decision before it wrong (docs/coverage.md).
         """
         decided = (past.decision for past in reversed(earlier) if past.registered)
-        known = next(
+        last_decision = next(
             (decision for decision in decided if decision is not Decision.UNDECIDED), Decision.UNDECIDED
         )
         outbox = [store.Outgoing(destination="mlflow", payload={})]
-        if review.registered and review.decision not in (Decision.UNDECIDED, known):
+        if review.registered and review.decision not in (Decision.UNDECIDED, last_decision):
             outbox += [
-                store.Outgoing(destination=f"channel:{channel}", payload={"before": str(known)})
+                store.Outgoing(destination=f"channel:{channel}", payload={"before": str(last_decision)})
                 for channel in self.monitor.notify
             ]
         return outbox
@@ -348,10 +348,10 @@ def _changed_since(earlier: Sequence[Review], draft: Review) -> Iterator[Caveat]
         before, now = (f"{review.period.start:%Y-%m-%d %H:%MZ}" for review in (last, draft))
         yield Caveat("start-changed", before=before, now=now, reviewed=reviewed)
     digests = {(window["start"], window["end"]): window["digest"] for window in draft.provenance["windows"]}
-    known = (
+    earlier_windows = (
         (window["start"], window["end"], window["digest"]) for window in last.provenance.get("windows", ())
     )
-    if changed := sum(digests.get((start, end), digest) != digest for start, end, digest in known):
+    if changed := sum(digests.get((start, end), digest) != digest for start, end, digest in earlier_windows):
         yield Caveat("rows-changed", count=changed, reviewed=reviewed)
 
 

@@ -85,11 +85,11 @@ def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
     ------
     InputError
     """
-    known = sorted({name for _, batch in read for name in batch.segments if name})
-    if segment not in known:
+    segments = sorted({name for _, batch in read for name in batch.segments if name})
+    if segment not in segments:
         raise InputError(
             f"--segment must be one of the segments of {monitor.name}; it is {segment!r}, and the rows have: "
-            f"{', '.join(known) or f'none (monitors.{monitor.name}.segments is empty)'}"
+            f"{', '.join(segments) or f'none (monitors.{monitor.name}.segments is empty)'}"
         )
 
 

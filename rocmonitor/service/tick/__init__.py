@@ -228,10 +228,10 @@ class _Work:
         request = self._read_ahead(_request(self._state, job), job, following)
         self._explaining = None if request.read is None else request.read.explaining
         judged = self._run(request)
-        said, counts = {"monitor": self._state.monitor.name, "window": str(job.window)}, judged.counts
+        extra, counts = {"monitor": self._state.monitor.name, "window": str(job.window)}, judged.counts
         classes = f"{counts.n_pos:,} positive, {counts.n_neg:,} negative"
         words = f"{counts.rows:,} rows in {judged.seconds:.2f} s, {classes}"
-        log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=said)
+        log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=extra)
         if job.before is None and not counts.truncated:
             self._require_complete(job.window, counts.inside)
         self._note_usable(job, judged)
@@ -377,8 +377,8 @@ class _Work:
         state = self._state
         if state.backfill:
             self._tick.unchanged.append(window)
-        known = before.label_counts, before.labels_digest
-        if not state.dry_run and (labels.by_label, labels.digest) != known:
+        stored_labels = before.label_counts, before.labels_digest
+        if not state.dry_run and (labels.by_label, labels.digest) != stored_labels:
             store.remember_labels(
                 state.runtime.store,
                 state.monitor.name,

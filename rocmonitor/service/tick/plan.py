@@ -138,8 +138,8 @@ class Plan:
             if before is None:
                 judges = self._monitor.labels.enough(labels.rows, labels.labelled)
             else:
-                known = before.label_counts, before.labels_digest
-                judges = state.again or (labels.by_label, labels.digest) != known
+                stored_labels = before.label_counts, before.labels_digest
+                judges = state.again or (labels.by_label, labels.digest) != stored_labels
         foresees = not judges and before is None and self._outlook_is_due(window)
         if labels is None and not foresees:
             return None

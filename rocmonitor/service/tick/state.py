@@ -88,10 +88,10 @@ class TickState:
 
     def put_episodes(self, segment: str, episodes: Sequence[Decline]) -> None:
         """Remember what a window made of the episodes of a segment."""
-        known = self._episodes.setdefault(segment, [])
+        kept = self._episodes.setdefault(segment, [])
         for episode in episodes:
-            known[:] = [other for other in known if other.alarm.start != episode.alarm.start]
-            known.append(episode)
+            kept[:] = [other for other in kept if other.alarm.start != episode.alarm.start]
+            kept.append(episode)
 
     def beat(self) -> None:
         """Show that the work goes on: the lease is renewed."""
