@@ -117,15 +117,15 @@ class Estimate:
     @property
     def sizes(self) -> tuple[int, int]:
         """Positives and negatives expected once all labels are in."""
-        found = self.found
-        rows = found.n_pos + found.n_neg + found.later_share * found.n_unlabelled
-        n_pos = max(1, round(found.prevalence * rows))
+        partly = self.found
+        rows = partly.n_pos + partly.n_neg + partly.later_share * partly.n_unlabelled
+        n_pos = max(1, round(partly.prevalence * rows))
         return n_pos, max(1, round(rows) - n_pos)
 
     @property
     def past_shares(self) -> list[float]:
         """Shares of labelled rows of the reference windows at the same age."""
-        return [each.labelled_share for each in self.reading.estimates]
+        return [past.labelled_share for past in self.reading.estimates]
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
@@ -162,13 +162,13 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
     if not by_age.later_share:
         return None
     try:
-        found = _partly(champion, awaiting, by_age)
+        partly = _partly(champion, awaiting, by_age)
         reading, moved = by_age, 0.0
-        if otherwise := _arrives_otherwise(found, by_age):
-            reading = reference.labels.at_share(found.labelled_share)
-            before, found = found, _partly(champion, awaiting, reading)
-            moved = abs(_unchanged(found) - _unchanged(before))
-            moved += _pace_error(found, champion, awaiting, reading)
+        if otherwise := _arrives_otherwise(partly, by_age):
+            reading = reference.labels.at_share(partly.labelled_share)
+            before, partly = partly, _partly(champion, awaiting, reading)
+            moved = abs(_unchanged(partly) - _unchanged(before))
+            moved += _pace_error(partly, champion, awaiting, reading)
     except DegenerateDataError as error:
         return Caveat("labels-not-estimated", why=str(error))
     errors, lacks, doubts = None, list[Caveat](), _open_reference(reference.labels, reading)
@@ -179,33 +179,33 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
         lacks.append(Caveat("not-computed", why=str(error)))
     if otherwise:
         enough = needed_share(awaiting.min_labelled, labelled_share(reference), dated=False)
-        borne = errors is None or _is_borne(found, errors, enough)
-        said = _otherwise(found, by_age, awaiting.age, reading.age if borne else None)
-        doubts, lacks = ((said, *doubts), lacks) if borne else (doubts, [said, *lacks])
+        borne = errors is None or _is_borne(partly, errors, enough)
+        caveat = _otherwise(partly, by_age, awaiting.age, reading.age if borne else None)
+        doubts, lacks = ((caveat, *doubts), lacks) if borne else (doubts, [caveat, *lacks])
     return Estimate(
-        found=found, age=awaiting.age, reading=reading, errors=errors, lacks=tuple(lacks), doubts=doubts
+        found=partly, age=awaiting.age, reading=reading, errors=errors, lacks=tuple(lacks), doubts=doubts
     )
 
 
-def _pace_error(found: PartlyLabelledAuc, champion: Sample, awaiting: Awaiting, reading: Reading) -> float:
+def _pace_error(partly: PartlyLabelledAuc, champion: Sample, awaiting: Awaiting, reading: Reading) -> float:
     """Return what an estimate may be off by, because the reading has other shares of labels.
 
     With fewer labels than there, the missing rows are its late ones and some of all; in between the error
     grows with the share of the latter, as of one that gave all missing rows the P(y | score) of all rows.
     With more, the missing rows are a part of its late ones, and it is taken to grow alike.
     """
-    share = fmean(each.labelled_share for each in reading.estimates) if reading.estimates else 1.0
-    gap = found.labelled_share - share
+    share = fmean(past.labelled_share for past in reading.estimates) if reading.estimates else 1.0
+    gap = partly.labelled_share - share
     if not gap:
         return 0.0
     part = gap / (1 - share) if gap > 0 else -gap / share
     of_all = _partly(champion, awaiting, reading._replace(late=Sample.merge(reading.finals)))
-    return part * abs(_unchanged(of_all) - _unchanged(found))
+    return part * abs(_unchanged(of_all) - _unchanged(partly))
 
 
-def _unchanged(found: PartlyLabelledAuc) -> float:
+def _unchanged(partly: PartlyLabelledAuc) -> float:
     """Return the estimate by the P(y | score) of the past: a change of it is none of the pace of labels."""
-    return found.auc - found.law_change
+    return partly.auc - partly.law_change
 
 
 def _partly(champion: Sample, awaiting: Awaiting, reading: Reading) -> PartlyLabelledAuc:
@@ -224,13 +224,13 @@ def _open_reference(history: LabelHistory, reading: Reading) -> tuple[Caveat, ..
     return (Caveat("reference-labels-open", windows=still, n_windows=len(reading.numbers)),) if still else ()
 
 
-def _arrives_otherwise(found: PartlyLabelledAuc, reading: Reading) -> bool:
+def _arrives_otherwise(partly: PartlyLabelledAuc, reading: Reading) -> bool:
     """Return True if more or fewer rows have a label than in any reference window at that age."""
-    shares = [each.labelled_share for each in reading.estimates]
-    return bool(shares) and not min(shares) <= found.labelled_share <= max(shares)
+    shares = [past.labelled_share for past in reading.estimates]
+    return bool(shares) and not min(shares) <= partly.labelled_share <= max(shares)
 
 
-def _is_borne(found: PartlyLabelledAuc, errors: LabelErrors, enough: float) -> bool:
+def _is_borne(partly: PartlyLabelledAuc, errors: LabelErrors, enough: float) -> bool:
     """Return True if a window is judged although its labels come at another pace.
 
     It is when its missing labels leave no more open than sampling does once they are all in, for then the
@@ -238,18 +238,18 @@ def _is_borne(found: PartlyLabelledAuc, errors: LabelErrors, enough: float) -> b
     judged if nothing were known of when labels come. Without labelled rows of both classes there is nothing
     but the scores, and these never make a window ok.
     """
-    if found.labelled_auc is None:
+    if partly.labelled_auc is None:
         return False
-    return found.labelled_share >= enough or errors.label_error(found) <= found.sampling_se
+    return partly.labelled_share >= enough or errors.label_error(partly) <= partly.sampling_se
 
 
 def _otherwise(
-    found: PartlyLabelledAuc, by_age: Reading, age: timedelta, read_at: timedelta | None
+    partly: PartlyLabelledAuc, by_age: Reading, age: timedelta, read_at: timedelta | None
 ) -> Caveat:
-    shares = [each.labelled_share for each in by_age.estimates]
+    shares = [past.labelled_share for past in by_age.estimates]
     return Caveat(
         "labels-arrive-otherwise",
-        labelled_share=found.labelled_share,
+        labelled_share=partly.labelled_share,
         label_age_days=age / DAY,
         lowest=min(shares),
         highest=max(shares),
@@ -304,49 +304,53 @@ def labelled_share(reference: Reference) -> float | None:
 
 
 def forecasts(
-    found: Estimate, rules: Mapping[str, Rule], ranges: NormalRanges, day: float | None = None
+    estimated: Estimate, rules: Mapping[str, Rule], ranges: NormalRanges, day: float | None = None
 ) -> dict[str, ForecastInterval]:
     """Return the forecast intervals of an estimate by rule, calibrated on estimates at its label age."""
     reference = ranges.reference
-    if found.lacks or reference.cells is None:
+    if estimated.lacks or reference.cells is None:
         return {}
-    windows, intervals = [Window.from_dict(reference.learned[at]) for at in found.reading.numbers], {}
+    windows, intervals = [Window.from_dict(reference.learned[at]) for at in estimated.reading.numbers], {}
     days = [day_of(window) for window in windows]
     for name, full in reference.fits.items():
         if (rule := rules.get(name)) is None:
             continue
         weights = window_weights(rule, ages(windows))
-        fit, centre = found.reading.fit(full, reference.cells, batch=found.sizes, weights=weights, days=days)
-        pace = 0.0 if found.errors is None else found.errors.arrival
+        fit, centre = estimated.reading.fit(
+            full, reference.cells, batch=estimated.sizes, weights=weights, days=days
+        )
+        pace = 0.0 if estimated.errors is None else estimated.errors.arrival
         intervals[name] = ranges.range(name, fit.batch, day=day, fit=fit, around=centre, scatter=pace)
     return intervals
 
 
 def evidence(
-    found: Estimate,
+    estimated: Estimate,
     intervals: Mapping[str, ForecastInterval],
     ranges: NormalRanges,
     past: Past | None,
 ) -> Evidence:
     """Return the evidence of a window whose AUROC is estimated."""
     return Evidence(
-        law=None if found.errors is None else PartOfLabels(found.found, found.errors, found.sizes),
-        now=WindowAuc(found.found.auc, found.found.n_pos, found.found.n_neg),
+        law=None
+        if estimated.errors is None
+        else PartOfLabels(estimated.found, estimated.errors, estimated.sizes),
+        now=WindowAuc(estimated.found.auc, estimated.found.n_pos, estimated.found.n_neg),
         sample=None,  # rules that look at rows need all labels
         forecasts=intervals,
         charts=ranges.charts,
         derived=ranges.derived,
         past=past,
-        partly=Caveat("rule-needs-all-labels", labelled_share=found.found.labelled_share),
-        lacks=found.lacks,
-        stated=details(found),
+        partly=Caveat("rule-needs-all-labels", labelled_share=estimated.found.labelled_share),
+        lacks=estimated.lacks,
+        stated=details(estimated),
     )
 
 
-def details(found: Estimate) -> dict[str, Any]:
+def details(estimated: Estimate) -> dict[str, Any]:
     """Return what every verdict on an estimate states besides."""
     return {
-        "label_age_days": found.age / DAY,
-        "labelled_share": found.found.labelled_share,
-        "labelled_auc": found.found.labelled_auc,
+        "label_age_days": estimated.age / DAY,
+        "labelled_share": estimated.found.labelled_share,
+        "labelled_auc": estimated.found.labelled_auc,
     }

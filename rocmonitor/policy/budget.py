@@ -171,8 +171,8 @@ def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
     for load in loads:
         derived = {
             name: rule.at_tail(min(tail, rule.tail))
-            for each, name, rule in raising
-            if each is load and name not in load.written
+            for owner, name, rule in raising
+            if owner is load and name not in load.written
         }
         levels[load.monitor] = Levels(rules={**load.rules, **derived}, derived=derived, budgeted=True)
     return Allotment(
@@ -196,11 +196,11 @@ def allotments(budget: AlarmBudget, loads: Sequence[Load]) -> list[Allotment]:
     """Return each budget with its monitors: first that of all monitors in no group, if there are any."""
     grouped = {monitor: name for name, group in budget.groups.items() for monitor in group.monitors}
     rest = [load for load in loads if load.monitor not in grouped]
-    found = [allot(budget.false_alarms_per_year, rest)] if rest else []
+    allotted = [allot(budget.false_alarms_per_year, rest)] if rest else []
     for name, group in budget.groups.items():
         own = [load for load in loads if grouped.get(load.monitor) == name]
-        found.append(allot(group.false_alarms_per_year, own, name))
-    return found
+        allotted.append(allot(group.false_alarms_per_year, own, name))
+    return allotted
 
 
 def _shared(amount: float, free: Sequence[tuple[float, float]]) -> float:

@@ -58,7 +58,7 @@ def beyond_ranking(
         if len(sample.score) > 1 and min(sample.n_pos, sample.n_neg) > 1
         for line in flagged_shares(model, sample, wanted.shares, LEVEL)
     ]
-    found, doubts = calibrated(champion) if wanted.probability else (None, ())
+    result, doubts = calibrated(champion) if wanted.probability else (None, ())
     rows = champion.n_pos + champion.n_neg
     doubts += tuple(
         Caveat("share-below-one-row", share=share, rows=rows)
@@ -67,8 +67,8 @@ def beyond_ranking(
     )
     return replace(
         measured,
-        calibration=found,
-        metrics=measured.metrics | calibration_metrics(found, LEVEL) | flagged_metrics(lines),
+        calibration=result,
+        metrics=measured.metrics | calibration_metrics(result, LEVEL) | flagged_metrics(lines),
         tables=measured.tables | ({"shares": lines} if lines else {}),
         caveats=tuple(dict.fromkeys([*measured.caveats, *doubts])),
     )
@@ -77,19 +77,19 @@ def beyond_ranking(
 def calibrated(sample: Sample) -> tuple[CalibrationResult | None, tuple[Caveat, ...]]:
     """Return the calibration of a window, None of scores that are no probabilities, and its doubts."""
     try:
-        found = calibration(sample)
+        result = calibration(sample)
     except InputError as error:
         return None, (Caveat("not-probabilities", why=str(error)),)
-    return found, tuple(caveats_of(found))
+    return result, tuple(caveats_of(result))
 
 
-def calibration_metrics(found: CalibrationResult | None, confidence_level: float) -> dict[str, float]:
+def calibration_metrics(result: CalibrationResult | None, confidence_level: float) -> dict[str, float]:
     """``champion/log_loss``, ``brier``, ``calibration_slope``, ``calibration_intercept``, and their ends."""
     metrics: dict[str, float] = {}
     for field, name in NAMES.items():
-        value = getattr(found, field, None)
+        value = getattr(result, field, None)
         if value is not None:
-            low, high = getattr(found, f"{field}_ci")(confidence_level)
+            low, high = getattr(result, f"{field}_ci")(confidence_level)
             metrics |= {f"champion/{name}": value, f"champion/{name}_low": low, f"champion/{name}_high": high}
     return metrics
 
@@ -102,12 +102,14 @@ def flagged_shares(model: str, sample: Sample, shares: Sequence[float], confiden
     """
     if not shares:
         return []
-    found = total_rate_intervals(sample, shares, confidence_level=confidence_level)
+    intervals = total_rate_intervals(sample, shares, confidence_level=confidence_level)
     part = sample.n_pos / (sample.n_pos + sample.n_neg)
     lines = []
     for at, share in enumerate(shares):
-        tpr = {end: float(getattr(found, f"tpr{end}")[at]) for end in ("", "_low", "_high")}
-        flagged = tpr[""] * part + float(found.fpr[at]) * (1 - part)  # more than the rate where scores tie
+        tpr = {end: float(getattr(intervals, f"tpr{end}")[at]) for end in ("", "_low", "_high")}
+        flagged = tpr[""] * part + float(intervals.fpr[at]) * (
+            1 - part
+        )  # more than the rate where scores tie
         precision = {f"precision{end}": min(value * part / flagged, 1.0) for end, value in tpr.items()}
         lines.append({"model": model, "share": share, "flagged": flagged, **precision})
     return lines

@@ -24,10 +24,10 @@ def curve_change(reference: Sample, window: Sample) -> list[Row]:
         return []
     level = 1 - (1 - LEVEL) / len(rates)
     try:
-        found = vertical_difference_unpaired(window, reference, rates, confidence_level=level)
-        tpr, before = (vertical_intervals(each, rates).tpr for each in (window, reference))
+        change = vertical_difference_unpaired(window, reference, rates, confidence_level=level)
+        tpr, before = (vertical_intervals(sample, rates).tpr for sample in (window, reference))
     except InputError:  # one class or one score: the AUROC says all there is
         return []
-    columns = (rates, tpr, before, found.dtpr, found.dtpr_low, found.dtpr_high)
+    columns = (rates, tpr, before, change.dtpr, change.dtpr_low, change.dtpr_high)
     names = ("fpr", "tpr", "reference_tpr", "difference", "low", "high")
     return [dict(zip(names, map(float, line), strict=True)) for line in zip(*columns, strict=True)]

@@ -65,13 +65,13 @@ def allow_for_segments(
             for segment, finding in findings.items()
             if segment and (verdict := _of(finding, name)) and verdict.outcome is not Status.INSUFFICIENT
         }
-        for found in (Status.DEGRADED, Status.IMPROVED):
-            raised = [segment for segment, alone in judged.items() if alone is found]
+        for status in (Status.DEGRADED, Status.IMPROVED):
+            raised = [segment for segment, alone in judged.items() if alone is status]
             if not tail or not raised or len(judged) < 2:
                 continue
             pvalues = dict.fromkeys(judged, 1.0)
             for segment in raised:
-                pvalues[segment] = _pvalue(partial(outcome, segment, name), found, tail)
+                pvalues[segment] = _pvalue(partial(outcome, segment, name), status, tail)
             adjusted = adjusted_pvalues(list(pvalues.values())).tolist()
             rates = dict(zip(pvalues, adjusted, strict=True))
             for segment in raised:
@@ -84,14 +84,14 @@ def _of(finding: Finding, rule: str) -> Verdict | None:
     return next((verdict for verdict in finding.verdicts if verdict.rule == rule), None)
 
 
-def _pvalue(outcome: Callable[[float], Status], found: Status, tail: float) -> float:
+def _pvalue(outcome: Callable[[float], Status], status: Status, tail: float) -> float:
     """Return the smallest chance at which a rule still finds so; it does at `tail`."""
     low, high = math.log(SMALLEST), math.log(tail)
-    if outcome(SMALLEST) is found:
+    if outcome(SMALLEST) is status:
         return SMALLEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if outcome(math.exp(middle)) is found else (middle, high)
+        low, high = (low, middle) if outcome(math.exp(middle)) is status else (middle, high)
     return min(math.exp(high), tail)
 
 
@@ -106,8 +106,8 @@ def _allowed(finding: Finding, rule: str, values: dict[str, float], tail: float)
         details = verdict.details | values | ({} if stays else {"alone": str(verdict.outcome)})
         verdicts.append(replace(verdict, outcome=verdict.outcome if stays else Status.OK, details=details))
         if not stays:
-            said = {"outcome": str(verdict.outcome), "needed": tail} | values
-            caveats.append(Caveat("degraded-alone", **said).concerning(rule))
+            stated = {"outcome": str(verdict.outcome), "needed": tail} | values
+            caveats.append(Caveat("degraded-alone", **stated).concerning(rule))
     finding = replace(finding, verdicts=tuple(verdicts), caveats=tuple(caveats), outcome=outcome_of(verdicts))
     if finding.outcome in (Status.DEGRADED, Status.IMPROVED):
         return finding

@@ -177,8 +177,8 @@ class Decline(Episode):
     def metrics(self) -> dict[str, float]:
         """Metrics of its newest window: ``episode/windows``, and with intervals ``/size`` and ``/still``."""
         names = ("windows", "size", "size_low", "size_high", "still", "still_low", "still_high")
-        found = {name: getattr(self, name) for name in names}
-        return {f"episode/{name}": float(value) for name, value in found.items() if value is not None}
+        values = {name: getattr(self, name) for name in names}
+        return {f"episode/{name}": float(value) for name, value in values.items() if value is not None}
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,25 +188,25 @@ class Decline(Episode):
 
     def told(self, at: datetime, channels: Iterable[str]) -> Decline:
         """Return the episode after a message about it."""
-        told = Episode.told(self, at, channels)
-        return replace(told, told_size=self.size, told_groups=self.group_names)
+        episode = Episode.told(self, at, channels)
+        return replace(episode, told_size=self.size, told_groups=self.group_names)
 
     def facts(self) -> dict[str, Any]:
         """Return what the provenance of its newest window says of it: its start, its rules and its groups."""
         return {"start": plain(self.start), "rules": list(self.rules), "groups": list(self.group_names)}
 
-    def explained(self, found: Explanation | None) -> Decline:
+    def explained(self, explanation: Explanation | None) -> Decline:
         """Return the episode with the groups that made the change of its rows; the same without any."""
-        if found is None:
+        if explanation is None:
             return self
-        of = [each for each in found.parts if each.is_found and each.stands_out(found.change)]
-        of.sort(key=lambda each: (each is not found.leading, -abs(each.part)))
-        return replace(self, groups=tuple(each.to_row() for each in of[:_MOST_GROUPS]))
+        parts = [part for part in explanation.parts if part.is_found and part.stands_out(explanation.change)]
+        parts.sort(key=lambda part: (part is not explanation.leading, -abs(part.part)))
+        return replace(self, groups=tuple(part.to_row() for part in parts[:_MOST_GROUPS]))
 
     @property
     def group_names(self) -> tuple[str, ...]:
         """The groups behind it, as ``COLUMN = GROUP``."""
-        return tuple(f"{each['column']} = {each['group']}" for each in self.groups)
+        return tuple(f"{group['column']} = {group['group']}" for group in self.groups)
 
     def differs(self) -> bool:
         """Return True if the size or the groups are clearly other than those told last."""
@@ -291,28 +291,28 @@ def followed(
         return episode.closed(window.start, VERSION)
     if status is Status.INSUFFICIENT:
         return episode
-    finding = {each.kind for each in evaluation.verdicts if each.outcome is Status.DEGRADED}
+    finding = {verdict.kind for verdict in evaluation.verdicts if verdict.outcome is Status.DEGRADED}
     holds = status is Status.DEGRADED
     if holds:
         episode = _with_rules(episode, evaluation.verdicts, zone)
     used, changes = _changes(points, version)
-    alarm = next((at for at, each in enumerate(used) if each.window == episode.alarm), None)
+    alarm = next((at for at, point in enumerate(used) if point.window == episode.alarm), None)
     if alarm is None or _OF_AUC.isdisjoint(map(kind_of, episode.rules)):
         if not holds:
             return replace(episode, end=window.start, end_why=RECOVERED, ended_with=window)
-        return replace(episode, windows=sum(each.window.start >= episode.start for each in points))
-    found = None
+        return replace(episode, windows=sum(point.window.start >= episode.start for point in points))
+    recovered = None
     if not holds or finding <= {"lasting"}:
-        found = recovery(changes, alarm, per_year=_YEAR / (window.end - window.start))
-    over = found is not None and (found.shown or not holds)
-    end = used[found.since].window.start if over and found is not None else None
-    first = next((at for at, each in enumerate(used) if each.window.start >= episode.start), alarm)
-    last = len(used) if end is None or found is None else max(found.since, first + 1)
+        recovered = recovery(changes, alarm, per_year=_YEAR / (window.end - window.start))
+    over = recovered is not None and (recovered.shown or not holds)
+    end = used[recovered.since].window.start if over and recovered is not None else None
+    first = next((at for at, point in enumerate(used) if point.window.start >= episode.start), alarm)
+    last = len(used) if end is None or recovered is None else max(recovered.since, first + 1)
     pooled = _pooled(episode, used[first:last], changes[first:last])
-    if not over or found is None:
+    if not over or recovered is None:
         return replace(pooled, still=None, still_low=None, still_high=None)
-    pooled = replace(pooled, still=found.change, still_low=found.low, still_high=found.high)
-    return replace(pooled, end=end, end_why=RECOVERED, ended_with=window) if found.shown else pooled
+    pooled = replace(pooled, still=recovered.change, still_low=recovered.low, still_high=recovered.high)
+    return replace(pooled, end=end, end_why=RECOVERED, ended_with=window) if recovered.shown else pooled
 
 
 def episodes_after(
@@ -335,16 +335,16 @@ def episodes_after(
         Returns the windows since the last episode, up to this one.
     zone : ZoneInfo
     """
-    status, found = state.after(), list[Decline]()
+    status, episodes = state.after(), list[Decline]()
     if before is not None and state.newest == evaluation.window:
-        found = [followed(before, evaluation, points(), status, zone)]
-        if found[0].ended_with is not None:
+        episodes = [followed(before, evaluation, points(), status, zone)]
+        if episodes[0].ended_with is not None:
             state.end(evaluation.window)
-    is_new = before is None or (bool(found) and found[0].end_why == VERSION)
+    is_new = before is None or (bool(episodes) and episodes[0].end_why == VERSION)
     if is_new and status is Status.DEGRADED:
         new = begun(evaluation, state.since(status, evaluation.window), zone)
-        found.append(followed(new, evaluation, points(), status, zone))
-    return found
+        episodes.append(followed(new, evaluation, points(), status, zone))
+    return episodes
 
 
 def due_for_update(episode: Decline, at: datetime, *, again: bool) -> bool:
@@ -375,13 +375,13 @@ def pooled_window(verdicts: Sequence[Verdict], window: Window, zone: ZoneInfo) -
 
 def weighted_mean(values: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:
     """Return the mean of values by the inverse of their variances, and its standard error."""
-    weights = [1 / each**2 for each in errors]
+    weights = [1 / error**2 for error in errors]
     return fmean(values, weights), 1 / math.sqrt(sum(weights))
 
 
 def _with_rules(episode: Decline, verdicts: Sequence[Verdict], zone: ZoneInfo) -> Decline:
     """Return the episode with the rules that find the loss, and the start that one of them estimates."""
-    names = [each.rule for each in verdicts if each.outcome is Status.DEGRADED]
+    names = [verdict.rule for verdict in verdicts if verdict.outcome is Status.DEGRADED]
     rules = tuple(dict.fromkeys([*episode.rules, *names]))
     start = _start(verdicts, zone)
     if start is None:
@@ -393,10 +393,10 @@ def _with_rules(episode: Decline, verdicts: Sequence[Verdict], zone: ZoneInfo) -
 
 
 def _start(verdicts: Sequence[Verdict], zone: ZoneInfo) -> tuple[datetime, datetime, datetime] | None:
-    for each in verdicts:
-        if each.kind == "lasting" and each.outcome is Status.DEGRADED and "since" in each.details:
+    for verdict in verdicts:
+        if verdict.kind == "lasting" and verdict.outcome is Status.DEGRADED and "since" in verdict.details:
             first, low, high = (
-                datetime.fromisoformat(each.details[name]).replace(tzinfo=zone)
+                datetime.fromisoformat(verdict.details[name]).replace(tzinfo=zone)
                 for name in ("since", "since_first", "since_last")
             )
             return first, low, high
@@ -408,19 +408,19 @@ def _changes(points: Sequence[Point], version: str) -> tuple[list[Point], list[C
     from rocmonitor.stats.recovery import Change
 
     used, changes = list[Point](), list[Change]()
-    for each in points:
-        found = known(each.metrics, "champion/auc", *CHANGE)
-        if found is not None and each.champion_version == version:
-            used.append(each)
-            changes.append(Change(*found[1:]))
+    for point in points:
+        values = known(point.metrics, "champion/auc", *CHANGE)
+        if values is not None and point.champion_version == version:
+            used.append(point)
+            changes.append(Change(*values[1:]))
     return used, changes
 
 
 def _pooled(episode: Decline, points: Sequence[Point], changes: Sequence[Change]) -> Decline:
     """Return the episode with the means of its windows, weighted by how well each is known."""
-    errors = [each.error for each in changes]
-    auc, error = weighted_mean([each.metrics["champion/auc"] for each in points], errors)
-    size, _ = weighted_mean([each.value for each in changes], errors)
+    errors = [change.error for change in changes]
+    auc, error = weighted_mean([point.metrics["champion/auc"] for point in points], errors)
+    size, _ = weighted_mean([change.value for change in changes], errors)
     sampling = NORMAL_95 * error
     reach = NORMAL_95 * math.hypot(error, changes[-1].reference_error)
     return replace(
@@ -438,11 +438,11 @@ def _pooled(episode: Decline, points: Sequence[Point], changes: Sequence[Change]
 
 def _challenger(points: Sequence[Point]) -> dict[str, float] | None:
     """Return the challenger in the same windows; None where it was not compared in any."""
-    found = [values for each in points if (values := known(each.metrics, *CHALLENGER)) is not None]
-    errors = [(high - low) / (2 * NORMAL_95) for _, _, low, high in found]
-    if not found or min(errors) <= 0:
+    compared = [values for point in points if (values := known(point.metrics, *CHALLENGER)) is not None]
+    errors = [(high - low) / (2 * NORMAL_95) for _, _, low, high in compared]
+    if not compared or min(errors) <= 0:
         return None
-    auc, _ = weighted_mean([each[0] for each in found], errors)
-    difference, error = weighted_mean([each[1] for each in found], errors)
+    auc, _ = weighted_mean([row[0] for row in compared], errors)
+    difference, error = weighted_mean([row[1] for row in compared], errors)
     reach = NORMAL_95 * error
     return {"auc": auc, "difference": difference, "low": difference - reach, "high": difference + reach}

@@ -89,8 +89,8 @@ class Counts:
     @property
     def labelled_share(self) -> float:
         """Share of the well-scored rows that have a label; 0 for an empty window."""
-        known = self.used + self.bad_label
-        return known / (known + self.unlabelled) if known + self.unlabelled else 0.0
+        labelled = self.used + self.bad_label
+        return labelled / (labelled + self.unlabelled) if labelled + self.unlabelled else 0.0
 
 
 Reason = Verdict | Caveat
@@ -176,8 +176,8 @@ def known(metrics: Mapping[str, float], *names: str) -> tuple[float, ...] | None
     >>> known({"auc": 0.8, "auc_low": 0.7}, "auc", "auc_low", "auc_high") is None
     True
     """
-    found = [metrics.get(name) for name in names]
-    return None if None in found else tuple(each for each in found if each is not None)
+    values = [metrics.get(name) for name in names]
+    return None if None in values else tuple(value for value in values if value is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,8 +221,8 @@ class Transition:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""
-        found: dict[str, Any] = plain(self)
-        return found
+        content: dict[str, Any] = plain(self)
+        return content
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Transition:
@@ -241,7 +241,9 @@ class Transition:
 
 def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:
     """Return reasons from plain JSON types."""
-    return tuple(Verdict.from_dict(each) if "rule" in each else Caveat.from_dict(each) for each in stored)
+    return tuple(
+        Verdict.from_dict(reason) if "rule" in reason else Caveat.from_dict(reason) for reason in stored
+    )
 
 
 class Chart(NamedTuple):

@@ -130,9 +130,9 @@ class Explanation:
         """The group that did most of a change of 0.005 or more, and clearly more than its share; or None."""
         if abs(self.change) < _SMALLEST:
             return None
-        found = [each for each in self.parts if each.is_found and each.stands_out(self.change)]
-        pairs = [each for each in found if PAIRED in each.column]
-        return max(pairs or found, key=lambda each: abs(each.part), default=None)
+        marked = [part for part in self.parts if part.is_found and part.stands_out(self.change)]
+        pairs = [part for part in marked if PAIRED in part.column]
+        return max(pairs or marked, key=lambda part: abs(part.part), default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -141,7 +141,7 @@ class Explanation:
             "auc": self.auc,
             "change": self.change,
             "expected": self.expected,
-            "groups": [each.to_row() for each in self.parts],
+            "groups": [part.to_row() for part in self.parts],
             "refused": self.refused,
         }
 
@@ -161,8 +161,8 @@ class Explanation:
         return replace(
             finding,
             metrics=finding.metrics | metrics,
-            tables=finding.tables | {"groups": [each.to_row() for each in self.parts[:KEPT]]},
-            caveats=(*finding.caveats, *(each.concerning("explanation") for each in caveats)),
+            tables=finding.tables | {"groups": [part.to_row() for part in self.parts[:KEPT]]},
+            caveats=(*finding.caveats, *(caveat.concerning("explanation") for caveat in caveats)),
         )
 
 
@@ -183,8 +183,8 @@ def from_tables(rows: Sequence[Row], metrics: Mapping[str, float]) -> Explanatio
 
 def candidate_pairs(parts: Sequence[GroupPart], change: float) -> list[tuple[GroupPart, GroupPart]]:
     """Return the pairs of groups of different columns that may explain more than either, at most 10."""
-    found = [each for each in parts if each.is_found and each.part * change > 0]
-    most = sorted(found, key=lambda each: -abs(each.part))[:_CANDIDATES]
+    marked = [part for part in parts if part.is_found and part.part * change > 0]
+    most = sorted(marked, key=lambda part: -abs(part.part))[:_CANDIDATES]
     return [(a, b) for at, a in enumerate(most) for b in most[at + 1 :] if a.column != b.column]
 
 
@@ -193,7 +193,7 @@ def with_pairs(parts: Sequence[GroupPart], pairs: Sequence[PairChange], tested: 
 
     Of `tested` pairs, one is named falsely at most as often as a group is (Bonferroni).
     """
-    best = min(filter(_is_most, pairs), key=lambda each: each.pvalue, default=None)
+    best = min(filter(_is_most, pairs), key=lambda pair: pair.pvalue, default=None)
     if best is None or best.pvalue * tested > FALSE_DISCOVERIES:
         return list(parts)
     first, second = map(name_of_group, best.groups)
@@ -204,7 +204,7 @@ def with_pairs(parts: Sequence[GroupPart], pairs: Sequence[PairChange], tested: 
         "neither": f"other{PAIRED}other",
     }
     column, rate = PAIRED.join(best.columns), best.pvalue * tested
-    changes = replace(best.changes, groups=tuple(names[str(each)] for each in best.changes.groups))
+    changes = replace(best.changes, groups=tuple(names[str(group)] for group in best.changes.groups))
     of_pair = _parts(column, changes, [rate, 1.0, 1.0, 1.0], {names["both"]: best.without})
     return _in_order([*of_pair, *parts], best.changes.change)
 
@@ -212,7 +212,9 @@ def with_pairs(parts: Sequence[GroupPart], pairs: Sequence[PairChange], tested: 
 def _is_most(pair: PairChange) -> bool:
     """Return True if the rows of both groups made most of what either group did."""
     both, first, second, _ = pair.changes.parts.tolist()
-    return all(each and both / each >= _MOST_OF_EITHER for each in (both + first, both + second))
+    return all(
+        group_part and both / group_part >= _MOST_OF_EITHER for group_part in (both + first, both + second)
+    )
 
 
 def group_parts(split: Split) -> list[GroupPart]:
@@ -243,26 +245,28 @@ def group_parts(split: Split) -> list[GroupPart]:
         rates |= seen
         if not clear:
             break
-        _, _, column, group = min(clear, key=lambda each: each[:2])
+        _, _, column, group = min(clear, key=lambda row: row[:2])
         of_column = apart.setdefault(column, {})
         try:
             of_column[group] = split.without(column, [group], True)
             left[column] = split.without(column, list(of_column), False)
         except DegenerateDataError:  # the others have one class only
-            rates |= dict.fromkeys(((column, each) for each in left.pop(column).groups if each != group), 1.0)
+            rates |= dict.fromkeys(
+                ((column, other) for other in left.pop(column).groups if other != group), 1.0
+            )
             if not left:
                 break
     parts = []
     for column, changes in split.columns.items():
         parts += _parts(
-            column, changes, [rates[column, each] for each in changes.groups], apart.get(column, {})
+            column, changes, [rates[column, group] for group in changes.groups], apart.get(column, {})
         )
     return _in_order(parts, split.whole.change)
 
 
 def _in_order(parts: Sequence[GroupPart], change: float) -> list[GroupPart]:
     return sorted(
-        parts, key=lambda each: (not each.is_marked(change), PAIRED not in each.column, -abs(each.part))
+        parts, key=lambda part: (not part.is_marked(change), PAIRED not in part.column, -abs(part.part))
     )
 
 
@@ -272,17 +276,17 @@ def name_of_group(group: Label) -> str:
 
 
 def _parts(
-    column: str, of: GroupChanges, of_group: Sequence[float], without: Mapping[Any, GroupChanges]
+    column: str, changes: GroupChanges, of_group: Sequence[float], without: Mapping[Any, GroupChanges]
 ) -> list[GroupPart]:
-    rows, before = of.pos_window + of.neg_window, of.pos_reference + of.neg_reference
+    rows, before = changes.pos_window + changes.neg_window, changes.pos_reference + changes.neg_reference
     return [
         GroupPart(
             column=column,
             group=name_of_group(group),
-            part=float(of.parts[at]),
-            mix=float(of.mix_parts[at]),
-            ranking=float(of.ranking_parts[at]),
-            se=float(of.se[at]),
+            part=float(changes.parts[at]),
+            mix=float(changes.mix_parts[at]),
+            ranking=float(changes.ranking_parts[at]),
+            se=float(changes.se[at]),
             adjusted_pvalue=of_group[at],
             rows=int(rows[at]),
             share=float(rows[at] / rows.sum()),
@@ -290,5 +294,5 @@ def _parts(
             auc_without=without[group].auc if group in without else None,
             reference_auc_without=without[group].reference_auc if group in without else None,
         )
-        for at, group in enumerate(of.groups)
+        for at, group in enumerate(changes.groups)
     ]

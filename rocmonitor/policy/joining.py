@@ -87,19 +87,19 @@ def free(windows: Iterable[Window], fixed: Iterable[Window]) -> list[Window]:
     The cost is that of sorting the fixed ones.
     """
     taken = _merged(fixed)
-    found, at = [], 0
+    pieces, at = [], 0
     for window in windows:
         start = window.start
         while at < len(taken) and taken[at].start < window.end:
             if start < taken[at].start:
-                found.append(Window(start, taken[at].start))
+                pieces.append(Window(start, taken[at].start))
             start = max(start, taken[at].end)
             if start >= window.end:
                 break  # it may reach into the next window, too
             at += 1
         if start < window.end:
-            found.append(Window(start, window.end))
-    return found
+            pieces.append(Window(start, window.end))
+    return pieces
 
 
 def join(pieces: Iterable[Counted], joining: Joining) -> tuple[list[Counted], Counted | None]:
@@ -141,10 +141,10 @@ def with_rest(closed: Sequence[Counted], rest: Counted | None, joining: Joining)
 
 def _merged(windows: Iterable[Window]) -> list[Window]:
     """Return the same time without overlaps, in order."""
-    found: list[Window] = []
+    merged: list[Window] = []
     for window in sorted(windows):
-        if found and window.start <= found[-1].end:
-            found[-1] = Window(found[-1].start, max(found[-1].end, window.end))
+        if merged and window.start <= merged[-1].end:
+            merged[-1] = Window(merged[-1].start, max(merged[-1].end, window.end))
         else:
-            found.append(window)
-    return found
+            merged.append(window)
+    return merged

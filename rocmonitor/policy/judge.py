@@ -180,8 +180,8 @@ def _insufficient(
 
 def _of_reference(reference: Reference, verdicts: Sequence[Verdict]) -> list[Caveat]:
     """Its caveats, without those that a verdict states."""
-    known = {lack for verdict in verdicts for lack in verdict.lacks}
-    return [each for each in reference.caveats if each not in known and each.bare() not in known]
+    stated = {lack for verdict in verdicts for lack in verdict.lacks}
+    return [caveat for caveat in reference.caveats if caveat not in stated and caveat.bare() not in stated]
 
 
 def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
@@ -274,10 +274,12 @@ def _change(ranges: NormalRanges, now: WindowAuc, day: float | None) -> dict[str
 def _chart_caveats(rules: Mapping[str, Rule], ranges: NormalRanges) -> list[Caveat]:
     """Return the doubts about comparing with the reference: the season once, and those of charts."""
     comparing = any(rule.needs.auc for rule in rules.values())
-    found = list(season_not_seen(ranges.reference)) if comparing else []
-    for name in (each for each in rules if each in ranges.charts):
-        found += [each for each in caveats_of(ranges.charts[name], name) if each.code != "season-not-seen"]
-    return found
+    caveats = list(season_not_seen(ranges.reference)) if comparing else []
+    for name in (rule for rule in rules if rule in ranges.charts):
+        caveats += [
+            caveat for caveat in caveats_of(ranges.charts[name], name) if caveat.code != "season-not-seen"
+        ]
+    return caveats
 
 
 def _forecasts(
@@ -291,25 +293,27 @@ def _forecasts(
     if reference.cells is not None:
         batch = (champion.n_pos, champion.n_neg)
         error = 0.0 if champion.ends is None else condensed_error(champion).auc
-        for name in (each for each in reference.fits if each in rules):
+        for name in (rule for rule in reference.fits if rule in rules):
             forecasts[name] = ranges.range(name, batch, day=day, error=error)
-    return forecasts, [caveat for name, each in forecasts.items() for caveat in caveats_of(each, name)]
+    return forecasts, [
+        caveat for name, interval in forecasts.items() for caveat in caveats_of(interval, name)
+    ]
 
 
 def _explained(finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts) -> Finding:
     """Return the finding with the scores that moved, where its AUROC has changed."""
     has_changed = finding.outcome in (Status.DEGRADED, Status.IMPROVED)
-    found = shift_of(reference, champion, scores) if has_changed else None
-    if found is None:
+    shift = shift_of(reference, champion, scores) if has_changed else None
+    if shift is None:
         return finding
     assert reference.cells is not None  # else there were no shift
     rows = curve_change(reference.cells, champion)
     curve = {"curve": rows} if rows else {}
     return replace(
         finding,
-        metrics=finding.metrics | found.metrics,
-        tables=finding.tables | {"shift": found.table} | curve,
-        caveats=(*finding.caveats, *found.caveats),
+        metrics=finding.metrics | shift.metrics,
+        tables=finding.tables | {"shift": shift.table} | curve,
+        caveats=(*finding.caveats, *shift.caveats),
     )
 
 
@@ -418,7 +422,11 @@ def _lack(scores: ScoreCounts, reference: Reference, min_rows: int) -> Caveat | 
     if scores.rows < min_rows:
         return Caveat("too-few-scores", rows=scores.rows, min_rows=min_rows)
     if reference.history is None or reference.cells is None:
-        own = [each.bare() for each in reference.caveats if each.about[:1] in (("outlook",), ("reference",))]
+        own = [
+            caveat.bare()
+            for caveat in reference.caveats
+            if caveat.about[:1] in (("outlook",), ("reference",))
+        ]
         return next(iter(own), Caveat("segment-not-in-reference"))
     return None
 

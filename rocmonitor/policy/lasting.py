@@ -95,11 +95,11 @@ def course(
 
 def numbers_of(point: Point) -> WindowAuc | None:
     """Return the numbers that a chart reads of a window; None with too few labels or without an AUROC."""
-    of = point.metrics
-    auc, n_pos, n_neg = (of.get(name) for name in ("champion/auc", "data/positives", "data/negatives"))
+    metrics = point.metrics
+    auc, n_pos, n_neg = (metrics.get(name) for name in ("champion/auc", "data/positives", "data/negatives"))
     if auc is None or n_pos is None or n_neg is None:
         return None
-    if auc == of.get("labelled/auc"):  # too few labels to be judged, or to be estimated
+    if auc == metrics.get("labelled/auc"):  # too few labels to be judged, or to be estimated
         return None
     return WindowAuc(auc, int(n_pos), int(n_neg), day=day_of(point.window))
 

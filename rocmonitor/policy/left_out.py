@@ -17,29 +17,29 @@ _DOUBT = "reference-without-windows"
 T = TypeVar("T")
 
 
-def learned(windows: Sequence[Mapping[str, Any]], of: Iterable[T]) -> list[T]:
-    """Return what belongs to the windows of a reference that it was learned from; `of` has one for each."""
-    return [each for window, each in zip(windows, of, strict=True) if LEFT_OUT not in window]
+def learned(windows: Sequence[Mapping[str, Any]], values: Iterable[T]) -> list[T]:
+    """Return the values of the windows that a reference was learned from; `values` has one for each."""
+    return [value for window, value in zip(windows, values, strict=True) if LEFT_OUT not in window]
 
 
 def doubt(windows: Sequence[Mapping[str, Any]], zone: ZoneInfo) -> tuple[Caveat, ...]:
     """Return a caveat on the windows of a reference that it was learned without; none where all count."""
-    left = [each for each in windows if LEFT_OUT in each]
+    left = [row for row in windows if LEFT_OUT in row]
     if not left:
         return ()
-    of = [Window.from_dict(each) for each in left]
+    left_windows = [Window.from_dict(row) for row in left]
     return (
         Caveat(
             _DOUBT,
             count=len(left),
             n_windows=len(windows),
-            unit=of[0].unit,
-            names=[each.name(zone) for each in of],
-            aucs=[each[LEFT_OUT]["auc"] for each in left],
+            unit=left_windows[0].unit,
+            names=[window.name(zone) for window in left_windows],
+            aucs=[row[LEFT_OUT]["auc"] for row in left],
         ),
     )
 
 
 def doubts_of(reference: Mapping[str, Any]) -> list[Caveat]:
     """Return those of `doubt` in a reference as an evaluation keeps it."""
-    return [Caveat.from_dict(each) for each in reference.get("caveats", ()) if each["code"] == _DOUBT]
+    return [Caveat.from_dict(caveat) for caveat in reference.get("caveats", ()) if caveat["code"] == _DOUBT]

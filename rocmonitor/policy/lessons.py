@@ -24,9 +24,9 @@ LESSONS = 104
 """Judged windows that an outlook learns from."""
 
 
-def judged_outlook(of: Point | Evaluation) -> JudgedOutlook | None:
+def judged_outlook(window: Point | Evaluation) -> JudgedOutlook | None:
     """Return what came of the outlook of a judged window; None where either is not known."""
-    metrics, outcome = of.metrics, of.outcome
+    metrics, outcome = window.metrics, window.outcome
     names = ("expected_auc", "scored", "low", "high", "score_distance")
     foreseen = known(metrics, *(f"outlook/{name}" for name in names))
     came = known(metrics, "reference/auc", "champion/auc", "champion/auc_low", "champion/auc_high")
@@ -62,8 +62,8 @@ def learned(
     low, high = (
         tracked_margin(beyond, tail, max(reach / 4, _LEAST_STEP))
         for beyond, reach in (
-            ([each.low - each.auc for each in since], expected.foreseen - expected.low),
-            ([each.auc - each.high for each in since], expected.high - expected.foreseen),
+            ([outlook.low - outlook.auc for outlook in since], expected.foreseen - expected.low),
+            ([outlook.auc - outlook.high for outlook in since], expected.high - expected.foreseen),
         )
     )
     wider = replace(expected, low=max(expected.low - low, 0.0), high=min(expected.high + high, 1.0))
@@ -81,9 +81,9 @@ def foretold(expected: ScoreForecast, verdicts: Sequence[Verdict], usual: float)
     (`usual`, their limit).
     """
     warned = [
-        each.estimate
-        for each in verdicts
-        if each.kind == "outlook" and each.outcome is Status.AT_RISK and each.estimate is not None
+        verdict.estimate
+        for verdict in verdicts
+        if verdict.kind == "outlook" and verdict.outcome is Status.AT_RISK and verdict.estimate is not None
     ]
     lower = warned or ([expected.auc] if expected.auc < usual else [])
     return {"outlook/foretold": min(lower)} if lower else {}
@@ -91,8 +91,8 @@ def foretold(expected: ScoreForecast, verdicts: Sequence[Verdict], usual: float)
 
 def withdrawn(since: Sequence[JudgedOutlook]) -> tuple[Caveat, ...]:
     """Return a caveat where most warnings since the reference were wrong, of those that labels decided."""
-    answers = [each.answer() for each in since if each.warned]
-    decided = [each for each in answers if each is not Answer.UNDECIDED]
+    answers = [outlook.answer() for outlook in since if outlook.warned]
+    decided = [answer for answer in answers if answer is not Answer.UNDECIDED]
     wrong = decided.count(Answer.WRONG)
     if wrong < MANY_WARNINGS or 2 * wrong <= len(decided):
         return ()

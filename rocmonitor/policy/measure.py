@@ -44,8 +44,8 @@ def guaranteed(sample: Sample) -> dict[str, dict[str, float]]:
     """``guaranteed_error`` of a condensed window, for its provenance; empty where nothing was lost."""
     if sample.ends is None or not min(sample.n_pos, sample.n_neg):
         return {}
-    found = condensed_error(sample)
-    return {"guaranteed_error": {name: getattr(found, name) for name in ("auc", "se", "tpr", "fpr")}}
+    error = condensed_error(sample)
+    return {"guaranteed_error": {name: getattr(error, name) for name in ("auc", "se", "tpr", "fpr")}}
 
 
 def condensed_caveats(sample: Sample) -> list[Caveat]:
@@ -166,8 +166,8 @@ def measure(
         metrics |= difference_metrics(difference, confidence_level)
         both = pair.n_pos + pair.n_neg
         if lacking := champion.n_pos + champion.n_neg - both if missing is None else missing:
-            known = {"rows": both, "champion_auc": float(difference.auc_2)}
-            caveats.append(Caveat("challenger-scores-missing", missing=lacking, **known))
+            compared = {"rows": both, "champion_auc": float(difference.auc_2)}
+            caveats.append(Caveat("challenger-scores-missing", missing=lacking, **compared))
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
     caveats += [
         Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
@@ -176,10 +176,10 @@ def measure(
     ]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
-        found, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
-        tables |= {name: [*tables[name], *lines] for name, lines in found.items()}
+        at_points, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
+        tables |= {name: [*tables[name], *lines] for name, lines in at_points.items()}
         metrics |= named
-        caveats += _moved_fprs(sample, fprs, found["fprs"])
+        caveats += _moved_fprs(sample, fprs, at_points["fprs"])
     if costs:
         tables["costs"] = _costs(champion, costs, confidence_level)
         metrics |= _cost_metrics(tables["costs"])
@@ -317,12 +317,12 @@ def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level
 def _vertical(
     model: str, sample: Sample, fprs: Sequence[float], level: float, sizes: tuple[int | None, int | None]
 ) -> list[Row]:
-    def found(of: Sample) -> list[Row]:
-        curve = vertical_intervals(of, fprs, confidence_level=level, m_pos=sizes[0], m_neg=sizes[1])
+    def table(ordered: Sample) -> list[Row]:
+        curve = vertical_intervals(ordered, fprs, confidence_level=level, m_pos=sizes[0], m_neg=sizes[1])
         return rows(_columns(curve, "fpr", "tpr", "tpr_low", "tpr_high"), model=model)
 
     # A tie counts as flagged with all of its positives: too many by half of them.
-    return of_any_order(sample, found, halfway=("tpr",))
+    return of_any_order(sample, table, halfway=("tpr",))
 
 
 def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:
@@ -342,13 +342,13 @@ def _at_thresholds(
     m_pos, m_neg = effective_sizes(sample) or (None, None)
     names = ("tpr", "tpr_low", "tpr_high", "fpr", "fpr_low", "fpr_high")
 
-    def found(of: Sample) -> list[Row]:
+    def table(ordered: Sample) -> list[Row]:
         curve = threshold_intervals(
-            of, thresholds, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg
+            ordered, thresholds, confidence_level=confidence_level, m_pos=m_pos, m_neg=m_neg
         )
         return rows({"threshold": thresholds, **_columns(curve, *names)}, model=model)
 
-    return of_any_order(sample, found)
+    return of_any_order(sample, table)
 
 
 def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
@@ -358,13 +358,13 @@ def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
 def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float) -> list[Row]:
     """Normalised costs by the method that may be trusted at any operating condition."""
 
-    def found(of: Sample) -> list[Row]:
+    def table(ordered: Sample) -> list[Row]:
         curve = cost_curve(
-            of, list(costs), list(costs.values()), method="mover", confidence_level=confidence_level
+            ordered, list(costs), list(costs.values()), method="mover", confidence_level=confidence_level
         )
         return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
 
-    return of_any_order(sample, found)
+    return of_any_order(sample, table)
 
 
 def _cost_metrics(table: Sequence[Row]) -> dict[str, float]:

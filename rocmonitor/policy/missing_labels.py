@@ -56,12 +56,14 @@ def allow_for_missing(
         return finding
     if (lack := arrival.refused(reference, counts, awaiting.min_labelled)) is not None:
         return refused(finding, lack)
-    found = arrival.estimate(reference, champion, awaiting)
-    if isinstance(found, Estimate):
-        return _estimated(finding, found, ranges, rules, day, past)
-    doubts = () if found is None else (found,)
-    if isinstance(found, Caveat) and counts.labelled_share < (awaiting.min_labelled or arrival.MIN_LABELLED):
-        return refused(finding, found)
+    estimate = arrival.estimate(reference, champion, awaiting)
+    if isinstance(estimate, Estimate):
+        return _estimated(finding, estimate, ranges, rules, day, past)
+    doubts = () if estimate is None else (estimate,)
+    if isinstance(estimate, Caveat) and counts.labelled_share < (
+        awaiting.min_labelled or arrival.MIN_LABELLED
+    ):
+        return refused(finding, estimate)
     return replace(finding, caveats=(*finding.caveats, *doubts, *arrival.shares_differ(reference, counts)))
 
 
@@ -80,38 +82,44 @@ def refused(finding: Finding, lack: Caveat) -> Finding:
 
 def _estimated(
     finding: Finding,
-    found: Estimate,
+    estimate: Estimate,
     ranges: NormalRanges,
     rules: Mapping[str, Rule],
     day: float | None,
     past: Course | None,
 ) -> Finding:
-    reference, intervals = ranges.reference, arrival.forecasts(found, rules, ranges, day)
-    evidence = arrival.evidence(found, intervals, ranges, past)
+    reference, intervals = ranges.reference, arrival.forecasts(estimate, rules, ranges, day)
+    evidence = arrival.evidence(estimate, intervals, ranges, past)
     verdicts = tuple(
-        each if rules[each.rule].needs.challenger else rules[each.rule].judge(each.rule, evidence, reference)
-        for each in finding.verdicts
+        verdict
+        if rules[verdict.rule].needs.challenger
+        else rules[verdict.rule].judge(verdict.rule, evidence, reference)
+        for verdict in finding.verdicts
     )
-    replaced = {each.rule for each in verdicts if each not in finding.verdicts}
+    replaced = {verdict.rule for verdict in verdicts if verdict not in finding.verdicts}
     judged = verdict_metrics(finding.verdicts)
     metrics = {
         name: value
         for name, value in finding.metrics.items()
         if name.split("/")[0] not in replaced and name not in judged
     }
-    doubts = [caveat for name, each in intervals.items() for caveat in caveats_of(each, name)]
-    kept = [each for each in finding.caveats if not replaced.intersection(each.about[:1])]
+    doubts = [caveat for name, interval in intervals.items() for caveat in caveats_of(interval, name)]
+    kept = [caveat for caveat in finding.caveats if not replaced.intersection(caveat.about[:1])]
     return replace(
         finding,
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
         metrics=_labelled_alone(_without_shift(metrics))
-        | found.metrics
+        | estimate.metrics
         | rule_metrics(verdicts, reference, intervals),
         tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
         caveats=tuple(
             dict.fromkeys(
-                [*found.caveats, *(each for each in kept if each.about[:1] != ("explanation",)), *doubts]
+                [
+                    *estimate.caveats,
+                    *(caveat for caveat in kept if caveat.about[:1] != ("explanation",)),
+                    *doubts,
+                ]
             )
         ),
     )

@@ -53,10 +53,10 @@ class NormalRanges:
     def of(cls, reference: Reference, derived: Mapping[str, Rule] = MappingProxyType({})) -> NormalRanges:
         """Return the ranges of a reference that was frozen for the same rules, at any levels."""
         bounds = None if reference.cells is None else FollowedBounds(reference.cells)
-        found = cls(
+        ranges = cls(
             reference=reference, derived={}, charts=reference.charts, bounds=bounds, level=_level(reference)
         )
-        return found.at(derived)
+        return ranges.at(derived)
 
     def at(self, derived: Mapping[str, Rule]) -> NormalRanges:
         """Return the same with the levels of these rules, too."""
@@ -95,7 +95,7 @@ class NormalRanges:
         assert cells is not None
         level = settings_of(self.derived[name])["confidence_level"] if name in self.derived else None
         fit = fit or own
-        found = fit.interval(
+        interval = fit.interval(
             cells,
             batch or own.batch,
             confidence_level=level or own.confidence_level,
@@ -104,8 +104,8 @@ class NormalRanges:
             bounds=self.bounds,
             **more,
         )
-        highest = max((each["auc"] for each in self.reference.windows if ABOVE in each), default=0.0)
-        return replace(found, high=highest) if highest > found.high else found
+        highest = max((window["auc"] for window in self.reference.windows if ABOVE in window), default=0.0)
+        return replace(interval, high=highest) if highest > interval.high else interval
 
     def first(self, day: float | None = None) -> ForecastInterval | None:
         """Return the range of the first rule that has one, for a window of the usual size."""
@@ -117,8 +117,8 @@ class NormalRanges:
         fit = self.reference.fits[name]
         if not fit.season or self.bounds is None:
             return None
-        found = [fit.auc_at(self.bounds, fit.seasonal_root(month * YEAR_DAYS / 12)) for month in range(12)]
-        return min(found), max(found)
+        aucs = [fit.auc_at(self.bounds, fit.seasonal_root(month * YEAR_DAYS / 12)) for month in range(12)]
+        return min(aucs), max(aucs)
 
 
 def _level(reference: Reference) -> LastingChart | None:
@@ -126,8 +126,8 @@ def _level(reference: Reference) -> LastingChart | None:
     if reference.charts or reference.cells is None:
         return next(iter(reference.charts.values()), None)
     windows = [
-        WindowAuc(each["auc"], each["n_pos"], each["n_neg"], _day(each)) if is_usual(each) else None
-        for each in reference.windows
+        WindowAuc(window["auc"], window["n_pos"], window["n_neg"], _day(window)) if is_usual(window) else None
+        for window in reference.windows
     ]
     whole = moments(reference.cells)
     try:

@@ -83,7 +83,7 @@ class Outage(Episode):
     @property
     def about(self) -> list[str]:
         """The members that fail; once it has ended, those that failed."""
-        return [name for name, each in self.members.items() if not self.is_open or each.works_at is None]
+        return [name for name, member in self.members.items() if not self.is_open or member.works_at is None]
 
     @property
     def monitors(self) -> list[str]:
@@ -98,8 +98,8 @@ class Outage(Episode):
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
         members = {
-            name: Member(**{key: value and datetime.fromisoformat(value) for key, value in each.items()})
-            for name, each in stored["members"].items()
+            name: Member(**{key: value and datetime.fromisoformat(value) for key, value in times.items()})
+            for name, times in stored["members"].items()
         }
         return {"members": members}
 
@@ -206,11 +206,11 @@ def phase_due(
     settled : bool
         No other failure is about to join the outage.
     """
-    told = outage.last_message
+    last = outage.last_message
     if not outage.is_open:
-        return None if told is None else "ended"
-    if told is not None:
-        return "lasts" if now - told >= REMIND_EVERY else None
+        return None if last is None else "ended"
+    if last is not None:
+        return "lasts" if now - last >= REMIND_EVERY else None
     wait = min(tolerance, timedelta() if settled else SETTLE) if outage.lasting else tolerance
     return "began" if now - outage.start >= wait else None
 

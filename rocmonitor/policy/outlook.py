@@ -76,7 +76,7 @@ class Outlook(Record):
     @property
     def warning_rules(self) -> frozenset[str]:
         """The names of the rules that warn."""
-        return frozenset(each.rule for each in self.verdicts if each.outcome is Status.AT_RISK)
+        return frozenset(verdict.rule for verdict in self.verdicts if verdict.outcome is Status.AT_RISK)
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:

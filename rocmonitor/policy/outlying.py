@@ -38,17 +38,17 @@ def far_from_others(windows: Sequence[Window], areas: Sequence[AucResult | None]
 
     The season that the windows show is no reason to lie far from them.
     """
-    known = [(place, area) for place, area in enumerate(areas) if area is not None]
-    if not known:
+    placed = [(place, area) for place, area in enumerate(areas) if area is not None]
+    if not placed:
         return Far()
-    measured = [area for _, area in known]
+    measured = [area for _, area in placed]
     values = [area.auc for area in measured]
     errors = sampling_errors(measured)
-    wave = wave_of(values, [day_of(windows[place]) for place, _ in known])
+    wave = wave_of(values, [day_of(windows[place]) for place, _ in placed])
     plain = values if wave is None else wave.left.tolist()
-    found = outlying_windows(plain, errors, sampling_skewness(measured, errors))
-    low, high = (frozenset(known[at][0] for at in side.places) for side in (found.low, found.high))
-    return Far(low, high, found)
+    outliers = outlying_windows(plain, errors, sampling_skewness(measured, errors))
+    low, high = (frozenset(placed[at][0] for at in side.places) for side in (outliers.low, outliers.high))
+    return Far(low, high, outliers)
 
 
 def marked(windows: Sequence[dict[str, Any]], far: Far) -> list[dict[str, Any]]:

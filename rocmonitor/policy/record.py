@@ -88,9 +88,9 @@ class Record:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return the record that `to_dict` gave; a field that is absent takes its default."""
-        known = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
-        known["caveats"] = tuple(map(Caveat.from_dict, stored["caveats"]))
-        return cls(**known | cls._parsed(stored))
+        values = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
+        values["caveats"] = tuple(map(Caveat.from_dict, stored["caveats"]))
+        return cls(**values | cls._parsed(stored))
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def plain(value: Any) -> Any:
     if kind in _PLAIN:  # nearly all of a table; the questions below take most of the time of saving
         return value
     if kind is dict:
-        return {name: each if type(each) in _PLAIN else plain(each) for name, each in value.items()}
+        return {name: item if type(item) in _PLAIN else plain(item) for name, item in value.items()}
     if isinstance(value, Caveat):
         return value.to_dict()
     if isinstance(value, StrEnum):
@@ -120,9 +120,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {name.name: plain(getattr(value, name.name)) for name in fields(value)}
     return value
@@ -130,10 +130,10 @@ def plain(value: Any) -> Any:
 
 def caveats_of(result: HasCaveats, *about: str) -> tuple[Caveat, ...]:
     """Return the caveats of a statistic, as those of one part of a larger result."""
-    found: Iterable[Caveat] = result.caveats
+    caveats: Iterable[Caveat] = result.caveats
     for part in reversed(about):
-        found = map(partial(Caveat.concerning, part=part), found)
-    return tuple(found)
+        caveats = map(partial(Caveat.concerning, part=part), caveats)
+    return tuple(caveats)
 
 
 _COLUMNS = frozenset({"threshold", "champion_threshold", "challenger_threshold"})
@@ -184,11 +184,11 @@ def _bin(row: Row) -> Row:
 
 
 def _caveat(caveat: Caveat) -> Caveat:
-    found = {name: _back(value) for name, value in caveat.values.items() if name in _VALUES}
-    return caveat.replacing(**found) if found else caveat
+    values = {name: _back(value) for name, value in caveat.values.items() if name in _VALUES}
+    return caveat.replacing(**values) if values else caveat
 
 
 def _back(value: Any) -> Any:
     if isinstance(value, list):
-        return [_back(each) for each in value]
+        return [_back(item) for item in value]
     return None if value is None else negated(value)

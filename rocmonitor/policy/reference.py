@@ -107,7 +107,7 @@ class Reference:
             "charts": {name: chart.to_dict() for name, chart in self.charts.items()},
             "cells": None,
             "history": None if self.history is None else self.history.to_dict(),
-            "serial": {name: found.to_dict() for name, found in self.serial.items()},
+            "serial": {name: correlation.to_dict() for name, correlation in self.serial.items()},
             # JSON has no infinity: None flags nothing.
             "cost_thresholds": [
                 {"w": w, "threshold": at if math.isfinite(at) else None}
@@ -134,7 +134,7 @@ class Reference:
 
     def cost_at(self, w: float) -> float | None:
         """Return the operating condition of the reference that is written as `w`, or None."""
-        return next((each for each in self.cost_thresholds if f"{each:g}" == f"{w:g}"), None)
+        return next((condition for condition in self.cost_thresholds if f"{condition:g}" == f"{w:g}"), None)
 
     def cost_of(self, w: float) -> tuple[float, tuple[WrongDecisions, int, int]]:
         """Return the threshold of an operating condition that there is, and the errors of the reference."""
@@ -156,7 +156,8 @@ class Reference:
             joined=kept is not None and kept["joined"],
             history=None if plain.get("history") is None else ScoreHistory.from_dict(plain["history"]),
             serial={
-                name: SerialCorrelation.from_dict(found) for name, found in plain.get("serial", {}).items()
+                name: SerialCorrelation.from_dict(correlation)
+                for name, correlation in plain.get("serial", {}).items()
             },
             cost_thresholds={
                 point["w"]: math.inf if point["threshold"] is None else point["threshold"]
@@ -197,10 +198,10 @@ def freeze(
     """
     areas = [None if shows_no_scatter(sample) else auc(sample) for _, sample in windows]
     far = far_from_others([window for window, _ in windows], areas) if outliers == "leave-out" else Far()
-    sizes = [_measured(*each, area) for each, area in zip(windows, areas, strict=True)]
+    sizes = [_measured(*entry, area) for entry, area in zip(windows, areas, strict=True)]
     sizes = marked(sizes, far)
     above = [window for place, (window, _) in enumerate(windows) if place in far.high]
-    windows = [each for place, each in enumerate(windows) if place not in far.low]
+    windows = [entry for place, entry in enumerate(windows) if place not in far.low]
     samples = [sample for _, sample in windows]
     try:
         whole = Sample.merge(samples)
@@ -211,17 +212,17 @@ def freeze(
         return Reference(auc=None, windows=sizes, caveats=(coarse.concerning("reference"),))
     every = samples = aligned(whole, samples)
     windows = [(window, sample) for (window, _), sample in zip(windows, samples, strict=True)]
-    typical = [each for each in windows if each[0] not in above]
+    typical = [entry for entry in windows if entry[0] not in above]
     windows, pooled = large_enough(typical if len(typical) >= ENOUGH_WINDOWS else windows, min_per_class)
     samples = [sample for _, sample in windows]
-    found = [window for window, _ in windows]
-    past = ReferenceWindows(samples, [day_of(window) for window in found], ages(found))
+    periods = [window for window, _ in windows]
+    past = ReferenceWindows(samples, [day_of(window) for window in periods], ages(periods))
     learned, lacking = _learned(rules, past, whole)
-    fits = {name: each for name, each in learned.items() if isinstance(each, ForecastFit)}
-    charts = {name: each for name, each in learned.items() if isinstance(each, LastingChart)}
+    fits = {name: fit for name, fit in learned.items() if isinstance(fit, ForecastFit)}
+    charts = {name: chart for name, chart in learned.items() if isinstance(chart, LastingChart)}
     history, missing = _history(whole, samples, outlooks=outlooks)
     serial = _serial(fits)
-    alike = [caveat for name, found in serial.items() for caveat in caveats_of(found, name)]
+    alike = [caveat for name, correlation in serial.items() for caveat in caveats_of(correlation, name)]
     caveats = (*caveats_of(overall), *spanning(samples), *pooled, *lacking, *missing, *alike)
     caveats = (*caveats, *doubt(sizes, zone))
     cells = condensed(whole)
@@ -248,34 +249,36 @@ def large_enough(
 
     A window without rows is unchanged, and so are all where only one would be left.
     """
-    filled = sorted((each for each in windows if each[1].n_pos + each[1].n_neg), key=lambda each: each[0])
+    filled = sorted(
+        (entry for entry in windows if entry[1].n_pos + entry[1].n_neg), key=lambda entry: entry[0]
+    )
     small = sum(min(sample.n_pos, sample.n_neg) < min_per_class for _, sample in filled)
-    found: list[list[tuple[Window, Sample]]] = []
+    pools: list[list[tuple[Window, Sample]]] = []
     n_pos = n_neg = min_per_class
-    for each in filled:
+    for entry in filled:
         if min(n_pos, n_neg) >= min_per_class:
-            found.append([])
+            pools.append([])
             n_pos = n_neg = 0
-        found[-1].append(each)
-        n_pos, n_neg = n_pos + each[1].n_pos, n_neg + each[1].n_neg
-    if len(found) > 1 and min(n_pos, n_neg) < min_per_class:
-        found[-2:] = [found[-2] + found[-1]]
-    if not small or len(found) < 2:
+        pools[-1].append(entry)
+        n_pos, n_neg = n_pos + entry[1].n_pos, n_neg + entry[1].n_neg
+    if len(pools) > 1 and min(n_pos, n_neg) < min_per_class:
+        pools[-2:] = [pools[-2] + pools[-1]]
+    if not small or len(pools) < 2:
         return list(windows), ()
     joined = [
         part[0]
         if len(part) == 1
         else (Window(part[0][0].start, part[-1][0].end), Sample.merge([sample for _, sample in part]))
-        for part in found
+        for part in pools
     ]
-    empty = [each for each in windows if not each[1].n_pos + each[1].n_neg]
+    empty = [entry for entry in windows if not entry[1].n_pos + entry[1].n_neg]
     caveat = Caveat("reference-windows-pooled", windows=small, min_per_class=min_per_class)
-    return sorted([*joined, *empty], key=lambda each: each[0]), (caveat.concerning("reference"),)
+    return sorted([*joined, *empty], key=lambda entry: entry[0]), (caveat.concerning("reference"),)
 
 
 def spanning(windows: Sequence[Sample] | Sequence[PairedSample]) -> tuple[Caveat, ...]:
     """Return a caveat if clusters come again in later windows, which then depend on the earlier ones."""
-    ids = [each.clusters.ids for each in windows if each.clusters is not None]
+    ids = [sample.clusters.ids for sample in windows if sample.clusters is not None]
     if not ids:
         return ()
     shared, clusters = repeated(ids)
@@ -292,24 +295,24 @@ def season_not_seen(reference: Reference) -> tuple[Caveat, ...]:
 
 def _measured(window: Window, sample: Sample, area: AucResult | None) -> dict[str, Any]:
     """Return a reference window for charts: its sizes, and its AUROC with an interval where there is one."""
-    found: dict[str, Any] = {
+    measured: dict[str, Any] = {
         "start": window.start.isoformat(),
         "end": window.end.isoformat(),
         "n_pos": sample.n_pos,
         "n_neg": sample.n_neg,
     }
     if area is None:
-        return found
+        return measured
     low, high = area.ci(LEVEL)
-    return found | {"auc": area.auc, "auc_low": low, "auc_high": high}
+    return measured | {"auc": area.auc, "auc_low": low, "auc_high": high}
 
 
 def with_labels(reference: Reference, windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> Reference:
     """Return the reference with how many labels are missing and, with ages, when they came."""
-    counted = [{"unlabelled": each.unlabelled.rows, "unusable": each.unusable} for each in windows]
+    counted = [{"unlabelled": window.unlabelled.rows, "unusable": window.unusable} for window in windows]
     return replace(
         reference,
-        windows=[known | more for known, more in zip(reference.windows, counted, strict=True)],
+        windows=[plain | more for plain, more in zip(reference.windows, counted, strict=True)],
         labels=label_history(learned(reference.windows, windows), ages) if ages else None,
     )
 
@@ -330,13 +333,13 @@ def _learned(
 
 def _serial(fits: Mapping[str, ForecastFit]) -> dict[str, SerialCorrelation]:
     """Return the serial correlation of the windows of each forecast that has a level and enough of them."""
-    found = {}
+    serial = {}
     for name, fit in fits.items():
         try:
-            found[name] = serial_correlation(fit)
+            serial[name] = serial_correlation(fit)
         except DegenerateDataError:  # nothing can be known, and nothing is claimed
             continue
-    return found
+    return serial
 
 
 def _history(

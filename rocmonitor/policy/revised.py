@@ -56,8 +56,8 @@ class Revised:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; `from_dict` is the inverse."""
-        found: dict[str, Any] = plain(self)
-        return found
+        content: dict[str, Any] = plain(self)
+        return content
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Revised:
@@ -72,11 +72,11 @@ class Revised:
 
 def as_reason(revised: Revised) -> Caveat:
     """Return a revision as the reason of a change of status."""
-    found = {"auc_before": revised.auc_before, "auc": revised.auc}
+    aucs = {"auc_before": revised.auc_before, "auc": revised.auc}
     return Caveat(
         "judged-again",
         cause=revised.cause,
         before=str(revised.before),
         after=str(revised.after),
-        **{name: value for name, value in found.items() if value is not None},
+        **{name: value for name, value in aucs.items() if value is not None},
     )

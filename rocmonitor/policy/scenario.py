@@ -81,18 +81,20 @@ def margins_of(verdicts: Sequence[Verdict | None]) -> Margins | None:
     None where fewer than `FEWEST_WINDOWS` were, or all margins are equal. The sampling variance is that of
     an interval with normal limits.
     """
-    found = []
-    for place, each in enumerate(verdicts):
-        if each is None or each.margin is None or each.low is None or each.high is None:
+    judged = []
+    for place, verdict in enumerate(verdicts):
+        if verdict is None or verdict.margin is None or verdict.low is None or verdict.high is None:
             continue
-        assert each.confidence_level is not None
-        sides = 2 * _NORMAL.inv_cdf((1 + each.confidence_level) / 2)
-        found.append((place, each.margin, ((each.high - each.low) / sides) ** 2))
-    if len(found) < FEWEST_WINDOWS or not any(noise for _, _, noise in found):
+        assert verdict.confidence_level is not None
+        sides = 2 * _NORMAL.inv_cdf((1 + verdict.confidence_level) / 2)
+        judged.append((place, verdict.margin, ((verdict.high - verdict.low) / sides) ** 2))
+    if len(judged) < FEWEST_WINDOWS or not any(noise for _, _, noise in judged):
         return None
-    places, values, noise = zip(*found, strict=True)
+    places, values, noise = zip(*judged, strict=True)
     least = 1e-6 * max(noise)
-    return Margins(values, [max(each, least) for each in noise], tuple(place - places[0] for place in places))
+    return Margins(
+        values, [max(variance, least) for variance in noise], tuple(place - places[0] for place in places)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +173,12 @@ class Scenario:
 
     def evidence(self, name: str, auc: float, sizes: tuple[int, int] | None = None) -> Evidence:
         """Return the evidence that a rule has of a window with this AUROC, of the usual size or another."""
-        window, known = self.window(auc, sizes), name in self.reference.fits
+        window, has_range = self.window(auc, sizes), name in self.reference.fits
         return Evidence(
             law=AllLabels(window),
             now=WindowAuc(auc, window.n_pos, window.n_neg),
             sample=None,
-            forecasts={name: self.ranges.range(name, sizes)} if known else {},
+            forecasts={name: self.ranges.range(name, sizes)} if has_range else {},
             charts=self.ranges.charts,
             derived=self.ranges.derived,
         )
@@ -195,16 +197,16 @@ class Scenario:
     def at_sizes(self, name: str) -> tuple[int, ...]:
         """Return the outcome of a rule at the sizes of reference windows, 0 where the AUROC changes it."""
         least = max(self.min_per_class, 1)
-        sizes = [(of["n_pos"], of["n_neg"]) for of in self.reference.learned]
-        sizes = [each for each in sizes if min(each) >= least]
-        found = {}
-        for each in sorted(set(sizes))[:: 1 + len(set(sizes)) // _MOST_SIZES]:
+        sizes = [(window["n_pos"], window["n_neg"]) for window in self.reference.learned]
+        sizes = [size for size in sizes if min(size) >= least]
+        outcomes = {}
+        for size in sorted(set(sizes))[:: 1 + len(set(sizes)) // _MOST_SIZES]:
             codes = {
-                self._code(name, self.evidence(name, auc, each))
+                self._code(name, self.evidence(name, auc, size))
                 for auc in (_LEAST_AUC, self.auc.auc, _LARGEST_AUC)
             }
-            found[each] = codes.pop() if len(codes) == 1 else 0
-        return tuple(found[min(found, key=lambda asked: math.dist(asked, each))] for each in sizes)
+            outcomes[size] = codes.pop() if len(codes) == 1 else 0
+        return tuple(outcomes[min(outcomes, key=lambda asked: math.dist(asked, size))] for size in sizes)
 
     def _code(self, name: str, evidence: Evidence) -> int:
         return CODES.get(self.rules[name].judge(name, evidence, self.reference).outcome, 0)
@@ -226,14 +228,14 @@ class Scenario:
         For a forecast that takes a season off, without that season.
         """
         scale = self.auc.auc * (1 - self.auc.auc)
-        found = [(place, of) for place, of in enumerate(self.reference.windows) if is_usual(of)]
-        noise = [self.spread.variance(of["n_pos"], of["n_neg"]) / scale for _, of in found]
-        values: Sequence[float] = [scaled(of["auc"]) for _, of in found]
+        windows = [(place, window) for place, window in enumerate(self.reference.windows) if is_usual(window)]
+        noise = [self.spread.variance(window["n_pos"], window["n_neg"]) / scale for _, window in windows]
+        values: Sequence[float] = [scaled(window["auc"]) for _, window in windows]
         if self.takes_season(rule):
-            wave = wave_of(values, [day_of(Window.from_dict(of)) for _, of in found])
+            wave = wave_of(values, [day_of(Window.from_dict(window)) for _, window in windows])
             values = values if wave is None else wave.left.tolist()
-        places = tuple(place - found[0][0] for place, _ in found)
-        return values, [max(each, _LEAST_NOISE) for each in noise], places
+        places = tuple(place - windows[0][0] for place, _ in windows)
+        return values, [max(variance, _LEAST_NOISE) for variance in noise], places
 
 
 def simulation(
@@ -252,7 +254,7 @@ def simulation(
     noise = scenario.noise(scenario.auc.auc)
     coming = draw(scenario.processes() if processes is None else processes, noise, windows)
     missing, without = uncounted(scenario), without_chart(scenario)
-    usable = sum(bool(of["n_pos"] and of["n_neg"]) for of in scenario.reference.learned)
+    usable = sum(bool(past["n_pos"] and past["n_neg"]) for past in scenario.reference.learned)
     rules = {}
     for name, rule in scenario.alarming.items():
         if name in missing or name in without:
@@ -411,7 +413,7 @@ def early(scenario: Scenario, name: str, every: timedelta, *, power: float = 0.8
     of_low = [  # the middle one of the windows that warn, for each process
         rate * wrong(min(unscaled(mean + deviation * _NORMAL.inv_cdf(rate / 2)), history.auc))
         for mean, deviation, rate in zip(
-            *(each.tolist() for each in (aucs.mean, aucs.deviation, low)), strict=True
+            *(values.tolist() for values in (aucs.mean, aucs.deviation, low)), strict=True
         )
         if rate > _LEAST_RATE
     ]

@@ -118,7 +118,7 @@ class SegmentState:
         self._windows = [window for window, _ in outcomes]
         self._outcomes = [outcome for _, outcome in outcomes]
         self._healths: list[StatusSoFar] = []  # of the first windows; the rest when it is asked for
-        self._warnings = {each: rules for each, rules in (warnings or {}).items() if each not in self}
+        self._warnings = {window: rules for window, rules in (warnings or {}).items() if window not in self}
         self._said = said or Said()
 
     def __contains__(self, window: Window) -> bool:
@@ -174,7 +174,7 @@ class SegmentState:
         if status is Status.AT_RISK:
             return min((other.start for other in self._warnings), default=window.start)
         newest_first = zip(reversed(self._windows), reversed(self._outcomes), strict=True)
-        sufficient = (each for each in newest_first if each[1] is not Status.INSUFFICIENT)
+        sufficient = (entry for entry in newest_first if entry[1] is not Status.INSUFFICIENT)
         recent = islice(sufficient, self._alarm.of)
         return min([other.start for other, outcome in recent if outcome is status], default=window.start)
 
@@ -233,10 +233,10 @@ class SegmentState:
     def degraded(self) -> set[Window]:
         """After which windows the status was degraded, as they are judged now."""
         self._counted(None)
-        known = zip(self._windows, self._outcomes, self._healths, strict=True)
+        judged = zip(self._windows, self._outcomes, self._healths, strict=True)
         return {
             window
-            for window, outcome, health in known
+            for window, outcome, health in judged
             if outcome is not Status.INSUFFICIENT and health.status is Status.DEGRADED
         }
 
@@ -272,7 +272,7 @@ def usual_run(windows: Sequence[Mapping[str, Any]], min_per_class: int) -> int |
         As of `rocmonitor.policy.reference.Reference`.
     min_per_class : int
     """
-    small = [min(each["n_pos"], each["n_neg"]) < min_per_class for each in windows]
+    small = [min(window["n_pos"], window["n_neg"]) < min_per_class for window in windows]
     if all(small):
         return None
     return max((len(list(run)) for is_small, run in groupby(small) if is_small), default=0)

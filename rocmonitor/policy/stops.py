@@ -92,11 +92,11 @@ class Expected:
     n_windows: int
 
     @classmethod
-    def of(cls, found: Sequence[float]) -> Expected | None:
+    def of(cls, values: Sequence[float]) -> Expected | None:
         """None of too few windows."""
-        if len(found) < FEWEST_WINDOWS:
+        if len(values) < FEWEST_WINDOWS:
             return None
-        return cls(lowest=min(found), mean=fmean(found), highest=max(found), n_windows=len(found))
+        return cls(lowest=min(values), mean=fmean(values), highest=max(values), n_windows=len(values))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,34 +176,34 @@ class Arrival:
     ) -> None:
         frozen = reference or {}
         self._windows = [
-            (Window.from_dict(each), each["n_pos"] + each["n_neg"], each.get("unlabelled"))
-            for each in frozen.get("pieces") or frozen.get("windows", ())
+            (Window.from_dict(window), window["n_pos"] + window["n_neg"], window.get("unlabelled"))
+            for window in frozen.get("pieces") or frozen.get("windows", ())
         ]
         # Labels by the age of a long window say nothing of the pieces that it was joined from.
         by_age = [] if frozen.get("pieces") or not frozen.get("labels") else _by_age(frozen["labels"])
         self._ages, self._shares = [age for age, _ in by_age], [shares for _, shares in by_age]
         self._delay, self._zone = label_delay, zone
-        self._counted_until = max((each.at for each in counted), default=_NEVER)
+        self._counted_until = max((arrived.at for arrived in counted), default=_NEVER)
         self._counted: dict[Window, list[Arrived]] = {}
-        for each in counted:
-            self._counted.setdefault(each.window, []).append(each)
+        for arrived in counted:
+            self._counted.setdefault(arrived.window, []).append(arrived)
 
     def rows(self, window: Window, age: timedelta) -> Expected | None:
         """Rows of windows like this one at this age."""
         alike = [(other, labelled + (waiting or 0)) for other, labelled, waiting in self._windows]
-        known = self._at_this_time_of_week([each for each, _ in alike], window)
+        comparable = self._at_this_time_of_week([other for other, _ in alike], window)
         length = window.end - window.start
-        found = [rows * (length / (other.end - other.start)) for other, rows in alike if other in known]
-        expected = Expected.of(found)
+        counts = [rows * (length / (other.end - other.start)) for other, rows in alike if other in comparable]
+        expected = Expected.of(counts)
         if expected is None:
             return None
         seen = [
-            float(each.rows)
-            for each in self._at(window, age)
-            if self._counted[each.window][-1].rows >= SHORT * expected.lowest
+            float(arrived.rows)
+            for arrived in self._at(window, age)
+            if self._counted[arrived.window][-1].rows >= SHORT * expected.lowest
         ]
         # The last rows of a window may come late, as they did before.
-        return Expected.of([*found, *seen]) if len(seen) >= FEWEST_WINDOWS else expected
+        return Expected.of([*counts, *seen]) if len(seen) >= FEWEST_WINDOWS else expected
 
     def labels(self, window: Window, age: timedelta) -> Expected | None:
         """Shares of labelled rows of windows like this one at this age, or those that `label_delay` promises.
@@ -232,54 +232,54 @@ class Arrival:
             return None if place < 0 else Expected.of(self._shares[place])
         lowest = SHORT * min(self._final_shares, default=0.0)
         seen = [
-            each.share
-            for each in self._at(window, age)
-            if each.share is not None and (self._counted[each.window][-1].share or 0.0) >= lowest
+            arrived.share
+            for arrived in self._at(window, age)
+            if arrived.share is not None and (self._counted[arrived.window][-1].share or 0.0) >= lowest
         ]
         return Expected.of(seen)
 
     def by_age(self, ages: Sequence[timedelta]) -> list[AtAge]:
         """Return how many rows have a label at some ages, as far as that was observed of any window."""
-        after_all = max([*self._counted, *(each for each, *_ in self._windows)], default=None)
+        after_all = max([*self._counted, *(window for window, *_ in self._windows)], default=None)
         if after_all is None:
             return []
         later = Window(after_all.end, after_all.end + (after_all.end - after_all.start))
-        found = []
+        rows = []
         for age in ages:
-            known = self.observed_labels(later, age)
-            latest = max(self._at(later, age), key=lambda each: each.window, default=None)
-            if known is not None or latest is not None:
-                found.append(AtAge(age=age, expected=known, latest=latest))
-        return found
+            expected = self.observed_labels(later, age)
+            latest = max(self._at(later, age), key=lambda arrived: arrived.window, default=None)
+            if expected is not None or latest is not None:
+                rows.append(AtAge(age=age, expected=expected, latest=latest))
+        return rows
 
-    def is_short(self, kind: CountedKind, found: Arrived) -> bool | None:
+    def is_short(self, kind: CountedKind, arrived: Arrived) -> bool | None:
         """Return whether a window has too few; None where that cannot be said."""
-        expected = self.expected(kind, found)
+        expected = self.expected(kind, arrived)
         if expected is None or expected.lowest <= 0:
             return None
         if kind == "rows":
-            return found.rows < SHORT * expected.lowest
-        if found.share is None or found.rows * expected.lowest < FEWEST_LABELS:
+            return arrived.rows < SHORT * expected.lowest
+        if arrived.share is None or arrived.rows * expected.lowest < FEWEST_LABELS:
             return None
-        return found.share < SHORT * expected.lowest
+        return arrived.share < SHORT * expected.lowest
 
-    def expected(self, kind: CountedKind, found: Arrived) -> Expected | None:
+    def expected(self, kind: CountedKind, arrived: Arrived) -> Expected | None:
         """Return what to expect of a window as it was counted."""
-        return (self.rows if kind == "rows" else self.labels)(found.window, found.age)
+        return (self.rows if kind == "rows" else self.labels)(arrived.window, arrived.age)
 
     def _at(self, window: Window, age: timedelta) -> list[Arrived]:
         """Earlier windows that have reached an age, as they were then; only changes are counted anew."""
-        found = []
+        counted = []
         for other, counts in self._counted.items():
-            before = [each for each in counts if each.age <= age]
+            before = [arrived for arrived in counts if arrived.age <= age]
             if other < window and before and other.end + age <= self._counted_until:
-                found.append(before[-1])
-        return found
+                counted.append(before[-1])
+        return counted
 
     def _at_this_time_of_week(self, windows: Sequence[Window], window: Window) -> set[Window]:
         if window.end - window.start >= WEEK:
             return set(windows)
-        alike = {each for each in windows if self._time_of_week(each) == self._time_of_week(window)}
+        alike = {other for other in windows if self._time_of_week(other) == self._time_of_week(window)}
         return alike if len(alike) >= FEWEST_WINDOWS else set(windows)
 
     def _time_of_week(self, window: Window) -> tuple[int, int]:
@@ -343,12 +343,12 @@ def as_shown(
         status, since = "at-risk", episode.start
     elif status == "degraded" and episode is not None and episode.is_open:
         since = episode.start
-    others = [each for each in stops if each.kind not in ("judged", "watch")]
+    others = [other for other in stops if other.kind not in ("judged", "watch")]
     if seen is None:
         return Shown(status=status, since=since, stops=others)
     if seen.kind == "judged" and status in ("ok", "improved", "at-risk"):
         status, since = "insufficient", seen.start
-    explained = seen.kind == "judged" and any(each.kind == "rows" for each in others)
+    explained = seen.kind == "judged" and any(other.kind == "rows" for other in others)
     return Shown(status=status, since=since, stops=others if explained else [*others, seen], lapse=seen)
 
 
@@ -371,15 +371,17 @@ def stop(
         A stop; the window that shows that enough arrives; None when nothing can be said.
         One window decides, so that looking at many makes false alarms no more frequent.
     """
-    newest_first = sorted(counted, key=lambda each: each.window, reverse=True)
+    newest_first = sorted(counted, key=lambda arrived: arrived.window, reverse=True)
     judged = [
-        (each, is_short) for each in newest_first if (is_short := arrival.is_short(kind, each)) is not None
+        (arrived, is_short)
+        for arrived in newest_first
+        if (is_short := arrival.is_short(kind, arrived)) is not None
     ]
     if not judged:
         return None
     if not judged[0][1]:
         return judged[0][0]
-    short = [each for each, _ in takewhile(lambda found: found[1], judged)]
+    short = [arrived for arrived, _ in takewhile(lambda pair: pair[1], judged)]
     expected = arrival.expected(kind, short[0])
     assert expected is not None
     return Stop(
@@ -420,7 +422,7 @@ def unusable(reference: Reference, counts: Counts) -> Caveat | None:
 def usable_stop(monitor: str, window: Window, counts: Counts, reference: Reference) -> tuple[Stop, bool]:
     """Return how many rows of a window can be used, as the stop that it may be, and True if it is one."""
     shares = _usual(reference)
-    found = Stop(
+    possible = Stop(
         monitor=monitor,
         kind="usable",
         start=window.start,
@@ -431,12 +433,12 @@ def usable_stop(monitor: str, window: Window, counts: Counts, reference: Referen
         n_windows=len(shares),
         unusable={name: getattr(counts, name) for name in _UNUSABLE},
     )
-    return found, unusable(reference, counts) is not None
+    return possible, unusable(reference, counts) is not None
 
 
 def _usual(reference: Reference) -> list[float]:
     """Shares of unusable rows in the reference windows; empty where too few are known."""
-    shares = [each["unusable"] for each in reference.windows if "unusable" in each]
+    shares = [window["unusable"] for window in reference.windows if "unusable" in window]
     return shares if len(shares) >= FEWEST_WINDOWS else []
 
 

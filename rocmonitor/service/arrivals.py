@@ -49,12 +49,12 @@ class Arrivals:
         """
         if not labels.rows:
             self._empty.add(window)
-        found = Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
+        arrived = Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
         recent = self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for
         if recent:
-            self._recent.append(found)
+            self._recent.append(arrived)
         if always or recent:
-            self._counted.append(found)
+            self._counted.append(arrived)
 
     def note_empty(self, windows: Collection[Window]) -> None:
         """Note windows that had no rows when they were judged: rows may have stopped with them."""
@@ -83,13 +83,13 @@ class Arrivals:
             return
         name = self._monitor.name
         arrival, before = read_arrival(self._store, self._monitor, self._now)
-        oldest = min((each.window.start for each in self._counted), default=self._now)
+        oldest = min((arrived.window.start for arrived in self._counted), default=self._now)
         if oldest < compared_since(self._monitor, self._now):
             before = store.arrivals(self._store, name, oldest)
-        last = {each.window: (each.rows, each.labelled) for each in before}
+        last = {arrived.window: (arrived.rows, arrived.labelled) for arrived in before}
         muted = store.attention(self._store, name).is_muted(self._now)
         stops, outbox = list[Stop](), list[store.Outgoing]()
-        already = {each.kind: each for each in store.open_stops(self._store).get(name, ())}
+        already = {open_stop.kind: open_stop for open_stop in store.open_stops(self._store).get(name, ())}
         changes = [self._changed(kind, arrival, already.get(kind)) for kind in _COUNTED]
         changes += [self._usable(already.get("usable")), *self._lapses(lapse, already, news=news)]
         for change in changes:
@@ -101,12 +101,18 @@ class Arrivals:
             if is_told:
                 outbox += self._messages(stops[-1])
         is_over = lapse is not None and lapse.kind == "watch" and news
-        open_ = [each for each in store.declines(self._store, name) if each.is_open] if is_over else []
-        over = [each.closed(self._now, REMOVED) for each in open_]
+        open_ = (
+            [decline for decline in store.declines(self._store, name) if decline.is_open] if is_over else []
+        )
+        over = [decline.closed(self._now, REMOVED) for decline in open_]
         store.save_arrivals(
             self._store,
             name,
-            [each for each in self._counted if last.get(each.window) != (each.rows, each.labelled)],
+            [
+                arrived
+                for arrived in self._counted
+                if last.get(arrived.window) != (arrived.rows, arrived.labelled)
+            ],
             [*stops, *over],
             outbox,
             at=self._now,
@@ -114,7 +120,9 @@ class Arrivals:
         )
 
     def _changed(self, kind: CountedKind, arrival: Arrival, before: Stop | None) -> Stop | None:
-        old_enough = [each for each in self._recent if kind == "labels" or each.age >= self._rows_after]
+        old_enough = [
+            arrived for arrived in self._recent if kind == "labels" or arrived.age >= self._rows_after
+        ]
         seen = stop(self._monitor.name, kind, old_enough, arrival)
         if isinstance(seen, Stop):
             return _begun(replace(seen, start=self._since(seen.start)) if kind == "rows" else seen, before)
@@ -129,7 +137,7 @@ class Arrivals:
             yield _begun(seen, already.get(seen.kind)) if news else None
             return
         for before in (already[kind] for kind in _LAPSES if kind in already):
-            last = max((each.window for each in self._read.values()), default=before.window)
+            last = max((read.window for read in self._read.values()), default=before.window)
             yield replace(before.closed(self._now, ARRIVES), window=last)
 
     def _usable(self, before: Stop | None) -> Stop | None:
@@ -140,9 +148,9 @@ class Arrivals:
         early, late = self._read.get(False), self._read.get(True)
         if late is not None and (late.passed or (early is not None and early.window > late.window)):
             late = late._replace(counts=replace(late.counts, bad_score=0, duplicates=0, outside=0))
-        read = [each for each in (late, early) if each is not None]
-        found = [usable_stop(self._monitor.name, each.window, each.counts, each.reference) for each in read]
-        short = [seen for seen, is_short in found if is_short]
+        read = [part for part in (late, early) if part is not None]
+        stops = [usable_stop(self._monitor.name, part.window, part.counts, part.reference) for part in read]
+        short = [seen for seen, is_short in stops if is_short]
         if short:
             return _begun(short[0], before)
         if before is None:
@@ -150,8 +158,8 @@ class Arrivals:
         by_labels = before.unusable["bad_label"] + before.unusable["two_labels"] > 0
         ends = [
             seen
-            for each, (seen, _) in zip(read, found, strict=True)
-            if seen.window >= before.window and (each is late or not by_labels)
+            for part, (seen, _) in zip(read, stops, strict=True)
+            if seen.window >= before.window and (part is late or not by_labels)
         ]
         if not ends:
             return None
@@ -169,8 +177,8 @@ class Arrivals:
         outlook = self._monitor.outlook
         return min(DAY, self._monitor.labels.delay) if outlook is None else outlook.after
 
-    def _messages(self, found: Stop) -> list[store.Outgoing]:
-        payload = {"stop": found.to_dict()}
+    def _messages(self, change: Stop) -> list[store.Outgoing]:
+        payload = {"stop": change.to_dict()}
         return [
             store.Outgoing(destination=f"channel:{channel}", payload=payload)
             for channel in self._monitor.notify
@@ -194,8 +202,8 @@ def _begun(seen: Stop, before: Stop | None) -> Stop | None:
 
 
 def _known(seen: Stop, before: Stop) -> Stop:
-    told = {name: getattr(before, name) for name in ("first_message", "last_message", "told_to")}
-    return replace(seen, start=before.start, **told)
+    messages = {name: getattr(before, name) for name in ("first_message", "last_message", "told_to")}
+    return replace(seen, start=before.start, **messages)
 
 
 def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[AtAge]:

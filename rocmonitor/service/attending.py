@@ -25,7 +25,7 @@ _CLOSING = timedelta(minutes=1)
 def has_alarm(kept: Store, monitor: str) -> bool:
     """Return True if all rows or a segment of a monitor have a status that asks somebody to act."""
     changes = last_changes(kept)
-    return any(is_alarm(each.after) for (name, _), each in changes.items() if name == monitor)
+    return any(is_alarm(change.after) for (name, _), change in changes.items() if name == monitor)
 
 
 def acknowledge(kept: Store, monitor: str, *, by: str, note: str, now: datetime) -> None:
@@ -59,26 +59,26 @@ def close(kept: Store, monitor: str, *, by: str, now: datetime) -> int:
     if lease is None:
         raise ConfigError(f"{monitor} is being judged: try again in a moment")
     try:
-        found = [each for each in store.declines(kept, monitor) if each.is_open]
-        if not found:
+        declines = [decline for decline in store.declines(kept, monitor) if decline.is_open]
+        if not declines:
             raise ConfigError(f"{monitor} has no open loss that could be closed")
         said = store.last_said(kept, monitor)
-        for each in found:
-            newest = store.outcomes(kept, monitor, each.segment)[-1][0]
+        for decline in declines:
+            newest = store.outcomes(kept, monitor, decline.segment)[-1][0]
             ended = Transition(
                 monitor=monitor,
-                segment=each.segment,
+                segment=decline.segment,
                 at=now,
-                before=said.get(each.segment, Said()).status,
+                before=said.get(decline.segment, Said()).status,
                 after=Status.OK,
                 reasons=(Caveat("episode-closed", why=why),),
                 since=now,
             )
-            over = replace(each.closed(newest.end, why), ended_with=newest)
+            over = replace(decline.closed(newest.end, why), ended_with=newest)
             store.save_transition(kept, ended, True, (), lease=lease, episodes=[over])
     finally:
         store.release(kept, lease)
-    return len(found)
+    return len(declines)
 
 
 def mute(kept: Store, monitor: str, *, by: str, note: str, until: datetime | None) -> None:

@@ -54,8 +54,8 @@ def allotments(config: Config, kept: Store, own: Mapping[str, float] | None = No
     memory, per_year = _known.setdefault(kept.engine, _Known()), dict(own or {})
     for monitor in config.monitors.values():
         if monitor.joining is not None and monitor.name not in per_year:
-            found = _frozen(kept, monitor, memory)
-            per_year |= {} if found is None else {monitor.name: found}
+            frozen = _frozen(kept, monitor, memory)
+            per_year |= {} if frozen is None else {monitor.name: frozen}
     last = memory.last
     if last is not None and last[0] is config and last[1] == per_year:
         return last[2]
@@ -79,8 +79,8 @@ def windows_per_year(monitor: Monitor, windows: Sequence[Mapping[str, Any]]) -> 
     """
     if not windows:
         return None
-    spans = [Window(*(datetime.fromisoformat(each[end]) for end in ("start", "end"))) for each in windows]
-    rows = sum(each["n_pos"] + each["n_neg"] + (each.get("unlabelled") or 0) for each in windows)
+    spans = [Window(*(datetime.fromisoformat(window[end]) for end in ("start", "end"))) for window in windows]
+    rows = sum(window["n_pos"] + window["n_neg"] + (window.get("unlabelled") or 0) for window in windows)
     return YEAR / usual_length(monitor, spans, rows)
 
 
@@ -90,10 +90,10 @@ def _frozen(kept: Store, monitor: Monitor, memory: _Known) -> float | None:
     if seen is not None and seen[0] is monitor:
         return seen[1]
     frozen = store.reference(kept, monitor.name, digest(monitor)) or {}
-    found = windows_per_year(monitor, frozen.get("", {}).get("windows", ()))
-    if found is not None:
-        memory.per_year[monitor.name] = monitor, found
-    return found
+    per_year = windows_per_year(monitor, frozen.get("", {}).get("windows", ()))
+    if per_year is not None:
+        memory.per_year[monitor.name] = monitor, per_year
+    return per_year
 
 
 SPAN = timedelta(days=365)
@@ -108,18 +108,18 @@ def alarm_year(config: Config, kept: Store, now: datetime) -> list[dict[str, Any
     """
     if not (allotted := allotments(config, kept)):
         return []
-    counts, found = alarms_since(kept, now - SPAN), []
-    for each in allotted:
-        total = sum((counts.get(monitor, AlarmCount()) for monitor in each.levels), AlarmCount())
+    counts, groups = alarms_since(kept, now - SPAN), []
+    for allotment in allotted:
+        total = sum((counts.get(monitor, AlarmCount()) for monitor in allotment.levels), AlarmCount())
         came = {"sent": total.sent, "acknowledged": total.acknowledged, "not_sent": total.not_sent}
-        found.append(
+        groups.append(
             {
-                "group": each.group,
-                "monitors": len(each.levels),
-                "false_alarms_per_year": each.budget,
-                "expected": each.expected,
+                "group": allotment.group,
+                "monitors": len(allotment.levels),
+                "false_alarms_per_year": allotment.budget,
+                "expected": allotment.expected,
                 **came,
-                "text": yearly(each, **came),
+                "text": yearly(allotment, **came),
             }
         )
-    return found
+    return groups

@@ -175,10 +175,10 @@ class Reader:
         ConfigError, SourceError
             As `SqlSource.pull`.
         """
-        found = None if changed else self._kept(window, as_of, ages, labels)
-        if found is not None:
+        batch = None if changed else self._kept(window, as_of, ages, labels)
+        if batch is not None:
             log.debug("%s %s: as the store has it", self._monitor.name, window)
-            return found
+            return batch
         rows = None if labels is None else labels.rows
         return self._pull(
             window,
@@ -194,7 +194,7 @@ class Reader:
         """Return the rows of a window from the source, with those that are read next if that is possible."""
         asked, batch = {name: how[name] for name in ("as_of", "on_progress")}, None
         if not how["ages"]:
-            new = partial(takewhile, lambda each: not self._stored(each, ()), following)
+            new = partial(takewhile, lambda later: not self._stored(later, ()), following)
             read = partial(self.source.pull_together, self._monitor, **asked)
             batch = self._ahead.take(window, new, self.source, self._monitor, read)
         if batch is None:
@@ -248,9 +248,9 @@ class Reader:
     def rows(self, window: Window) -> int:
         """Return how many rows a window of any length has, in the source or, without it, in the store."""
         labels = self._asked(window)
-        found = 0 if labels is None else labels.rows
-        if found or not isinstance(self._known, store.Store):
-            return found
+        rows = 0 if labels is None else labels.rows
+        if rows or not isinstance(self._known, store.Store):
+            return rows
         return store.rows_counted(self._known, reading_of(self._monitor), window)
 
     def label_counts(self, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
@@ -266,13 +266,13 @@ class Reader:
     def _kept(
         self, window: Window, as_of: datetime | None, ages: Sequence[timedelta], labels: LabelCounts | None
     ) -> Batch | None:
-        known = self._stored(window, ages)
-        if not known:
+        kept = self._stored(window, ages)
+        if not kept:
             return None
-        for each in known:
-            if not self._is_current(each, as_of, labels if each.window == window else None):
+        for window_counts in kept:
+            if not self._is_current(window_counts, as_of, labels if window_counts.window == window else None):
                 return None
-        return unpacked([each.content for each in known], self._monitor)
+        return unpacked([window_counts.content for window_counts in kept], self._monitor)
 
     def _stored(self, window: Window, ages: Sequence[timedelta]) -> Sequence[KeptCounts]:
         if isinstance(self._known, store.Store):
@@ -307,10 +307,10 @@ def stored(
     reading = reading_of(monitor, ages)
     inside = store.windows_counted(kept, reading, window)
     if monitor.columns.id is not None:  # an id may be in two of them
-        inside = [each for each in inside if each == window]
-    parts = [store.counts(kept, reading, each) for each in tiling(inside, window)]
-    known = [each for each in parts if each is not None]
-    return known if len(known) == len(parts) else []
+        inside = [other for other in inside if other == window]
+    parts = [store.counts(kept, reading, piece) for piece in tiling(inside, window)]
+    present = [part for part in parts if part is not None]
+    return present if len(present) == len(parts) else []
 
 
 def to_keep(

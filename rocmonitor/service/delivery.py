@@ -268,7 +268,7 @@ class Worker(threading.Thread):
                     self._all.progress(Step(words, whole - len(rows) + 1, whole))
                     one = [row] if destination == MLFLOW else messages.together(runtime.config, rows)
                     lease, done = self._attempt(one, lease)
-                    rows = [each for each in rows if each not in done]
+                    rows = [row for row in rows if row not in done]
             if self.done.sent and not self.done.failed:
                 note_delivery(runtime, destination, None)
 
@@ -281,7 +281,7 @@ class Worker(threading.Thread):
         """
         row = rows[0]
         runtime, patience = self._runtime, self._all.patience
-        hanging = [each for each in self._all.hanging.get(self.destination, []) if each.is_alive()]
+        hanging = [earlier for earlier in self._all.hanging.get(self.destination, []) if earlier.is_alive()]
         if len(hanging) >= MOST_HANGING:
             self._failed(row, _no_end(self.destination, f"{len(hanging)} earlier deliveries still hang"))
             return lease, rows[:1]

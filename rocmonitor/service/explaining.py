@@ -101,11 +101,11 @@ class ExplainRequest:
         """
         monitor = self.monitor
         if self.grouped:
-            known = source.explain(monitor)
-            if missing := [name for name in self.columns if name not in known]:
+            given = source.explain(monitor)
+            if missing := [name for name in self.columns if name not in given]:
                 raise ConfigError(
                     f"monitors.{monitor.name}.query does not give {', '.join(missing)}, which should explain "
-                    f"a change; it gives {', '.join(known)}"
+                    f"a change; it gives {', '.join(given)}"
                 )
         reference = self.reference
         if reference is None:
@@ -113,14 +113,14 @@ class ExplainRequest:
                 raise DegenerateDataError(f"{monitor.name} has no reference window to compare with")
             reference = (self._counted if self.grouped else self._read)(source, said)
         said("")  # the step of the one who asks is still the one
-        groups = {name: each.groups for name, each in reference.columns.items()}
+        groups = {name: column.groups for name, column in reference.columns.items()}
         fewest = monitor.min_group
         if self.grouped:
             rows = grouped_rows(
                 source, monitor, [self.window], self.as_of, groups, labelled=not self.expected
             )
         else:
-            numbers = [name for name, each in groups.items() if each.kind == "numbers"]
+            numbers = [name for name, cut in groups.items() if cut.kind == "numbers"]
             labelled = not self.expected
             if self.read is None:
                 parts = self._frames(source, [self.window], self.as_of, said, labelled=labelled)
@@ -129,8 +129,8 @@ class ExplainRequest:
             rows = _rows(parts, monitor, self.columns, numbers)
         drawn = hashlib.sha256(f"{monitor.name}|{self.window}".encode()).digest()  # the same in a second run
         seed = int.from_bytes(drawn[:8])
-        found = explanation(reference, rows, fewest=fewest, seed=seed, expected=self.expected)
-        return Explained(explanation=found, reference=reference)
+        explained = explanation(reference, rows, fewest=fewest, seed=seed, expected=self.expected)
+        return Explained(explanation=explained, reference=reference)
 
     def _read(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
         monitor, parts = self.monitor, list[Frame]()
@@ -151,9 +151,9 @@ class ExplainRequest:
         if not groups:
             raise InputError("; ".join(refused.values()))
         rows = grouped_rows(source, monitor, self.windows, self.reference_as_of, groups)
-        known = {name: each for name, each in groups.items() if each.ends}
-        found = group_reference(rows, fewest=monitor.min_group, groups=known)
-        return replace(found, refused=found.refused | refused)
+        cuts = {name: cut for name, cut in groups.items() if cut.ends}
+        counted = group_reference(rows, fewest=monitor.min_group, groups=cuts)
+        return replace(counted, refused=counted.refused | refused)
 
     def _frames(
         self,
@@ -167,7 +167,7 @@ class ExplainRequest:
         monitor, columns = self.monitor, self.columns
         read = source.explaining(monitor, windows, columns, as_of=as_of, on_progress=lambda _: said(""))
         if read is not None:
-            return [bare_frame(monitor, columns, each, labelled=labelled) for each in read]
+            return [bare_frame(monitor, columns, frame, labelled=labelled) for frame in read]
         how: dict[str, Any] = {"as_of": as_of, "extra": columns, "labelled": labelled, "bare": True}
         return [read_frame(source, monitor, window, **how) for window in windows]
 
@@ -228,10 +228,10 @@ def _with_pairs(
         for group in changes.groups
     }
     asked = [
-        sorted(pair, key=lambda each: order.index(each.column))
+        sorted(pair, key=lambda part: order.index(part.column))
         for pair in candidate_pairs(parts, split.whole.change)
     ]
-    found = [
+    pair_changes = [
         reference.pair_change(
             rows,
             (a.column, labels[a.column, a.group]),
@@ -241,7 +241,7 @@ def _with_pairs(
         )
         for a, b in asked
     ]
-    return with_pairs(parts, [each for each in found if each is not None], len(asked))
+    return with_pairs(parts, [change for change in pair_changes if change is not None], len(asked))
 
 
 def request(
@@ -298,11 +298,11 @@ def request(
     )
 
 
-def keep(monitor: Monitor, kept: store.Store, now: datetime, found: Explained) -> None:
+def keep(monitor: Monitor, kept: store.Store, now: datetime, explained: Explained) -> None:
     """Keep the counts of the reference, once all its labels are due."""
     if now >= references.complete_at(monitor):
         name = digest(monitor, monitor.columns.explain)
-        store.save_reference(kept, monitor.name, name, {"": found.reference.to_dict()})
+        store.save_reference(kept, monitor.name, name, {"": explained.reference.to_dict()})
 
 
 def unexplained(finding: Finding, error: RocmonitorError) -> Finding:

@@ -122,7 +122,7 @@ class Health:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         seen, service = self.seen, self.service
-        said: dict[str, Any] = {
+        content: dict[str, Any] = {
             "status": "ok" if self.healthy else "unhealthy",
             "problems": [
                 {"code": problem.code, "text": str(problem), "values": problem.values}
@@ -138,12 +138,12 @@ class Health:
             },
             "monitors": {name: _tick(name, seen) for name in self.monitors},
             "outbox": {} if seen is None else _outbox(seen, self.now),
-            "outages": [] if seen is None else [as_json(each, Attention()) for each in seen.outages],
+            "outages": [] if seen is None else [as_json(outage, Attention()) for outage in seen.outages],
         }
         if service is not None:
-            said["work"] = [_work(each) for each in service.runtime.work.current()]
-            said["configuration"] = {"loaded_at": _written(service.loaded_at), "refused": service.refused}
-        return said
+            content["work"] = [_work(piece) for piece in service.runtime.work.current()]
+            content["configuration"] = {"loaded_at": _written(service.loaded_at), "refused": service.refused}
+        return content
 
 
 class Asking:
@@ -161,13 +161,13 @@ class Asking:
         StoreError
             None came within the time, or an earlier question still waits for one.
         """
-        found: dict[str, Any] = {}
+        outcome: dict[str, Any] = {}
 
         def ask() -> None:
             try:
-                found["answer"] = question()
+                outcome["answer"] = question()
             except Exception as error:
-                found["error"] = error
+                outcome["error"] = error
 
         with self._lock:
             if self._pending is not None and self._pending.is_alive():
@@ -175,11 +175,11 @@ class Asking:
             thread = self._pending = threading.Thread(target=ask, name="health", daemon=True)
             thread.start()
             thread.join(seconds)
-        if "error" in found:
-            raise found["error"]
-        if "answer" not in found:
+        if "error" in outcome:
+            raise outcome["error"]
+        if "answer" not in outcome:
             raise StoreError(f"no answer within {seconds:g} s")
-        return found["answer"]
+        return outcome["answer"]
 
 
 def look(kept: store.Store, now: datetime) -> StoreAnswers:
@@ -193,7 +193,7 @@ def look(kept: store.Store, now: datetime) -> StoreAnswers:
         ticks=store.ticks(kept),
         at_work=glance.at_work(kept, now),
         undelivered=store.backlog(kept),
-        outages=[each for each in store.open_outages(kept) if each.is_open],
+        outages=[outage for outage in store.open_outages(kept) if outage.is_open],
         schema=glance.schema_version(kept),
         clock=glance.database_clock(kept),
     )
@@ -314,9 +314,9 @@ def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
     if seen is None:
         return None
     last = seen.ticks.get(name)
-    said: dict[str, Any] = {"at_work": name in seen.at_work, "last_tick": None}
+    content: dict[str, Any] = {"at_work": name in seen.at_work, "last_tick": None}
     if last is not None:
-        said["last_tick"] = {
+        content["last_tick"] = {
             "started_at": _written(last.started_at),
             "ended_at": _written(last.ended_at),
             "seconds": round(last.seconds, 3),
@@ -325,7 +325,7 @@ def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
             "windows": last.windows,
             "next_due": _written(last.next_due),
         }
-    return said
+    return content
 
 
 def _outbox(seen: StoreAnswers, now: datetime) -> dict[str, Any]:
@@ -336,7 +336,7 @@ def _outbox(seen: StoreAnswers, now: datetime) -> dict[str, Any]:
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: _written(each) if isinstance(each, datetime) else each for name, each in values.items()}
+    return {name: _written(value) if isinstance(value, datetime) else value for name, value in values.items()}
 
 
 def _written(instant: datetime | None) -> str | None:

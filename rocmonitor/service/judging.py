@@ -78,7 +78,9 @@ def find(
         min_per_class=monitor.min_per_class,
         max_error=monitor.condense.max_error,
         fprs=monitor.operating_points.fpr,
-        thresholds={each: negated(each) if low_is_positive else each for each in thresholds},
+        thresholds={
+            threshold: negated(threshold) if low_is_positive else threshold for threshold in thresholds
+        },
         beyond=Beyond(monitor.operating_points.flagged_shares, monitor.is_probability),
     )
     finding = allow_for_missing(
@@ -118,9 +120,9 @@ def find_before_labels(
     """
     doubt = unusable(ranges.reference, rows.counts)
     if doubt is not None and doubt.values["refused"]:
-        found = no_outlook(doubt)
+        finding = no_outlook(doubt)
     else:
-        found = foresee(
+        finding = foresee(
             rows.scores,
             ranges=ranges,
             rules=rules,
@@ -129,11 +131,11 @@ def find_before_labels(
             since=since,
         )
     if doubt is not None:
-        found = replace(found, caveats=(doubt, *found.caveats))
+        finding = replace(finding, caveats=(doubt, *finding.caveats))
     if monitor.positive.low_is_positive:
-        tables, caveats = as_scored(found.tables, found.caveats)
-        return replace(found, tables=tables, caveats=caveats)
-    return found
+        tables, caveats = as_scored(finding.tables, finding.caveats)
+        return replace(finding, tables=tables, caveats=caveats)
+    return finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

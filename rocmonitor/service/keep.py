@@ -75,7 +75,9 @@ def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Dele
         done.counts = work.repeat(
             partial(store.delete_counts, kept, now - keep.counts, AT_ONCE), "old counts of windows"
         )
-        compared = {name: compared_since(each, now) for name, each in runtime.config.monitors.items()}
+        compared = {
+            name: compared_since(configured, now) for name, configured in runtime.config.monitors.items()
+        }
         store.delete_arrivals(kept, now - keep.tables, compared)
         try:
             for monitor in store.published_again(kept, now - _LATEST):
@@ -99,11 +101,11 @@ class _Keeping:
 
     def repeat(self, delete: Callable[[], int], what: str) -> int:
         """Delete until no more is old enough, or a stop is asked for."""
-        total, found = 0, AT_ONCE
-        while found == AT_ONCE and not self._runtime.stop.is_set():
-            found = delete()
-            total += found
-            if found:
+        total, deleted = 0, AT_ONCE
+        while deleted == AT_ONCE and not self._runtime.stop.is_set():
+            deleted = delete()
+            total += deleted
+            if deleted:
                 self._progress(f"deleted {total:,} {what}")
             self.renew()
         return total
@@ -114,11 +116,13 @@ class _Keeping:
         instance = store.instance_id(self._runtime.store)
         while not stop.is_set() and (old is None or len(old) == AT_ONCE):
             old = store.old_publications(self._runtime.store, before, AT_ONCE)
-            for each in old:
+            for publication in old:
                 if stop.is_set():
                     break
                 # The run first: after a kill in between, it is found gone.
-                done.runs += self._runtime.tracking.delete_window(instance, each.monitor, each.key)
-                store.delete_publications(self._runtime.store, [each])
+                done.runs += self._runtime.tracking.delete_window(
+                    instance, publication.monitor, publication.key
+                )
+                store.delete_publications(self._runtime.store, [publication])
                 self._progress(f"deleted {done.runs:,} old runs in MLflow")
                 self.renew()

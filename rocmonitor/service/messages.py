@@ -49,23 +49,23 @@ def together(config: Config, rows: Sequence[store.Delivery]) -> list[store.Deliv
     """
     first = rows[0]
     if "revised" in first.payload:
-        return [each for each in rows if "revised" in each.payload and each.monitor == first.monitor]
+        return [row for row in rows if "revised" in row.payload and row.monitor == first.monitor]
     events: dict[str, list[store.Delivery]] = {}
     complete = set[str]()
     for row in rows:
-        found = events.setdefault(row.monitor, [])
-        if not found or (row.monitor not in complete and len(found) == 1 and _is_one_event(found[0], row)):
-            found.append(row)
+        event = events.setdefault(row.monitor, [])
+        if not event or (row.monitor not in complete and len(event) == 1 and _is_one_event(event[0], row)):
+            event.append(row)
         else:
             complete.add(row.monitor)
     news = _news(events[first.monitor])
     if news is None:
         return events[first.monitor]
     own = _place(config, first.monitor)
-    alike = [(name, each) for name, each in events.items() if _news(each) == news]
-    by_source = [each for name, each in alike if _place(config, name)[0] == own[0]]
-    by_model = [each for name, each in alike if _place(config, name)[1] == own[1]]
-    return [row for each in max(by_source, by_model, key=len) for row in each]
+    alike = [(name, event) for name, event in events.items() if _news(event) == news]
+    by_source = [event for name, event in alike if _place(config, name)[0] == own[0]]
+    by_model = [event for name, event in alike if _place(config, name)[1] == own[1]]
+    return [row for event in max(by_source, by_model, key=len) for row in event]
 
 
 def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
@@ -88,10 +88,10 @@ def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
     if len(monitors) > 1:
         message = _of_several(runtime, monitors, rows)
     else:
-        found, change = _found(runtime, rows[0]), rows[0].payload.get("transition")
-        message = _of_one(runtime, rows, found)
-        if isinstance(found, Evaluation | Outlook) and change and not _stop(rows):
-            picture = partial(_picture, runtime, rows[0].monitor, change["segment"], found.window)
+        subject, change = _found(runtime, rows[0]), rows[0].payload.get("transition")
+        message = _of_one(runtime, rows, subject)
+        if isinstance(subject, Evaluation | Outlook) and change and not _stop(rows):
+            picture = partial(_picture, runtime, rows[0].monitor, change["segment"], subject.window)
     if unconfirmed := max(row.payload.get(_UNCONFIRMED, 0) for row in rows):
         message = alerts.repeated(message, unconfirmed)
     alerts.send(config.channel_url(name), message, folder=config.folder, picture=picture)
@@ -111,7 +111,7 @@ def _is_one_event(one: store.Delivery, other: store.Delivery) -> bool:
     stop, change = sorted((one.payload, other.payload), key=lambda payload: "stop" not in payload)
     if "stop" not in stop or "transition" not in change:
         return False
-    before, after = (change["transition"][each] for each in ("before", "after"))
+    before, after = (change["transition"][side] for side in ("before", "after"))
     if stop["stop"]["end"]:
         return bool(before == Status.INSUFFICIENT and after == Status.OK)
     return bool(after == Status.INSUFFICIENT)
@@ -132,8 +132,8 @@ def _news(rows: Sequence[store.Delivery]) -> tuple[object, ...] | None:
 
 def _place(config: Config, monitor: str) -> tuple[str, str]:
     """Return source and model of a monitor; of one that is configured no longer, what no other has."""
-    found = config.monitors.get(monitor)
-    return (found.source, found.model.name) if found else (f"\0{monitor}", f"\0{monitor}")
+    configured = config.monitors.get(monitor)
+    return (configured.source, configured.model.name) if configured else (f"\0{monitor}", f"\0{monitor}")
 
 
 def _found(runtime: Runtime, row: store.Delivery) -> Found:
@@ -145,34 +145,36 @@ def _found(runtime: Runtime, row: store.Delivery) -> Found:
     return None if row.review_id is None else store.review(kept, row.review_id)
 
 
-def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], found: Found) -> Message:
+def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], subject: Found) -> Message:
     from rocmonitor import alerts
 
     row = rows[0]
     if "outage" in row.payload:
         return outage_message(runtime.config, Notice.from_dict(row.payload["outage"]))
-    context = _context(runtime, row, found)
-    if isinstance(found, Review):
-        return alerts.compose_review(found, before=row.payload["before"], context=context)
+    context = _context(runtime, row, subject)
+    if isinstance(subject, Review):
+        return alerts.compose_review(subject, before=row.payload["before"], context=context)
     if "revised" in row.payload:
-        return alerts.compose_revised([Revised.from_dict(each.payload["revised"]) for each in rows], context)
+        return alerts.compose_revised(
+            [Revised.from_dict(delivery.payload["revised"]) for delivery in rows], context
+        )
     changes = _changes(rows)
     stop = _stop(rows)
     if stop is not None:
         return alerts.compose_stop(Stop.from_dict(stop), context, changes)
-    if isinstance(found, Outlook):
-        return alerts.compose_outlook(changes[0], found, context, changes[1:])
+    if isinstance(subject, Outlook):
+        return alerts.compose_outlook(changes[0], subject, context, changes[1:])
     episode = row.payload.get("episode")
-    known = None if episode is None else Decline.from_dict(episode)
-    return alerts.compose(changes[0], found, context, changes[1:], known)
+    decline = None if episode is None else Decline.from_dict(episode)
+    return alerts.compose(changes[0], subject, context, changes[1:], decline)
 
 
 def _changes(rows: Sequence[store.Delivery]) -> list[Transition]:
     return [
-        Transition.from_dict(each)
+        Transition.from_dict(change)
         for row in rows
         if "transition" in row.payload
-        for each in (row.payload["transition"], *row.payload.get("also", ()))
+        for change in (row.payload["transition"], *row.payload.get("also", ()))
     ]
 
 
@@ -181,17 +183,19 @@ def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.
 
     config = runtime.config
     named = monitors[: alerts.MOST_NAMED]
-    of = {name: [row for row in rows if row.monitor == name] for name in named}
-    sources, models = (set(each) for each in zip(*(_place(config, name) for name in monitors), strict=True))
+    by_monitor = {name: [row for row in rows if row.monitor == name] for name in named}
+    sources, models = (
+        set(places) for places in zip(*(_place(config, name) for name in monitors), strict=True)
+    )
     shared = f"read source {sources.pop()}" if len(sources) == 1 else f"watch model {models.pop()}"
     stop = _stop(rows)
     return alerts.compose_several(
-        [_of_one(runtime, of[name], _found(runtime, of[name][0])) for name in named],
+        [_of_one(runtime, by_monitor[name], _found(runtime, by_monitor[name][0])) for name in named],
         [
             alerts.Concerned(monitor=name, owner=monitor.owner, runbook=monitor.runbook)
-            for name, monitor in ((each, config.monitors[each]) for each in monitors)
+            for name, monitor in ((key, config.monitors[key]) for key in monitors)
         ],
-        also=[len(_changes(of[name])) - 1 for name in named],
+        also=[len(_changes(by_monitor[name])) - 1 for name in named],
         shared=shared,
         since=datetime.fromisoformat(stop["start"] if stop else rows[0].payload["transition"]["since"]),
         zone=zone_of(runtime, monitors[0]),
@@ -200,7 +204,7 @@ def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.
     )
 
 
-def _context(runtime: Runtime, row: store.Delivery, found: Found) -> Context:
+def _context(runtime: Runtime, row: store.Delivery, subject: Found) -> Context:
     from rocmonitor import alerts
 
     monitor = runtime.config.monitors.get(row.monitor)
@@ -209,7 +213,7 @@ def _context(runtime: Runtime, row: store.Delivery, found: Found) -> Context:
         owner=monitor.owner if monitor else None,
         runbook=monitor.runbook if monitor else None,
         run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
-        page=page_address(runtime.config.page, row.monitor, "" if found is None else found.segment),
+        page=page_address(runtime.config.page, row.monitor, "" if subject is None else subject.segment),
         told=tuple(monitor.notify) if monitor else (),
         configured=monitor is not None,
     )

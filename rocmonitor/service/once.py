@@ -63,16 +63,16 @@ def run_once(
                 partial(_hung, done, monitor),
             )
         _wait(runtime, list(pools.values()))
-        found: list[Any] = []
+        answers: list[Any] = []
         if deliver and not runtime.stop.is_set():
             outbox = Workers(runtime.work)
             outbox.submit(
-                "outbox", partial(drain, runtime, progress=progress, tolerance=tolerance), found.append
+                "outbox", partial(drain, runtime, progress=progress, tolerance=tolerance), answers.append
             )
             _wait(runtime, [outbox])
-    if found and isinstance(found[0], Exception):
-        raise found[0]
-    delivered = found[0] if found else Delivered() if deliver else None
+    if answers and isinstance(answers[0], Exception):
+        raise answers[0]
+    delivered = answers[0] if answers else Delivered() if deliver else None
     return [done[name] for name in ticks if name in done], delivered
 
 
@@ -85,7 +85,7 @@ def _tolerance(runtime: Runtime, monitors: Collection[str]) -> timedelta | None:
 
     Where the call before was longer ago, the next may be, too: then this one says so.
     """
-    ended = [each.ended_at for each in store.ticks(runtime.store).values() if each.monitor in monitors]
+    ended = [tick.ended_at for tick in store.ticks(runtime.store).values() if tick.monitor in monitors]
     is_often = ended and runtime.clock() - max(ended) < runtime.config.errors.notify_after
     return None if is_often else timedelta()
 
@@ -98,14 +98,14 @@ def run_alone(runtime: Runtime, name: str, call: Callable[[], Any]) -> Any:
     ExternalError
         It hung and was given up.
     """
-    workers, found = Workers(runtime.work), list[Any]()
+    workers, answers = Workers(runtime.work), list[Any]()
     hung = ExternalError(f"{name} hangs and was given up; what was not saved is done at the next call")
     with _stopped_by_signals(runtime):
-        workers.submit(name, call, found.append, partial(found.append, hung))
+        workers.submit(name, call, answers.append, partial(answers.append, hung))
         _wait(runtime, [workers])
-    if isinstance(found[0], Exception):
-        raise found[0]
-    return found[0]
+    if isinstance(answers[0], Exception):
+        raise answers[0]
+    return answers[0]
 
 
 def at_once(runtime: Runtime) -> int:

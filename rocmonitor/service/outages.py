@@ -106,8 +106,8 @@ def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | No
         return 0
     config, now, notified = runtime.config, runtime.clock(), 0
     tolerance = config.errors.notify_after if tolerance is None else tolerance
-    said = store.attentions(runtime.store)
-    muted = {name for name, each in said.items() if each.is_muted(now)}
+    attentions = store.attentions(runtime.store)
+    muted = {name for name, attention in attentions.items() if attention.is_muted(now)}
     for outage in outages:
         phase = phase_due(outage, now, tolerance=tolerance, settled=settled)
         touched = [] if phase is None else _touched(config, outage)
@@ -157,9 +157,9 @@ class StoreWatch:
         """Note that the store has failed; return the threads that send the message, if it is due."""
         self.runtime.failing[STORE] = str(error)
         now = self.runtime.clock()
-        known = self.outage
-        since, told = (now, None) if known is None else (known.start, known.last_message)
-        self.outage = store_outage(self.runtime.config, error, since, now, told)
+        outage = self.outage
+        since, notified_at = (now, None) if outage is None else (outage.start, outage.last_message)
+        self.outage = store_outage(self.runtime.config, error, since, now, notified_at)
         return self._notify(now)
 
     def works(self) -> list[threading.Thread]:
@@ -185,7 +185,7 @@ class StoreWatch:
 
 
 def store_outage(
-    config: Config, error: StoreError | None, since: datetime, now: datetime, told: datetime | None
+    config: Config, error: StoreError | None, since: datetime, now: datetime, notified_at: datetime | None
 ) -> Outage:
     """Return an outage of the store, which concerns all monitors; without an error it is over now."""
     return Outage(
@@ -195,8 +195,8 @@ def store_outage(
         error="" if error is None else str(error)[:_LONGEST_ERROR],
         lasting=error is not None and is_lasting(error),
         members={name: Member(since=since, seen=now) for name in config.monitors},
-        first_message=told,
-        last_message=told,
+        first_message=notified_at,
+        last_message=notified_at,
         end=now if error is None else None,
     )
 
@@ -224,7 +224,10 @@ def outage_message(config: Config, notice: Notice) -> Message:
     zones = {monitor.timezone for monitor in monitors}
     return alerts.compose_outage(
         notice,
-        [alerts.Concerned(monitor=each.name, owner=each.owner, runbook=each.runbook) for each in monitors],
+        [
+            alerts.Concerned(monitor=monitor.name, owner=monitor.owner, runbook=monitor.runbook)
+            for monitor in monitors
+        ],
         zone=zones.pop() if len(zones) == 1 else ZoneInfo("UTC"),
         page=config.page,
     )

@@ -53,7 +53,7 @@ def closed(
             counted.append(_expected(piece, labels, positive_share))
         else:
             break
-    return [each.window for each in join(counted, joining)[0]]
+    return [whole.window for whole in join(counted, joining)[0]]
 
 
 def _outlook_is_due(monitor: Monitor, piece: Window, now: datetime) -> bool:
@@ -87,7 +87,7 @@ def joined_windows(
         Those of the calendar; they are the monitor's own where it joins none.
     """
     joining = monitor.joining
-    ended = [each for each in windows if each.end <= now]
+    ended = [window for window in windows if window.end <= now]
     if joining is None or not ended:
         return windows
     counted = list(count(source, monitor, free(ended, fixed), now))
@@ -96,7 +96,11 @@ def joined_windows(
 
 def within(fixed: Iterable[Window], pieces: Sequence[Window]) -> list[Window]:
     """Return those that lie in the time from the first piece to the last."""
-    return [each for each in fixed if pieces and pieces[0].start <= each.start and each.end <= pieces[-1].end]
+    return [
+        window
+        for window in fixed
+        if pieces and pieces[0].start <= window.start and window.end <= pieces[-1].end
+    ]
 
 
 def before_empty(counted: Pieces, inside: Sequence[Window], passed: Collection[Window]) -> Pieces:
@@ -105,13 +109,13 @@ def before_empty(counted: Pieces, inside: Sequence[Window], passed: Collection[W
     What follows these is cut when rows come again. The ones passed over before the first row do not count.
     """
     first = min([*inside, *(piece for piece, _ in counted)], default=None)
-    empty = min((each for each in passed if first is not None and each > first), default=None)
-    return [each for each in counted if empty is None or each[0] < empty]
+    empty = min((window for window in passed if first is not None and window > first), default=None)
+    return [entry for entry in counted if empty is None or entry[0] < empty]
 
 
 def together(pieces: Pieces) -> Counted | None:
     """Return what is counted of all; None of none."""
-    return reduce(Counted.then, (_counted(*each) for each in pieces)) if pieces else None
+    return reduce(Counted.then, (_counted(*entry) for entry in pieces)) if pieces else None
 
 
 def _is_due(monitor: Monitor, piece: Window, labels: LabelCounts, now: datetime) -> bool:
@@ -152,12 +156,12 @@ def reference_windows(
     joining, pieces = reference_joining(monitor), monitor.reference_windows
     if joining is None:
         return pieces, []
-    found = []
+    pairs = []
     for counted in count(source, monitor, pieces, now):
-        found.append(counted)
+        pairs.append(counted)
         beat()
-    enough, rest = join((_counted(*each) for each in found), joining)
-    return [each.window for each in with_rest(enough, rest, joining)], found
+    enough, rest = join((_counted(*entry) for entry in pairs), joining)
+    return [whole.window for whole in with_rest(enough, rest, joining)], pairs
 
 
 def last_window(
@@ -202,8 +206,8 @@ def pooled(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:
     pieces = len(monitor.calendar.within(window.start, window.end))
     if pieces < 2:
         return ()
-    said = {"every": written(monitor.window.every), "period": window.in_zone(monitor.timezone)}
-    return (Caveat("windows-pooled", windows=pieces, **said, min_per_class=monitor.min_per_class),)
+    values = {"every": written(monitor.window.every), "period": window.in_zone(monitor.timezone)}
+    return (Caveat("windows-pooled", windows=pieces, **values, min_per_class=monitor.min_per_class),)
 
 
 def unjudged(kept: store.Store, monitor: Monitor, after: datetime | None) -> Counted | None:
@@ -221,15 +225,17 @@ def unjudged(kept: store.Store, monitor: Monitor, after: datetime | None) -> Cou
     """
     if monitor.joining is None:
         return None
-    newest = {each.window: each for each in store.arrivals(kept, monitor.name, after or monitor.start)}
-    found: Counted | None = None
-    for window, each in sorted(newest.items()):
-        piece = Counted(window=window, rows=each.rows, n_pos=0, n_neg=0)
-        if found is None:
-            found = piece if each.rows else None
-        elif window.start >= found.window.end:  # counts of another calendar may lie beside
-            found = found.then(piece)
-    return found
+    newest = {
+        arrived.window: arrived for arrived in store.arrivals(kept, monitor.name, after or monitor.start)
+    }
+    counted: Counted | None = None
+    for window, arrived in sorted(newest.items()):
+        piece = Counted(window=window, rows=arrived.rows, n_pos=0, n_neg=0)
+        if counted is None:
+            counted = piece if arrived.rows else None
+        elif window.start >= counted.window.end:  # counts of another calendar may lie beside
+            counted = counted.then(piece)
+    return counted
 
 
 FEW = 4
@@ -255,34 +261,34 @@ def without_rows(
         The number of rows in a window of any length. It is called once or twice for each end of the windows
         that may be empty, and O(log n) times where some are.
     """
-    known = {window for segment, window in judged if not segment}
+    judged_windows = {window for segment, window in judged if not segment}
     empty = judged_empty(judged)
-    return _before(windows, known, count_rows) | _after(windows, known, empty, count_rows)
+    return _before(windows, judged_windows, count_rows) | _after(windows, judged_windows, empty, count_rows)
 
 
 def judged_empty(judged: Mapping[tuple[str, Window], store.Evaluated]) -> set[Window]:
     """Return the judged windows that had no row with a label, nearly always because they had no rows."""
     return {
         window
-        for (segment, window), found in judged.items()
-        if not segment and found.outcome is Status.INSUFFICIENT and not found.label_counts
+        for (segment, window), evaluated in judged.items()
+        if not segment and evaluated.outcome is Status.INSUFFICIENT and not evaluated.label_counts
     }
 
 
 def with_rows(windows: Sequence[Window], count_rows: Callable[[Window], int]) -> list[Window]:
     """Return the windows from the first with rows to the last with rows; all of them where none has any."""
     passed = without_rows(windows, {}, count_rows)
-    found = [window for window in windows if window not in passed]
-    last = len(found)
-    while last and not count_rows(found[last - 1]):
+    inside = [window for window in windows if window not in passed]
+    last = len(inside)
+    while last and not count_rows(inside[last - 1]):
         last -= 1
-    return found[:last] or list(windows)
+    return inside[:last] or list(windows)
 
 
 def _before(
-    windows: Sequence[Window], known: Collection[Window], count_rows: Callable[[Window], int]
+    windows: Sequence[Window], judged: Collection[Window], count_rows: Callable[[Window], int]
 ) -> set[Window]:
-    new = list(takewhile(lambda window: window not in known, windows))
+    new = list(takewhile(lambda window: window not in judged, windows))
     if len(new) < 2 or count_rows(new[0]):
         return set()
     whole = Window(new[0].start, new[-1].end)
@@ -297,11 +303,11 @@ def _before(
 
 def _after(
     windows: Sequence[Window],
-    known: Collection[Window],
+    judged: Collection[Window],
     empty: Collection[Window],
     count_rows: Callable[[Window], int],
 ) -> set[Window]:
-    new = list(reversed(list(takewhile(lambda window: window not in known, reversed(windows)))))
+    new = list(reversed(list(takewhile(lambda window: window not in judged, reversed(windows)))))
     older = windows[: len(windows) - len(new)]
     before = len(list(takewhile(lambda window: window in empty, reversed(older))))
     if before + len(new) <= FEW or not new or count_rows(new[-1]):

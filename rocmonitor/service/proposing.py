@@ -78,8 +78,8 @@ class Roles:
     @property
     def columns(self) -> list[str]:
         """The columns that are there, each once."""
-        found = (self.id, self.time, self.score, self.challenger, self.label, self.labelled_at, *self.explain)
-        return [each for each in found if each is not None]
+        names = (self.id, self.time, self.score, self.challenger, self.label, self.labelled_at, *self.explain)
+        return [name for name in names if name is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +160,10 @@ def find_roles(
     commas = {name for name, text in texts.items() if _COMMA.fullmatch(text)}
     taken = dict(given)
 
-    def found(role: Role, candidates: Sequence[str], wanted: str) -> str:
+    def pick(role: Role, candidates: Sequence[str], wanted: str) -> str:
         if role not in taken:
-            free = [each for each in candidates if each not in taken.values()]
-            named = [each for each in free if re.search(_NAMES.get(role, "$^"), each.casefold())]
+            free = [column for column in candidates if column not in taken.values()]
+            named = [column for column in free if re.search(_NAMES.get(role, "$^"), column.casefold())]
             best = named or free
             name = best[0] if len(best) == 1 else choose(role, best) if best else None
             if name is None:
@@ -175,9 +175,9 @@ def find_roles(
     instants = {name: times(rows[name], formats.get(name)) for name in rows.columns}
     timed = [name for name, values in instants.items() if values is not None]
     two = [name for name in rows.columns if name not in timed and rows[name].nunique() == 2]
-    label = found("label", two, "has exactly two values")
+    label = pick("label", two, "has exactly two values")
     late = [name for name in timed if name != given.get("time") and _dates_labels(rows, name, label)]
-    time = found("time", [name for name in timed if name not in late], "holds times of scoring")
+    time = pick("time", [name for name in timed if name not in late], "holds times of scoring")
     numeric = [
         name
         for name in rows.columns
@@ -187,7 +187,7 @@ def find_roles(
         and (not (numbers == np.round(numbers)).all() or re.search(_NAMES["score"], name.casefold()))
     ]
     challengers = [name for name in numeric if re.search(_NAMES["challenger"], name.casefold())]
-    score = found("score", [name for name in numeric if name not in challengers] or numeric, "holds scores")
+    score = pick("score", [name for name in numeric if name not in challengers] or numeric, "holds scores")
     if "challenger" not in taken and len(challengers) == 1 and challengers[0] != score:
         taken["challenger"] = challengers[0]
     if "id" not in taken:
@@ -230,23 +230,23 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
             f"--time: times are needed, as a type of the database or as 2026-12-31 12:00:00; {what}. Make "
             "times of it in a view"
         )
-    known = label.notna() & at.notna()
-    positive, is_positive = _positive(label[known])
-    if not known.any() or is_positive.all() or not is_positive.any():
+    labelled = label.notna() & at.notna()
+    positive, is_positive = _positive(label[labelled])
+    if not labelled.any() or is_positive.all() or not is_positive.any():
         raise ConfigError(f"{roles.label}: labelled rows of both classes are needed, to propose windows")
     numbers = _numbers(rows[roles.score], comma=roles.decimal == ",", anyway=True)
     if numbers is None:
         raise ConfigError(f"--score: numbers are needed; {roles.score} holds {_example(rows[roles.score])}")
-    score = numbers[known.to_numpy()]
+    score = numbers[labelled.to_numpy()]
     usable = np.isfinite(score)
     area = float(auc(is_positive.to_numpy()[usable].astype(int), score[usable]).auc)
     if area < 0.5:
         positive, area = positive | {"scores": "lower"}, 1 - area
     instant = pd.Timestamp(now)
-    delay, reason, known_until = _label_delay(rows, roles, at, known, instant)
+    delay, reason, known_until = _label_delay(rows, roles, at, labelled, instant)
     until = min(known_until - delay, at.max())
     high = -score if positive.get("scores") == "lower" else score
-    classes = pd.DataFrame({"at": at[known], "positive": is_positive, "score": high})[usable]
+    classes = pd.DataFrame({"at": at[labelled], "positive": is_positive, "score": high})[usable]
     every, pool, edges, counts, why = _windows(classes.query("at < @until"), at.min(), until)
     n = len(counts)
     if n < 2:
@@ -285,10 +285,10 @@ def times(values: pd.Series[Any], form: str | None = None) -> pd.Series[Any] | N
     present = values.notna()
     if not present.any() or (form is None and not re.match(r"\d{4}-\d\d", str(values[present].iloc[0]))):
         return None
-    found = pd.to_datetime(
+    instants = pd.to_datetime(
         values.astype(str).where(present), utc=True, errors="coerce", format=form or "ISO8601"
     )
-    return found if found.notna().sum() >= _SURE * present.sum() else None
+    return instants if instants.notna().sum() >= _SURE * present.sum() else None
 
 
 def _example(values: pd.Series[Any]) -> str:
@@ -315,10 +315,10 @@ def _numbers(values: pd.Series[Any], *, comma: bool = False, anyway: bool = Fals
     if pd.api.types.is_bool_dtype(values):
         return None
     text = values.astype(str).str.replace(",", ".") if comma else values
-    found = pd.to_numeric(text.where(values.notna()), errors="coerce")
-    if not anyway and found.notna().sum() < max(1, _SURE * values.notna().sum()):
+    parsed = pd.to_numeric(text.where(values.notna()), errors="coerce")
+    if not anyway and parsed.notna().sum() < max(1, _SURE * values.notna().sum()):
         return None
-    numbers = found.to_numpy(dtype=float, na_value=np.nan)
+    numbers = parsed.to_numpy(dtype=float, na_value=np.nan)
     return numbers if anyway else numbers[np.isfinite(numbers)]
 
 
@@ -338,7 +338,7 @@ def _positive(labels: pd.Series[Any]) -> tuple[dict[str, Any], pd.Series[Any]]:
             f"{labels.name}: two values are needed, not {len(values)} ({named}); name another column with "
             "--label, or a view that has two of them with --table"
         )
-    fitting = [each for each in values if re.fullmatch(_POSITIVE, str(each).strip().casefold())]
+    fitting = [value for value in values if re.fullmatch(_POSITIVE, str(value).strip().casefold())]
     chosen = fitting[0] if len(fitting) == 1 else values[-1]
     other = values[0] if chosen == values[1] else values[1]
     plain = {_plain(chosen), _plain(other)} == {0, 1}
@@ -363,7 +363,7 @@ def _identifies(values: pd.Series[Any]) -> bool:
 
 
 def _label_delay(
-    rows: pd.DataFrame, roles: Roles, at: pd.Series[Any], known: pd.Series[Any], now: pd.Timestamp
+    rows: pd.DataFrame, roles: Roles, at: pd.Series[Any], labelled: pd.Series[Any], now: pd.Timestamp
 ) -> tuple[pd.Timedelta, str, pd.Timestamp]:
     """Return the time after which nearly all labels that come are there, in whole days; how sure that is; and
     the instant up to which labels are known.
@@ -376,7 +376,7 @@ def _label_delay(
     arrived = None if roles.labelled_at is None else times(rows[roles.labelled_at], roles.date_format)
     if arrived is not None:
         known_until = min(max(newest, arrived.max()), now)
-        waited = (arrived - at)[known].dropna().dt.total_seconds() / _DAY.total_seconds()
+        waited = (arrived - at)[labelled].dropna().dt.total_seconds() / _DAY.total_seconds()
         days = float(waited.quantile(_SURE))
         # Of younger rows only the labels that came soon are in.
         old = known_until - at[waited.index] >= pd.Timedelta(days=2 * days)
@@ -384,7 +384,7 @@ def _label_delay(
         whole = max(1, int(np.ceil(days)))
         return whole * _DAY, f"95 % of the {len(waited):,} labels came within {whole} days", known_until
     written = now - newest <= _STILL_WRITTEN
-    if known.all():
+    if labelled.all():
         if not written:
             return (
                 _DAY,
@@ -395,7 +395,7 @@ def _label_delay(
         return max(silent, 1) * _DAY, why, now
     known_until = now if written else newest
     age = (known_until - at).dt.days
-    shares = known.groupby(age).mean()  # by age in days, the newest first
+    shares = labelled.groupby(age).mean()  # by age in days, the newest first
     final = float(shares.iloc[len(shares) // 2 :].median())
     short = shares.index[shares < _SURE * final]
     late = [days for days in short if days <= shares.index[len(shares) // 2]]
@@ -427,8 +427,8 @@ def _windows(
         cut = pd.cut(classes["at"], pd.DatetimeIndex(edges), right=False, labels=False)
         counts = np.zeros((len(edges) - 1, 2), dtype=int)
         for number, positive in ((0, False), (1, True)):
-            found = cut[classes["positive"] == positive].dropna().astype(int)
-            counts[:, number] = np.bincount(found, minlength=len(edges) - 1)
+            places = cut[classes["positive"] == positive].dropna().astype(int)
+            counts[:, number] = np.bincount(places, minlength=len(edges) - 1)
         made[every] = (edges, counts)
     if not made:
         return "1d", None, [first], np.zeros((0, 2), dtype=int), ""
@@ -440,16 +440,20 @@ def _windows(
     if len(full) == 1:
         return full[0], None, *made[full[0]], ""
     if full:
-        known = {every: finds(classes, made[every][0], FEWEST_PER_CLASS) for every in full}
-        judged = {every: one for every, one in known.items() if one is not None}
-        best = min(judged, key=lambda each: judged[each].order, default=full[0])
+        computed = {every: finds(classes, made[every][0], FEWEST_PER_CLASS) for every in full}
+        judged = {every: one for every, one in computed.items() if one is not None}
+        best = min(judged, key=lambda length: judged[length].order, default=full[0])
         return best, None, *made[best], reason(judged, best) if judged else ""
     # Too few rows, or windows, for any alone: the shortest that are enough when some are joined.
     pools = {}
-    made = {every: of for every, of in made.items() if every in _JOINED}
+    made = {every: entry for every, entry in made.items() if every in _JOINED}
     for every, (_, counts) in made.items():
         pools[every] = int(np.ceil(_SPARE * FEWEST_PER_CLASS / max(1.0, np.median(counts.min(axis=1)))))
-    few = [each for each in made if each != "1d" and pools[each] <= min(MOST_POOLED, len(made[each][1]) / 3)]
+    few = [
+        length
+        for length in made
+        if length != "1d" and pools[length] <= min(MOST_POOLED, len(made[length][1]) / 3)
+    ]
     every = (few or list(made))[0 if few else -1]
     pool = next((n for n in range(pools[every], MOST_POOLED) if _enough(made[every][1], n)), MOST_POOLED)
     return every, pool if pool > 1 else None, *made[every], ""

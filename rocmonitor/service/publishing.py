@@ -153,7 +153,9 @@ def _waiting(monitor: Monitor | None, points: Sequence[Point], now: datetime) ->
     if monitor is None:
         return frozenset()
     shares = {point.window: point.metrics.get("data/labelled_share", 0.0) for point in points}
-    return frozenset(each for each, share in shares.items() if monitor.labels.may_come(each, now, share))
+    return frozenset(
+        window for window, share in shares.items() if monitor.labels.may_come(window, now, share)
+    )
 
 
 def zone_of(runtime: Runtime, name: str) -> ZoneInfo:

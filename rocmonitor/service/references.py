@@ -206,7 +206,7 @@ def load_or_build(
     built = request.run(source, said) if build is None else build(request)
     computed = built.references
     if pieces and computed:
-        counted = [_piece(*each) for each in pieces]
+        counted = [_piece(*entry) for entry in pieces]
         computed = computed | {"": replace(computed[""], pieces=counted)}
     if freezes:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
@@ -231,7 +231,7 @@ def frozen_for(
     """Return the reference windows of one segment, as the monitor freezes them; `doubts` are about their
     rows, and `outliers` stand in the place of the configured ones.
     """
-    found = freeze(
+    reference = freeze(
         windows,
         by_name(monitor.rules),
         monitor.cost_w,
@@ -241,7 +241,7 @@ def frozen_for(
         outliers=outliers or monitor.reference.outliers,
         zone=monitor.timezone,
     )
-    return replace(found, caveats=(*found.caveats, *doubts))
+    return replace(reference, caveats=(*reference.caveats, *doubts))
 
 
 def _piece(window: Window, labels: LabelCounts) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def frozen_windows(monitor: Monitor, source: SqlSource, kept: store.Store, now: 
     frozen = store.reference(kept, monitor.name, digest(monitor))
     if frozen and "" in frozen:
         windows = frozen[""]["windows"]
-        return [Window.from_dict(each) for each in learned(windows, windows)]
+        return [Window.from_dict(window) for window in learned(windows, windows)]
     return reference_windows(monitor, source, now)[0]
 
 

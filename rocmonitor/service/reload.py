@@ -62,7 +62,7 @@ def end_alarms_of_removed(runtime: Runtime, before: Config | None = None) -> Non
 
 
 def _end_alarm(runtime: Runtime, name: str, segment: str, status: Status, before: Config | None) -> None:
-    now, known = runtime.clock(), None if before is None else before.monitors.get(name)
+    now, monitor = runtime.clock(), None if before is None else before.monitors.get(name)
     ended = Transition(
         monitor=name,
         segment=segment,
@@ -72,7 +72,9 @@ def _end_alarm(runtime: Runtime, name: str, segment: str, status: Status, before
         reasons=(Caveat("monitor-removed", status=str(status)),),
         since=now,
     )
-    channels = [each for each in runtime.config.channels if known is None or each in known.notify]
+    channels = [
+        channel for channel in runtime.config.channels if monitor is None or channel in monitor.notify
+    ]
     outbox = [
         store.Outgoing(destination=f"channel:{channel}", payload={"transition": ended.to_dict()})
         for channel in channels
@@ -80,9 +82,9 @@ def _end_alarm(runtime: Runtime, name: str, segment: str, status: Status, before
     with hold_lease(runtime, f"monitor:{name}") as lease:
         if lease is not None:
             over = [
-                each.closed(now, REMOVED)
-                for each in store.declines(runtime.store, name, segment)
-                if each.is_open
+                decline.closed(now, REMOVED)
+                for decline in store.declines(runtime.store, name, segment)
+                if decline.is_open
             ]
             store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease, episodes=over)
             log.warning("%s: no longer configured; its alarm (%s) ends", f"{name} {segment}".strip(), status)
@@ -96,9 +98,13 @@ def _differs(name: str, now: Config, new: Config) -> bool:
 def _unreadable(new: Config) -> list[str]:
     """Secrets that cannot be read, each with its path in the file."""
     given: list[tuple[str, Secret | Spark | Mlflow | Webhook | Heartbeat | None]] = [
-        *((f"sources.{name}.", each) for name, each in new.sources.items() if not isinstance(each, Files)),
-        *((f"channels.{name}.", each) for name, each in new.channels.items()),
-        *(("", each) for each in (new.mlflow, new.webhook, new.heartbeat)),
+        *(
+            (f"sources.{name}.", source)
+            for name, source in new.sources.items()
+            if not isinstance(source, Files)
+        ),
+        *((f"channels.{name}.", channel) for name, channel in new.channels.items()),
+        *(("", section) for section in (new.mlflow, new.webhook, new.heartbeat)),
     ]
     problems = []
     for path, section in given:

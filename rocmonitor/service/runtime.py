@@ -93,8 +93,8 @@ class Runtime:
 
     @cached_property
     def _tracking(self) -> Tracking:
-        known = self.config
-        return connect(known.tracking_uri, known.folder, page=known.mlflow.page, own_page=known.page)
+        config = self.config
+        return connect(config.tracking_uri, config.folder, page=config.mlflow.page, own_page=config.page)
 
 
 def leave(runtime: Runtime, pools: Sequence[Workers], *, code: int = 0) -> None:

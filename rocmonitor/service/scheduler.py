@@ -128,8 +128,8 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
     deliveries, watch = scheduler.get_job(OUTBOX).args
     deliveries.runtime = watch.runtime = runtime  # workers at work end with the old one
     scheduler.modify_job("keep", args=(runtime,))
-    said = {"added": added, "changed": different, "removed": removed}
-    words = [f"{word} {', '.join(names)}" for word, names in said.items() if names]
+    changes = {"added": added, "changed": different, "removed": removed}
+    words = [f"{word} {', '.join(names)}" for word, names in changes.items() if names]
     log.info("the configuration was read again: %s", "; ".join(words) or "the monitors are the same")
 
 
@@ -142,8 +142,8 @@ def _retry_all(runtime: Runtime) -> None:
 def _moved(scheduler: BackgroundScheduler, service: Service, model: str, alias: str) -> None:
     runtime = service.runtime
     for monitor in runtime.config.monitors.values():
-        known = (monitor.model.champion, monitor.model.challenger)
-        if monitor.model.name == model and alias in known and monitor.columns.challenger is not None:
+        aliases = (monitor.model.champion, monitor.model.challenger)
+        if monitor.model.name == model and alias in aliases and monitor.columns.challenger is not None:
             request_review(scheduler, runtime, monitor.name)
 
 
@@ -259,17 +259,17 @@ def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) ->
     tick = run_monitor(runtime, monitor, now=started_at, progress=progress)
     seconds = time.monotonic() - began
     _log_evaluations(tick)
-    said = {"monitor": monitor.name, "duration_seconds": round(seconds, 3)}
+    extra = {"monitor": monitor.name, "duration_seconds": round(seconds, 3)}
     if tick.error is not None:
-        log.error("%s: %s", monitor.name, tick.error, extra=said)
+        log.error("%s: %s", monitor.name, tick.error, extra=extra)
     if tick.doubt is not None:
-        log.warning("%s: %s", monitor.name, tick.doubt, extra=said)
+        log.warning("%s: %s", monitor.name, tick.doubt, extra=extra)
     following = _again(scheduler, runtime, tick)
     if following is None:
         runtime.failures.pop(monitor.name, None)
         following = next_fire(monitor.schedule, monitor.timezone, runtime.clock())
         when = f"{following.astimezone(monitor.timezone):%Y-%m-%d %H:%M %Z}"
-        log.info("%s: next check at %s", monitor.name, when, extra=said)
+        log.info("%s: next check at %s", monitor.name, when, extra=extra)
     save_last(runtime, tick, started_at=started_at, seconds=seconds, next_due=following)
 
 

@@ -57,8 +57,8 @@ def announce_store(config: Config, error: StoreError | None, now: datetime) -> N
 def _remembered(path: Path) -> tuple[datetime, datetime] | None:
     """Since when the store fails, and when people were last notified."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        since, notified_at = (datetime.fromisoformat(said[name]) for name in ("since", "notified_at"))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        since, notified_at = (datetime.fromisoformat(content[name]) for name in ("since", "notified_at"))
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return None if since.tzinfo is None or notified_at.tzinfo is None else (since, notified_at)

@@ -40,19 +40,19 @@ def version(
         return fixed, (Caveat("version-not-named", model=model),) if unnamed else ()
     require_made(runtime.config.tracking_uri)
     try:
-        found = runtime.tracking.version(model, alias)
+        current = runtime.tracking.version(model, alias)
     except TrackingError as error:
         # MLflow being down must not keep rows from being judged.
-        known = store.alias(runtime.store, model, alias) if error.transient else None
-        if known is None:
+        remembered = store.alias(runtime.store, model, alias) if error.transient else None
+        if remembered is None:
             raise
-        seen, at = known
+        seen, at = remembered
         doubt = Caveat("version-remembered", alias=alias, version=seen, at=f"{at:%Y-%m-%d %H:%MZ}")
         return seen, (doubt,)
     if keep:
-        store.save_alias(runtime.store, model, alias, found, runtime.clock())
+        store.save_alias(runtime.store, model, alias, current, runtime.clock())
         store.retry_now(runtime.store, MLFLOW)  # it answers: what waits for it need not
-    return found, ()
+    return current, ()
 
 
 def alias_or_version(monitor: Monitor, role: Role) -> tuple[str | None, str | None]:

@@ -98,13 +98,13 @@ def finds(rows: pd.DataFrame, edges: Sequence[pd.Timestamp], least: int) -> Find
     drawn = simulation(scenario, every)
     days = []
     for drop in (SMALL, LARGE):
-        found = drawn.detections(drop, _ALARM)
-        windows_needed = found[list(found)[-1]].windows[0] if found else None
+        detections = drawn.detections(drop, _ALARM)
+        windows_needed = detections[list(detections)[-1]].windows[0] if detections else None
         days.append(math.inf if windows_needed is None else windows_needed * every / timedelta(days=1))
     return Finds(drawn.false_alarms(_ALARM).expected, *days)
 
 
-def reason(found: Mapping[str, Finds], chosen: str) -> str:
+def reason(by_length: Mapping[str, Finds], chosen: str) -> str:
     """Return why a length was chosen, beside the others.
 
     Examples
@@ -113,16 +113,16 @@ def reason(found: Mapping[str, Finds], chosen: str) -> str:
     'weekly: 0.3 false alarms a year, a drop of 0.02 in 4 weeks; daily: 6, 5 weeks'
     """
     parts: list[str] = []
-    for every in sorted(found, key=lambda each: (each != chosen, found[each].order)):
-        one = found[every]
-        said = "not within a year"
+    for every in sorted(by_length, key=lambda length: (length != chosen, by_length[length].order)):
+        one = by_length[every]
+        text = "not within a year"
         if not math.isinf(one.small):
             weeks = round(one.small / 7)
-            said = count(weeks, "week") if weeks > 1 else count(round(one.small), "day")
+            text = count(weeks, "week") if weeks > 1 else count(round(one.small), "day")
         alarms = f"{one.false_alarms:.1g}" if one.false_alarms < 10 else f"{one.false_alarms:.0f}"
         if parts:
-            parts.append(f"{_NAMES[every]}: {alarms}, {said}")
+            parts.append(f"{_NAMES[every]}: {alarms}, {text}")
         else:
-            where, plural = said if math.isinf(one.small) else f"in {said}", "s" * (alarms != "1")
+            where, plural = text if math.isinf(one.small) else f"in {text}", "s" * (alarms != "1")
             parts.append(f"{_NAMES[every]}: {alarms} false alarm{plural} a year, a drop of {SMALL:g} {where}")
     return "; ".join(parts)

@@ -79,13 +79,13 @@ def caveats(
     def rows(among: NDArray[np.bool_]) -> int:
         return int(np.count_nonzero(among) if weight is None else weight[among].sum())
 
-    found = {
+    masks = {
         "labels-without-instant": labelled & (codes == NO_INSTANT),
         "labelled-before-scored": labelled & (codes == BEFORE_ROW),
         "instants-without-label": unlabelled & (codes != NO_INSTANT) & (codes != LATER),
         "labelled-later": unlabelled & (codes == LATER),
     }
     where = {"monitor": monitor.name, "column": monitor.columns.labelled_at}
-    for code, among in found.items():
+    for code, among in masks.items():
         if among.any():
             yield Caveat(code, **where, count=rows(among), rows=rows(labelled | unlabelled))

@@ -41,8 +41,8 @@ class ArrowSession(ABC):
     def rows(self, statement: Select[Any]) -> pd.DataFrame:
         """Do as `Session.rows` says."""
         schema, batches = self._answer(statement, {})
-        found: pd.DataFrame = pa.Table.from_batches(batches, schema=schema).to_pandas()
-        return found
+        frame: pd.DataFrame = pa.Table.from_batches(batches, schema=schema).to_pandas()
+        return frame
 
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """Do as `Session.labels` says."""
@@ -145,7 +145,7 @@ def joined(parts: Sequence[Table]) -> Table:
     """Return parts of an answer as one, without dictionaries, which would hold the values of all rows."""
     columns = {name: [part.columns[name] for part in parts] for name in parts[0].columns}
     plain = {
-        name: [each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in arrays]
+        name: [array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in arrays]
         for name, arrays in columns.items()
     }
     return Table({name: pa.concat_arrays(arrays) for name, arrays in plain.items()}, parts[0].values)
@@ -154,11 +154,11 @@ def joined(parts: Sequence[Table]) -> Table:
 def _objects(role: str, column: Any, values: Values) -> NDArray[np.object_]:
     try:
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        known, place = values(role, column.dictionary), _filled(column.indices, len(column.dictionary))
+        decoded, place = values(role, column.dictionary), _filled(column.indices, len(column.dictionary))
     except pa.ArrowNotImplementedError:  # lists and structs
-        known, place = values(role, column), np.arange(len(column))
-    objects = np.empty(len(known) + 1, dtype=object)
-    for at, value in enumerate(known):
+        decoded, place = values(role, column), np.arange(len(column))
+    objects = np.empty(len(decoded) + 1, dtype=object)
+    for at, value in enumerate(decoded):
         objects[at] = value
     taken: NDArray[np.object_] = objects[place]
     return taken
@@ -237,25 +237,25 @@ def _codes(
 
 
 def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    identity: dict[str, Any] = {}
     if "id" in columns:
-        found["has_id"], found["id"] = _words(columns["id"])
-        found |= {
+        identity["has_id"], identity["id"] = _words(columns["id"])
+        identity |= {
             role: _filled(columns[role].cast(pa.int64()), 0) for role in ("time", "known") if role in columns
         }
     if "cluster" in columns:
-        found["has_cluster"], words = _words(columns["cluster"])
-        found["cluster"] = words[:, 0]
-    return found
+        identity["has_cluster"], words = _words(columns["cluster"])
+        identity["cluster"] = words[:, 0]
+    return identity
 
 
 def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
     """Return values as `rocmonitor.sources.values.identities` does."""
     if pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type):
-        known = _array(ids.is_valid())
-        return known, hashed(_filled(ids, ""))
+        present = _array(ids.is_valid())
+        return present, hashed(_filled(ids, ""))
     if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
-        known = _array(ids.is_valid())
+        present = _array(ids.is_valid())
         words = _filled(ids, 0).astype(np.int64)
-        return known, words.view(np.uint64)[:, np.newaxis]
+        return present, words.view(np.uint64)[:, np.newaxis]
     return identities(ids.to_pylist())

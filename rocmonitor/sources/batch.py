@@ -254,14 +254,14 @@ def _rows(
     caveats = [*_caveats(counts, encoder, monitor, alone, both)]
     if cells.arrival is not None:
         caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
-    known = arrival.by_age(cells.arrival, ages)
+    masks = arrival.by_age(cells.arrival, ages)
     return Rows(
         champion=champion,
         **{"pair": None} | by_both,
         counts=counts,
         caveats=tuple(caveats),
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        by_age=tuple(_champion(cells, category, used & at, monitor) for at in known),
+        by_age=tuple(_champion(cells, category, used & at, monitor) for at in masks),
     )
 
 

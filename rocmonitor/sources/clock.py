@@ -95,9 +95,9 @@ def text_clock(
     anything else (another offset, seconds since 1970), in its SELECT and in its WHERE, with
     ``datetime(column)`` or ``datetime(column, 'unixepoch')`` and ``sources.NAME.timezone: UTC``.
     """
-    found = _TEXT.fullmatch(text)
-    offset = found and found["offset"]
-    if not found or (offset and offset.strip("Z+0:")):
+    match = _TEXT.fullmatch(text)
+    offset = match and match["offset"]
+    if not match or (offset and offset.strip("Z+0:")):
         zone_of = "the zone of these times" if _DAY_FIRST.match(text) else "UTC"
         raise ConfigError(
             f"monitors.{monitor}.columns.{key}: {column} holds {text!r}, which cannot be compared as text "
@@ -105,9 +105,9 @@ def text_clock(
             f"the query, and set sources.{source}.timezone to {zone_of}"
         )
     if offset:
-        return Clock(None, found["separator"])
+        return Clock(None, match["separator"])
     wall = declared(zone, source=source, monitor=monitor, column=column, key=key)
-    return Clock(wall, found["separator"] or " ")
+    return Clock(wall, match["separator"] or " ")
 
 
 def _converted(text: str, column: str) -> str:

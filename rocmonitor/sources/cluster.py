@@ -63,8 +63,8 @@ def secrets_of(address: str | None) -> tuple[str, ...]:
     """
     host, _, settings = (address or "").partition(";")
     login = re.findall(r"//([^/@]+)@", host)
-    known = (each.partition("=") for each in settings.split(";"))
-    return tuple(login + [value for key, _, value in known if value and key.lower() not in _OPEN])
+    pairs = (setting.partition("=") for setting in settings.split(";"))
+    return tuple(login + [value for key, _, value in pairs if value and key.lower() not in _OPEN])
 
 
 def _knock(address: str) -> None:
@@ -151,8 +151,8 @@ class ClusterSession(ArrowSession):
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """Do as `Session.first` says."""
-        [*found] = self._table(statement, bound).column(0)
-        return found[0].as_py() if found else None
+        [*values] = self._table(statement, bound).column(0)
+        return values[0].as_py() if values else None
 
     def beyond_reading(self) -> None:
         """Not known: what a session may do is the cluster's business."""

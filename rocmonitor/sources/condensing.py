@@ -64,11 +64,11 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[A
     # LN(0) is an error in PostgreSQL: CASE keeps it from 0 and 1, and from all that is no number.
     odds = func.floor(func.ln(number / (one - number)) * per_unit)
     inside = [(and_(number > zero, number < one), odds)] if grid.scale == "logit" else []
-    found = case(*inside, *linear)
+    cell_number = case(*inside, *linear)
     if backend == "sqlite":
-        return case((func.typeof(score).in_(["integer", "real"]), found))
+        return case((func.typeof(score).in_(["integer", "real"]), cell_number))
     # Spark takes a fifth less time to group by whole numbers than by doubles.
-    return cast(found, BigInteger) if backend == "spark" else found
+    return cast(cell_number, BigInteger) if backend == "spark" else cell_number
 
 
 def ordered(low: Floats, high: Floats | None) -> tuple[Floats, Floats | None]:

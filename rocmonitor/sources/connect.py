@@ -372,8 +372,8 @@ def _postgres(connection: Connection) -> Caveat | None:
         "create": connection.execute(_POSTGRES_CREATE).scalars().all(),
         "call": connection.execute(_POSTGRES_FUNCTIONS).scalars().all(),
     }
-    found = {kind: list(names) for kind, names in may.items() if names}
-    return Caveat("account-may-write", account=account, may=found) if found else None
+    rights = {kind: list(names) for kind, names in may.items() if names}
+    return Caveat("account-may-write", account=account, may=rights) if rights else None
 
 
 def granted(grants: Iterable[str]) -> list[str]:
@@ -386,11 +386,11 @@ def granted(grants: Iterable[str]) -> list[str]:
     """
     may = []
     for line in grants:
-        found = re.match(r"GRANT (.+?) ON (.+?) TO ", line)
-        if found is None:  # membership of a role, whose own grants have lines of their own
+        match = re.match(r"GRANT (.+?) ON (.+?) TO ", line)
+        if match is None:  # membership of a role, whose own grants have lines of their own
             continue
-        names = [name.strip() for name in re.sub(r"\([^)]*\)", "", found[1]).split(",")]
-        may += [f"{name} on {found[2]}" for name in names if name not in _READERS_GRANTS]
+        names = [name.strip() for name in re.sub(r"\([^)]*\)", "", match[1]).split(",")]
+        may += [f"{name} on {match[2]}" for name in names if name not in _READERS_GRANTS]
         if line.rstrip().endswith("WITH GRANT OPTION"):
-            may.append(f"GRANT OPTION on {found[2]}")
+            may.append(f"GRANT OPTION on {match[2]}")
     return list(dict.fromkeys(may))

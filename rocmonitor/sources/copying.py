@@ -90,9 +90,9 @@ def _lines(
     with DefaultSelector() as incoming, raw.cursor() as cursor:
         incoming.register(raw.fileno(), EVENT_READ)
         with cursor.copy(statement.encode(), parameters):
-            while (found := receive(1))[0] >= 0:
-                if found[0]:
-                    lines += found[1]
+            while (received := receive(1))[0] >= 0:
+                if received[0]:
+                    lines += received[1]
                     count += 1
                     continue
                 if count >= size:  # all that had arrived is taken

@@ -74,7 +74,7 @@ def row_hash(
         case "duckdb":
             return func.hash(*rows)
         case "spark":  # its hash passes over NULL
-            return func.xxhash64(*rows, *(each.is_(None) for each in rows))
+            return func.xxhash64(*rows, *(column.is_(None) for column in rows))
     return None
 
 
@@ -91,7 +91,7 @@ def checksum(
     hashed = row_hash(backend, scores, segments)
     if hashed is None:
         values: list[ColumnElement[Any]] = [cast(score, Double()) for score in scores]
-        return [each for value in values for each in (func.sum(value), func.sum(value * value))]
+        return [aggregate for value in values for aggregate in (func.sum(value), func.sum(value * value))]
     if backend == "spark":
         # Halves, whose sums are long integers: to add up decimals takes longer than all the rest.
         high = func.sum(func.shiftright(hashed, literal_column("32")))
@@ -155,8 +155,8 @@ def _told_apart(columns: Sequence[Sequence[Any]]) -> tuple[list[tuple[Any, ...]]
 
 def _text(columns: Sequence[ColumnElement[Any]], kind: String) -> ColumnElement[Any]:
     parts: list[ColumnElement[Any]] = []
-    for each in columns:
-        parts += [func.coalesce(cast(each, kind), literal("(none)")), literal("|")]
+    for column in columns:
+        parts += [func.coalesce(cast(column, kind), literal("(none)")), literal("|")]
     return func.concat(*parts)
 
 

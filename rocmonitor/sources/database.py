@@ -77,15 +77,15 @@ class DatabaseSession:
         """Do as `Session.columns` says."""
         with self.connection.execute(without_rows(monitor), bound) as result:
             description = (result.cursor.description if result.cursor is not None else None) or ()
-            found = [(str(known[0]), known[1]) for known in description]
+            columns = [(str(column[0]), column[1]) for column in description]
         if self.backend == "sqlite":  # it calls the second column p of a query in FROM p:1
-            names = {name.casefold() for name, _ in found}
-            plain = (_NUMBERED.sub("", name) for name, _ in found)
-            found = [
+            names = {name.casefold() for name, _ in columns}
+            plain = (_NUMBERED.sub("", name) for name, _ in columns)
+            columns = [
                 (base if base.casefold() in names else name, code)
-                for base, (name, code) in zip(plain, found, strict=True)
+                for base, (name, code) in zip(plain, columns, strict=True)
             ]
-        return found
+        return columns
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """Do as `Session.first` says."""
@@ -175,14 +175,18 @@ class DatabaseSession:
 
     def tables(self, *, everywhere: bool = False) -> list[str]:
         """Do as `Session.tables` says."""
-        known = inspect(self.connection)
-        others = set(known.get_schema_names()) - {known.default_schema_name, *_SYSTEM} if everywhere else ()
+        inspector = inspect(self.connection)
+        others = (
+            set(inspector.get_schema_names()) - {inspector.default_schema_name, *_SYSTEM}
+            if everywhere
+            else ()
+        )
         elsewhere = [
             f"{schema}.{name}"
             for schema in sorted(others)
-            for name in sorted([*known.get_table_names(schema), *known.get_view_names(schema)])
+            for name in sorted([*inspector.get_table_names(schema), *inspector.get_view_names(schema)])
         ]
-        return [*elsewhere, *sorted([*known.get_table_names(), *known.get_view_names()])]
+        return [*elsewhere, *sorted([*inspector.get_table_names(), *inspector.get_view_names()])]
 
 
 def fetched(
@@ -226,10 +230,10 @@ def _teach(connection: Connection, query: Query) -> None:
         raw.create_function("md5", 1, hashed_text, deterministic=True)
         if query.monitor.may_condense:
             (define_functions if lacks_functions(raw) else define_floor)(raw)
-        known = query.known_clock
-        if known is not None:
-            raw.create_function("rocmonitor_known", 1, known.read, deterministic=True)
-            alike = query.clock if known.zone == query.clock.zone else None
-            instants = [since_epoch(known.at(instant)) for instant in query.instants]
-            code = arrival_of_text(known, alike, instants)
+        known_clock = query.known_clock
+        if known_clock is not None:
+            raw.create_function("rocmonitor_known", 1, known_clock.read, deterministic=True)
+            alike = query.clock if known_clock.zone == query.clock.zone else None
+            instants = [since_epoch(known_clock.at(instant)) for instant in query.instants]
+            code = arrival_of_text(known_clock, alike, instants)
             raw.create_function("rocmonitor_arrival", 2, code, deterministic=True)

@@ -22,9 +22,9 @@ def place_of(backend: str, seed: str, columns: Sequence[ColumnElement[Any]]) -> 
     columns : sequence of ColumnElement
     """
     parts: list[ColumnElement[Any]] = [literal_column(seed, String())]
-    for each in columns:
-        known = func.coalesce(cast(each, String), literal_column("'(none)'", String()), type_=String())
-        parts += [literal_column("'|'", String()), known]
+    for column in columns:
+        value = func.coalesce(cast(column, String), literal_column("'(none)'", String()), type_=String())
+        parts += [literal_column("'|'", String()), value]
     text = reduce(add, parts)
     match backend:
         case "postgresql":

@@ -143,7 +143,7 @@ def translate_errors(origin: Origin) -> Iterator[None]:
 
 def _overdue(overdue: Overdue, origin: Origin) -> SourceError:
     timeout, deadline = (
-        f"{each.total_seconds():g} s" for each in (origin.spec.timeout, origin.spec.deadline)
+        f"{limit.total_seconds():g} s" for limit in (origin.spec.timeout, origin.spec.deadline)
     )
     subject, advice = origin.subject
     match overdue.part:
@@ -243,7 +243,7 @@ def _kind(cause: BaseException, origin: Origin) -> Kind:
         return next((kind for prefix, kind in _SQLITE.items() if name.startswith(prefix)), "other")
     if type(cause).__module__.startswith(("pyspark", "py4j", "grpc")):
         missing = "TABLE_OR_VIEW_NOT_FOUND" in str(cause)
-        kinds = (_SPARK[each.__name__] for each in type(cause).__mro__ if each.__name__ in _SPARK)
+        kinds = (_SPARK[base.__name__] for base in type(cause).__mro__ if base.__name__ in _SPARK)
         return "missing" if missing else next(kinds, "down")
     if type(cause).__module__.startswith("psycopg"):  # not connected: there is no SQLSTATE
         return "login" if any(words in str(cause) for words in _POSTGRES_LOGIN) else "down"
@@ -260,8 +260,8 @@ def _kind_of_duckdb(cause: BaseException) -> Kind:
         return "file"
     name = type(cause).__name__
     if isinstance(cause, OSError):
-        found = _DUCKDB_NAMES.match(words)
-        name = found[1].title().replace(" ", "") + "Exception" if found else "IOException"
+        match = _DUCKDB_NAMES.match(words)
+        name = match[1].title().replace(" ", "") + "Exception" if match else "IOException"
         name = name.replace("IoEx", "IOEx")
     return _DUCKDB.get(name, "other")
 
@@ -279,8 +279,8 @@ def _first_line(cause: BaseException, secrets: Sequence[str]) -> str:
     lines = (str(words).strip() or type(cause).__name__).splitlines()
     line = lines[0]
     if "CSV Error" in line:  # the next one is the line of the file, with data of somebody
-        reason = next((each for each in lines[1:] if not each.startswith("Original Line")), "")
-        file = next((each.partition("=")[2] for each in lines if each.startswith("  file = ")), "")
+        reason = next((detail for detail in lines[1:] if not detail.startswith("Original Line")), "")
+        file = next((detail.partition("=")[2] for detail in lines if detail.startswith("  file = ")), "")
         line = f"{line} of{file}: {reason}"
     for secret in secrets:
         line = line.replace(secret, "***")

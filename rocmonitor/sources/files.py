@@ -97,7 +97,7 @@ def read_scores(
     """
     frame, read_as = _frame(path, [label, *scores])
     if decimal is None:
-        decimal = "," if any(_SEPARATORS[";"] in found for found in read_as) else "."
+        decimal = "," if any(_SEPARATORS[";"] in note for note in read_as) else "."
         anyway = decimal == ","
     else:
         anyway = False
@@ -193,10 +193,10 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
             index_col=False,
             on_bad_lines="warn",
         )
-    said = " ".join(str(each.message) for each in caught)
-    if "does not match length of data" in said:
+    messages = " ".join(str(warning.message) for warning in caught)
+    if "does not match length of data" in messages:
         raise InputError(f"{path}: its lines have more columns than its first line names; fix the first line")
-    odd = _ODD_LINE.findall(said)
+    odd = _ODD_LINE.findall(messages)
     more = "" if len(odd) <= _MOST_SHOWN else f" and {len(odd) - _MOST_SHOWN:,} other lines"
     read_as += [f"{'; '.join(odd[:_MOST_SHOWN])}{more}: left out"] if odd else []
     head = _first_line(path, separator, encoding)
@@ -242,7 +242,7 @@ def _require_columns(path: Path, frame: pd.DataFrame, wanted: Sequence[str]) -> 
     if not missing:
         return
     near = [(name, get_close_matches(name.lower(), there, n=1)) for name in missing]
-    meant = "".join(f"; did you mean {found[0]}?" for _, found in near if found)
+    meant = "".join(f"; did you mean {matches[0]}?" for _, matches in near if matches)
     raise InputError(f"{path}: no column {', '.join(missing)}; there are {', '.join(there[:30])}{meant}")
 
 
@@ -273,8 +273,8 @@ def _labels(
         }
         words = {name.casefold() for name in different.values()} & set(WORDS) - {"true", "false"}
         yes, no = (" and ".join(sorted(word for word in words if WORDS[word] == is_yes)) for is_yes in (1, 0))
-        found = [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
-        return _mapped(column, read), found
+        notes = [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
+        return _mapped(column, read), notes
     pair = _pair(path, set(different.values()), positive, negative)
     return _mapped(column, {value: pair.get(name, math.nan) for value, name in different.items()}), []
 
@@ -297,8 +297,8 @@ def _listed(labels: Sequence[str]) -> str:
 
 
 def _mapped(column: pd.Series[Any], read: Mapping[Any, float]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = column.map(read).to_numpy(float, na_value=np.nan)
-    return found
+    labels: NDArray[np.float64] = column.map(read).to_numpy(float, na_value=np.nan)
+    return labels
 
 
 def _numbers(column: pd.Series[Any], decimal: str, *, anyway: bool = False) -> NDArray[np.float64]:

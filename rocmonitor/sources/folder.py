@@ -48,10 +48,12 @@ State = tuple[tuple[str, int, int, int, int], ...]
 def state_of(names: Sequence[str]) -> State | None:
     """Return the state of local files; None where one is remote, or has just gone."""
     try:
-        found = [(name, os.stat(name)) for name in names]
+        stats = [(name, os.stat(name)) for name in names]
     except OSError:
         return None
-    return tuple((name, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns) for name, of in found)
+    return tuple(
+        (name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in stats
+    )
 
 
 def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str]]) -> Found:
@@ -92,13 +94,13 @@ def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str
     if is_remote(path) or not Path(root).is_dir():  # what is written before the first sign of a pattern
         fixed = str(folder) if root.startswith(str(folder)) else ""
         start = len(fixed) + len(_PATTERN.split(root.removeprefix(fixed))[0])
-    known = {name: kind for name in names if (kind := _kind(name)) and not _is_hidden(name[start:])}
-    if not known:
+    kinds = {name: kind for name in names if (kind := _kind(name)) and not _is_hidden(name[start:])}
+    if not kinds:
         raise SourceError(
             f"{key}: there is no file at {root} whose name ends with {', '.join(_ENDINGS)} (or .csv.gz); one "
             "that comes later is found then"
         )
-    return _of_one_kind(known, key)
+    return _of_one_kind(kinds, key)
 
 
 def kind_of(path: str, folder: Path) -> Kind | None:
@@ -106,8 +108,8 @@ def kind_of(path: str, folder: Path) -> Kind | None:
     return _kind(path) if is_remote(path) else find(path, folder, "path", lambda _: ()).kind
 
 
-def _of_one_kind(known: dict[str, Kind], key: str) -> Found:
-    by_kind = {kind: name for name, kind in known.items()}
+def _of_one_kind(kinds: dict[str, Kind], key: str) -> Found:
+    by_kind = {kind: name for name, kind in kinds.items()}
     if len(by_kind) > 1:
         raise SourceError(
             f"{key}: has files of more than one kind ({' and '.join(sorted(by_kind.values()))}); name one of "
@@ -115,23 +117,23 @@ def _of_one_kind(known: dict[str, Kind], key: str) -> Found:
             transient=False,
         )
     [kind] = by_kind
-    if kind == "duckdb" and len(known) > 1:
-        raise SourceError(f"{key}: has {len(known)} DuckDB databases; name one", transient=False)
-    return Found(kind=kind, names=tuple(sorted(known)))
+    if kind == "duckdb" and len(kinds) > 1:
+        raise SourceError(f"{key}: has {len(kinds)} DuckDB databases; name one", transient=False)
+    return Found(kind=kind, names=tuple(sorted(kinds)))
 
 
 def _local(root: str, path: str, folder: Path) -> Iterable[str]:
     """Return each file once, however many links lead to it, and by its own name where that is among them."""
     if Path(root).is_dir():
         start = root
-        found = list(_below(root, (os.path.realpath(root),)))
+        files = list(_below(root, (os.path.realpath(root),)))
     else:  # the folder of the configuration is no pattern
         _require_readable(path, folder)
         start, below = str(folder), glob.glob(path, root_dir=folder, recursive=True)
-        names = [str(folder / each) for each in below if (folder / each).is_file()]
-        found = [(name, os.path.realpath(name)) for name in names]
+        names = [str(folder / relative) for relative in below if (folder / relative).is_file()]
+        files = [(name, os.path.realpath(name)) for name in names]
     by_file: dict[str, list[str]] = {}
-    for name, real in sorted(found):
+    for name, real in sorted(files):
         by_file.setdefault(real, []).append(name)
     plain = os.path.realpath(start)
 
@@ -150,15 +152,15 @@ def _below(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
     `above` are the names without links of the folders that led here, this one's last.
     """
-    with os.scandir(folder) as found:
-        entries = [each for each in found if not _is_hidden(each.name)]
-    for each in entries:
-        real = os.path.realpath(each.path) if each.is_symlink() else f"{above[-1]}/{each.name}"
-        if each.is_dir():
+    with os.scandir(folder) as listing:
+        entries = [entry for entry in listing if not _is_hidden(entry.name)]
+    for entry in entries:
+        real = os.path.realpath(entry.path) if entry.is_symlink() else f"{above[-1]}/{entry.name}"
+        if entry.is_dir():
             if real not in above:  # a link leads back
-                yield from _below(each.path, (*above, real))
-        elif each.is_file():
-            yield each.path, real
+                yield from _below(entry.path, (*above, real))
+        elif entry.is_file():
+            yield entry.path, real
 
 
 def _require_readable(path: str, folder: Path) -> None:
@@ -170,15 +172,15 @@ def _require_readable(path: str, folder: Path) -> None:
         if not _PATTERN.search(str(above / part)):
             continue
         below = [f"{above}/"] + [f"{above / part}/"] * (part == "**")
-        found = (each for pattern in below for each in glob.glob(pattern, root_dir=folder, recursive=True))
-        for each in found:
-            if _is_hidden(each[fixed:]):
+        names = (name for pattern in below for name in glob.glob(pattern, root_dir=folder, recursive=True))
+        for name in names:
+            if _is_hidden(name[fixed:]):
                 continue
             with suppress(FileNotFoundError, NotADirectoryError):
                 if _PATTERN.search(part):
-                    os.scandir(folder / each).close()
+                    os.scandir(folder / name).close()
                 else:  # only a name is looked up in it
-                    os.stat(os.path.join(folder, each, "."))
+                    os.stat(os.path.join(folder, name, "."))
 
 
 def _kind(name: str) -> Kind | None:

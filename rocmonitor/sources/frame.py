@@ -174,7 +174,7 @@ def _wanted(
     wanted = np.full(len(chunk), not segment, dtype=np.bool_)
     for number, name in enumerate(monitor.segments if segment else ()):
         names = (f"{name}={segment_value(value)}" for value in values(f"segment_{number}"))
-        wanted |= np.array([each == segment for each in names], dtype=np.bool_)
+        wanted |= np.array([row_segment == segment for row_segment in names], dtype=np.bool_)
     if paired:
         wanted &= False if chunk.challenger is None else ~np.isnan(chunk.challenger)
     return wanted

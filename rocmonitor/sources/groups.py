@@ -32,7 +32,7 @@ def grouped_columns(
     ConfigError, SourceError
         As `SqlSource.pull`.
     """
-    found, refused = dict[str, Groups](), dict[str, str]()
+    groups, refused = dict[str, Groups](), dict[str, str]()
     for name in columns:
         values = source.distinct(monitor, period, name, most=MOST + 1)
         present = [value for value in values if value is not None]
@@ -40,19 +40,19 @@ def grouped_columns(
             refused[name] = (
                 f"{name} is missing in all rows of the reference: see if the column is still filled"
             )
-        elif not all(isinstance(each, int | float | Decimal) for each in present):
+        elif not all(isinstance(value, int | float | Decimal) for value in present):
             if len(values) > MOST:
                 refused[name] = (
                     f"{name} has more than {MOST} values, and at most so many groups are counted: put the "
                     "rare ones together, or give a coarser column"
                 )
             else:
-                found[name] = Groups((), (), "texts")
+                groups[name] = Groups((), (), "texts")
         elif len(present) > BINS:
-            found[name] = Groups((), tuple(source.quantiles(monitor, period, name, BINS)[:-1]), "numbers")
+            groups[name] = Groups((), tuple(source.quantiles(monitor, period, name, BINS)[:-1]), "numbers")
         else:
-            found[name] = Groups((), (), "numbers")
-    return found, refused
+            groups[name] = Groups((), (), "numbers")
+    return groups, refused
 
 
 def grouped_rows(
@@ -83,44 +83,44 @@ def grouped_rows(
     ConfigError, SourceError
         As `SqlSource.pull`: so when a window has more than 200 values.
     """
-    found = {}
-    for name, of in groups.items():
+    by_column = {}
+    for name, cut in groups.items():
         alone = monitor.columns.model_copy(update={"challenger": None, "explain": (), "cluster": None})
         asked = monitor.model_copy(update={"segments": (name,), "columns": alone})
         lines: list[tuple[Any, Rows]] = []
         for window in windows:
-            bins = {name: of.ends} if of.ends else {}
+            bins = {name: cut.ends} if cut.ends else {}
             batch = source.pull(asked, window, as_of=as_of, bins=bins)
             lines += [
-                (_value(segment.removeprefix(f"{name}="), of), rows)
+                (_value(segment.removeprefix(f"{name}="), cut), rows)
                 for segment, rows in batch.segments.items()
                 if segment
             ]
-        found[name] = _together(lines, labelled)
-    return found
+        by_column[name] = _together(lines, labelled)
+    return by_column
 
 
-def _value(text: str, of: Groups) -> Any:
+def _value(text: str, cut: Groups) -> Any:
     value = text_of_group(text)
     if value is None:
         return None
-    if not of.ends:
-        return float(value) if of.kind == "numbers" else value
-    ends = (*of.ends, np.nextafter(of.ends[-1], np.inf))
+    if not cut.ends:
+        return float(value) if cut.kind == "numbers" else value
+    ends = (*cut.ends, np.nextafter(cut.ends[-1], np.inf))
     return float(ends[int(text)])
 
 
 def _together(lines: Sequence[tuple[Any, Rows]], labelled: bool) -> ColumnRows:
     label, score, value, weight = [], [], [], []
-    for each, rows in lines:
+    for group, rows in lines:
         parts = [(1, rows.champion.score, rows.champion.pos), (0, rows.champion.score, rows.champion.neg)]
         parts += [] if labelled else [(-1, rows.unlabelled.score, rows.unlabelled.counts)]
-        for of, scores, counts in parts:
+        for code, scores, counts in parts:
             some = counts > 0
             score.append(scores[some])
             weight.append(counts[some])
-            label.append(np.full(int(some.sum()), of, dtype=np.int8))
-            value += [each] * int(some.sum())
+            label.append(np.full(int(some.sum()), code, dtype=np.int8))
+            value += [group] * int(some.sum())
     values = np.empty(len(value), dtype=object)
     values[:] = value
     return ColumnRows(np.concatenate(label), np.concatenate(score), values, np.concatenate(weight))

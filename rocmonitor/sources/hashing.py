@@ -14,10 +14,10 @@ Words = NDArray[np.uint64]
 
 def row_hashes(columns: Sequence[Sequence[Any]]) -> Words:
     """64 bits of the values of each row, shape (n,), for columns of n values each."""
-    found = np.zeros(len(columns[0]), dtype=np.uint64)
+    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
     for values in columns:
-        found = mixed(found + _words(values))
-    return found
+        hashes = mixed(hashes + _words(values))
+    return hashes
 
 
 def _words(values: Sequence[Any]) -> Words:
@@ -27,14 +27,14 @@ def _words(values: Sequence[Any]) -> Words:
     is_number = np.fromiter((type(value) is float for value in values), np.bool_, len(values))
     others = [value for value in values if type(value) is not float]
     texts = {value: repr(value).encode("utf-8", "surrogatepass") for value in set(others)}
-    known = {
+    word_of = {
         value: int.from_bytes(blake2b(text, digest_size=8).digest(), "big") for value, text in texts.items()
     }
-    found = np.empty(len(values), dtype=np.uint64)
-    found[~is_number] = np.fromiter(map(known.__getitem__, others), np.uint64, len(others))
+    words = np.empty(len(values), dtype=np.uint64)
+    words[~is_number] = np.fromiter(map(word_of.__getitem__, others), np.uint64, len(others))
     if len(others) < len(values):
-        found[is_number] = _words([value for value in values if type(value) is float])
-    return found
+        words[is_number] = _words([value for value in values if type(value) is float])
+    return words
 
 
 def mixed(words: Words) -> Words:

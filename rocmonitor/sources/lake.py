@@ -79,14 +79,14 @@ class Lake:
             if shown is None or opened.shown != shown:
                 if local is None and not spec.path.startswith("file:"):
                     connection.load_extension("azure" if spec.path.startswith("a") else "httpfs")
-                found = local or seek(partial(_listed, connection))
-                if found.kind not in _KEPT:
+                files = local or seek(partial(_listed, connection))
+                if files.kind not in _KEPT:
                     shown = None
                 # Without a monitor nearly nothing is read.
                 small = (
                     shown is not None and local is not None and monitor is not None and _is_small(shown[0])
                 )
-                self._show(opened, found, origin, monitor, small=small)
+                self._show(opened, files, origin, monitor, small=small)
             opened.shown = None  # what fails is not used again
             yield LakeSession(guard, opened, origin, None if monitor is None else monitor.query)
             opened.shown = shown
@@ -114,16 +114,16 @@ class Lake:
     def _show(
         self,
         opened: _Connection,
-        found: Found,
+        files: Found,
         origin: Origin,
         monitor: Monitor | None,
         *,
         small: bool,
     ) -> None:
         """Make the files the table `scored`, and close everything else."""
-        connection, names = opened.driver_connection, list(found.names)
+        connection, names = opened.driver_connection, list(files.names)
         connection.execute("SET allowed_paths = ?", [names])
-        match found.kind:
+        match files.kind:
             case "delta":
                 connection.register(TABLE, _delta(names[0], origin))
             case "duckdb":
@@ -203,19 +203,19 @@ class LakeSession(ArrowSession):
 
     def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
         """Do as `Session.columns` says; they are the same in all windows, and asked for once."""
-        known = self._opened.types
-        if monitor.query not in known:
+        kept = self._opened.types
+        if monitor.query not in kept:
             types = map(str, self._relation(without_rows(monitor), bound).types)
             names = self._relation(
                 text(monitor.query), bound
             ).columns  # as a table it would rename the second p
-            known[monitor.query] = list(zip(names, types, strict=True))
-        return known[monitor.query]
+            kept[monitor.query] = list(zip(names, types, strict=True))
+        return kept[monitor.query]
 
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """Do as `Session.first` says."""
-        found = self._relation(statement, bound).to_arrow_table().columns
-        return found[0][0].as_py() if len(found[0]) else None
+        columns = self._relation(statement, bound).to_arrow_table().columns
+        return columns[0][0].as_py() if len(columns[0]) else None
 
     def beyond_reading(self) -> None:
         """Nothing: a session can only read."""
@@ -237,7 +237,7 @@ class LakeSession(ArrowSession):
         if self._opened.parquet is not None:
             self._opened.parquet.show(self._query, bound)
         parsed = self.connection.extract_statements(text_of(statement, bound, DuckDB()))
-        if [each.type for each in parsed] != [duckdb.StatementType.SELECT]:
+        if [part.type for part in parsed] != [duckdb.StatementType.SELECT]:
             raise ConfigError(
                 f"monitors.{self._origin.monitor}.query: must be one SELECT and nothing after it"
             )
@@ -249,10 +249,10 @@ class LakeSession(ArrowSession):
         return self.connection.sql(parsed[0])
 
 
-def _shown(found: Found, monitor: Monitor | None) -> Shown | None:
+def _shown(files: Found, monitor: Monitor | None) -> Shown | None:
     """Return what a DuckDB of these files shows; None where that cannot be told, or may change unseen."""
-    state = state_of(found.names) if found.kind in _KEPT else None
-    return None if state is None else (state, _asked(monitor) if found.kind == "csv" else "")
+    state = state_of(files.names) if files.kind in _KEPT else None
+    return None if state is None else (state, _asked(monitor) if files.kind == "csv" else "")
 
 
 def _asked(monitor: Monitor | None) -> str:

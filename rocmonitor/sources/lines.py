@@ -29,9 +29,9 @@ def read_times(clock: Clock, values: Sequence[Any]) -> tuple[NDArray[np.int64], 
     together = _alike(clock, values)
     if together is not None:
         return together, np.ones(len(together), dtype=np.bool_)
-    found = [clock.read(value) for value in values]
-    known = np.array([time is not None for time in found], dtype=np.bool_)
-    return np.array([time or 0 for time in found], dtype=np.int64), known
+    instants = [clock.read(value) for value in values]
+    is_time = np.array([time is not None for time in instants], dtype=np.bool_)
+    return np.array([time or 0 for time in instants], dtype=np.int64), is_time
 
 
 def _alike(clock: Clock, values: Sequence[Any]) -> NDArray[np.int64] | None:

@@ -72,7 +72,7 @@ def prepared(
         near = {name: time.replace(tzinfo=None) for name, time in near.items()}
     types = _types(session, monitor, near, monitor.columns.explain if explains else ())
     columns = monitor.columns
-    clock, known = (
+    clock, known_clock = (
         None if name is None else _clock(session, monitor, spec, role, name, types[name], near)
         for role, name in (("time", columns.time), ("labelled_at", columns.labelled_at))
     )
@@ -80,9 +80,9 @@ def prepared(
     start, end = clock.bound(window)
     bound = {"start": start, "end": end}
     if monitor.reads_as_of:
-        bound["as_of"] = (known or clock).bound_at(as_of or _ALWAYS)
+        bound["as_of"] = (known_clock or clock).bound_at(as_of or _ALWAYS)
     instants: tuple[datetime, ...] = ()
-    if known is not None and as_of is not None:
+    if known_clock is not None and as_of is not None:
         instants = (*(at for at in (window.end + age for age in ages) if at < as_of), as_of)
     return Query(
         monitor=monitor,
@@ -91,7 +91,7 @@ def prepared(
         types=types,
         clock=clock,
         bound=bound,
-        known_clock=known,
+        known_clock=known_clock,
         instants=instants,
         decimal=spec.decimal if isinstance(spec, Files) else ".",
     )
@@ -102,8 +102,8 @@ def type_name(backend: str, code: Any) -> str:
     if backend == "postgresql":
         from psycopg import adapters  # an extra
 
-        known = adapters.types.get(code)
-        return known.name if known else str(code)
+        adapter = adapters.types.get(code)
+        return adapter.name if adapter else str(code)
     if backend in ("mariadb", "mysql"):
         from pymysql.constants import FIELD_TYPE  # an extra
 

@@ -149,7 +149,7 @@ class Query:
         else:
             keys.append(score)
         if sums:
-            ends += [each.label("checksum") for each in self._checksum(inner)]
+            ends += [aggregate.label("checksum") for aggregate in self._checksum(inner)]
         cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
         return cells.group_by(*keys).limit(limit)
 
@@ -169,10 +169,10 @@ class Query:
         if not is_number(self.backend, self.types[name]):
             return cast(null(), Integer)
         number = cell(self.backend, self.number(name, challenger), self.monitor.condense.grid)
-        found = number.is_not(None)
+        scored = number.is_not(None)
         if self.monitor.infinite_scores == "refuse":
-            found = number.between(double(-FINITE_CELLS), double(FINITE_CELLS))
-        return case((found, literal_column("1")))
+            scored = number.between(double(-FINITE_CELLS), double(FINITE_CELLS))
+        return case((scored, literal_column("1")))
 
     def comparable(self, limit: int) -> Select[Any]:
         """At most `limit` of the rows that may be compared: in the window, labelled, with both scores.
@@ -258,7 +258,7 @@ class Query:
         return checksum(self.backend, *self._scores_and_segments(inner))
 
     def _scores_and_segments(self, inner: Subquery) -> tuple[list[Any], list[Any]]:
-        segments = [each for each in inner.c if each.key.startswith("segment_")]
+        segments = [segment for segment in inner.c if segment.key.startswith("segment_")]
         return [inner.c[role] for role in ("champion", "challenger") if role in inner.c], segments
 
     def named(self, columns: Mapping[str, ColumnElement[Any]]) -> Subquery:
@@ -414,13 +414,13 @@ class Query:
             return case((func.typeof(score) == "text", func.rocmonitor_number(score)), else_=score)
         if not self.is_text(name):
             return score
-        found = func.lower(func.trim(score))
+        trimmed = func.lower(func.trim(score))
         if self.backend in ("mariadb", "mysql"):  # it has neither infinity nor NaN
-            return case((found.regexp_match(f"^({FINITE})$"), cast(found, Double)))
+            return case((trimmed.regexp_match(f"^({FINITE})$"), cast(trimmed, Double)))
         pattern = f"^({NUMBER})$"
         if self.backend == "spark":
-            return case((func.regexp_like(found, pattern), try_cast(found, Double)))
-        return case((found.regexp_match(pattern), cast(found, Double)))
+            return case((func.regexp_like(trimmed, pattern), try_cast(trimmed, Double)))
+        return case((trimmed.regexp_match(pattern), cast(trimmed, Double)))
 
     def ends(self, name: str, score: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
         """Return the lowest and the highest score of a group; of one without a number, texts of it."""

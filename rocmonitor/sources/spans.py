@@ -126,8 +126,8 @@ class ParquetFiles:
             if is_time:
                 kinds[name][_INSTANTS if adjusted else _WALL_TIMES] = file
             alike &= times == files == len(self._names)
-        for column, found in kinds.items():
-            refuse_clocks(column, found, origin)
+        for column, by_kind in kinds.items():
+            refuse_clocks(column, by_kind, origin)
         return alike
 
     def _hive(self) -> str:
@@ -137,8 +137,8 @@ class ParquetFiles:
             for name, kind in self._types.items()
             if name.casefold() in self._folders
         )
-        told = f", hive_types = {{{types}}}" if types else ""
-        return f", hive_partitioning = {bool(self._folders)}{told}"
+        option = f", hive_types = {{{types}}}" if types else ""
+        return f", hive_partitioning = {bool(self._folders)}{option}"
 
     def _narrowed(self, query: str, bound: Bound) -> tuple[str, ...]:
         if query not in self._sides:
@@ -167,8 +167,8 @@ class ParquetFiles:
             if column in self._folders:
                 self._spans[column] = [_instant(value) for value in self._folders[column]]
             else:
-                known = self._statistics(column)
-                self._spans[column] = [known.get(name, _ALWAYS) for name in self._names]
+                statistics = self._statistics(column)
+                self._spans[column] = [statistics.get(name, _ALWAYS) for name in self._names]
         return self._spans[column]
 
     def _statistics(self, column: str) -> Mapping[str, tuple[float, float]]:
@@ -176,13 +176,13 @@ class ParquetFiles:
             f"epoch_us(try_cast(coalesce(stats_{end}_value, stats_{end}) AS TIMESTAMPTZ))"
             for end in ("min", "max")
         )
-        found = self._connection.execute(
+        result = self._connection.execute(
             f"SELECT file_name, min({low}), max({high}) FROM parquet_metadata([{_texts(self._names)}]) "
             f"WHERE lower(path_in_schema) = ? GROUP BY file_name "
             f"HAVING count({low}) = count(*) AND count({high}) = count(*)",
             [column],
         )
-        return {name: (first, last) for name, first, last in found.fetchall()}
+        return {name: (first, last) for name, first, last in result.fetchall()}
 
 
 def sides_of(connection: duckdb.DuckDBPyConnection, query: str) -> Sequence[TimeBound]:
@@ -202,18 +202,20 @@ def sides_of(connection: duckdb.DuckDBPyConnection, query: str) -> Sequence[Time
     if place.get("sample") or read[0].get("sample") or read[0].get("column_name_alias"):
         return ()
     chosen = place.get("select_list", ())
-    renamed = {str(each.get("alias")).casefold() for each in chosen}
-    renamed |= {str(each["key"]).casefold() for star in chosen for each in star.get("replace_list", ())}
+    renamed = {str(item.get("alias")).casefold() for item in chosen}
+    renamed |= {
+        str(replacement["key"]).casefold() for star in chosen for replacement in star.get("replace_list", ())
+    }
     tables = {TABLE, str(read[0]["alias"]).casefold()}
-    found = _sides(place.get("where_clause"), tables)
-    return [side for side in found if side.column not in renamed]
+    sides = _sides(place.get("where_clause"), tables)
+    return [side for side in sides if side.column not in renamed]
 
 
 def _nodes(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, dict):
         yield node
-    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _nodes(each)
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _nodes(child)
 
 
 def _sides(condition: Any, tables: Collection[str]) -> Iterator[TimeBound]:
@@ -223,8 +225,8 @@ def _sides(condition: Any, tables: Collection[str]) -> Iterator[TimeBound]:
     kind = condition.get("type")
     pairs, is_strict = list[tuple[Any, Any, int]](), kind in ("COMPARE_GREATERTHAN", "COMPARE_LESSTHAN")
     if kind == "CONJUNCTION_AND":
-        for each in condition["children"]:
-            yield from _sides(each, tables)
+        for child in condition["children"]:
+            yield from _sides(child, tables)
     elif kind == "COMPARE_BETWEEN":
         pairs = [(condition["input"], condition[end], sign) for end, sign in (("lower", 1), ("upper", -1))]
     elif kind in _SIGNS:
@@ -258,11 +260,11 @@ def _bound_in(time: Mapping[str, Any]) -> tuple[str | None, bool]:
 
 def _folders(names: Sequence[str]) -> Mapping[str, Sequence[str]]:
     parts_of = (re.split(r"[/\\]", name)[:-1] for name in names)
-    found = [[part.split("=", 1) for part in parts if "=" in part] for parts in parts_of]
-    keys = [[key.casefold() for key, _ in parts] for parts in found]
-    if any(each != keys[0] for each in keys) or len(set(keys[0])) < len(keys[0]):
+    partitions = [[part.split("=", 1) for part in parts if "=" in part] for parts in parts_of]
+    keys = [[key.casefold() for key, _ in parts] for parts in partitions]
+    if any(file_keys != keys[0] for file_keys in keys) or len(set(keys[0])) < len(keys[0]):
         return {}
-    return {key: [parts[at][1] for parts in found] for at, key in enumerate(keys[0])}
+    return {key: [parts[at][1] for parts in partitions] for at, key in enumerate(keys[0])}
 
 
 def _instant(value: str) -> tuple[float, float]:
@@ -278,7 +280,7 @@ def _as_in_all(name: str, kind: str, given: Mapping[str, str]) -> str:
 
     Instants have microseconds: DuckDB compares those of nanoseconds with no others.
     """
-    column, here = name_in_sql(name), {each.casefold(): kind for each, kind in given.items()}
+    column, here = name_in_sql(name), {given_name.casefold(): kind for given_name, kind in given.items()}
     wanted = "TIMESTAMPTZ" if kind == _NANOSECONDS else kind
     if name.casefold() not in here:
         return f"NULL::{wanted} AS {column}"

@@ -183,7 +183,7 @@ class SqlSource:
         """
         rest = list(windows)
         while rest:
-            some, found = self.side_by_side(monitor, rest), dict[Window, LabelCounts]()
+            some, counts = self.side_by_side(monitor, rest), dict[Window, LabelCounts]()
             lines = defaultdict[int, list[Sequence[Any]]](list)
             if len(some) > 1:
                 span = Window(some[0].start, some[-1].end)
@@ -193,9 +193,11 @@ class SqlSource:
                     for *line, place in session.labels(query):
                         lines[place].append(line)
                     if 0 not in lines:  # else the query gives rows of other windows
-                        found = {each: _label_counts(query, lines[at]) for at, each in enumerate(some, 1)}
+                        counts = {
+                            window: _label_counts(query, lines[at]) for at, window in enumerate(some, 1)
+                        }
             for window in some:
-                yield window, found.get(window) or self.label_counts(monitor, window, as_of=as_of)
+                yield window, counts.get(window) or self.label_counts(monitor, window, as_of=as_of)
             rest = rest[len(some) :]
 
     def side_by_side(
@@ -352,19 +354,19 @@ class SqlSource:
         """Return how many rows some windows have, in order, and their first and last time; see
         `require_complete`.
         """
-        found: dict[Window, tuple[int, object, object]] = {}
+        by_window: dict[Window, tuple[int, object, object]] = {}
         for first in range(0, len(windows), _COUNTED_AT_ONCE):
             some = windows[first : first + _COUNTED_AT_ONCE]
             span = Window(some[0].start - _WIDER, some[-1].end + _WIDER)
             with self._reading(monitor) as session:
                 query = prepared(session, monitor, self._origin.spec, span)
                 lines = [line for part in session.parts(query.by_window(some), query) for line in part]
-            found |= {
+            by_window |= {
                 some[place - 1]: (rows, *times)
                 for place, rows, *times in sorted(lines, key=itemgetter(0))
                 if place
             }
-        return found
+        return by_window
 
     def pull(
         self,
@@ -473,8 +475,8 @@ class SqlSource:
         ConfigError, SourceError
             As `pull`.
         """
-        found = self._first_column(monitor, window, lambda query: query.quantiles(name, parts))
-        return sorted({float(each) for each in found})
+        values = self._first_column(monitor, window, lambda query: query.quantiles(name, parts))
+        return sorted({float(value) for value in values})
 
     def _first_column(
         self, monitor: Monitor, window: Window, statement: Callable[[Query], Select[Any]]
@@ -509,10 +511,10 @@ class SqlSource:
         with self._reading() as session:
             schema, _, name = table.rpartition(".")
             if not schema and table not in session.tables():
-                known = session.tables(everywhere=True)
-                names = ", ".join(known[:_MOST_NAMED]) + (" …" if len(known) > _MOST_NAMED else "")
+                tables = session.tables(everywhere=True)
+                names = ", ".join(tables[:_MOST_NAMED]) + (" …" if len(tables) > _MOST_NAMED else "")
                 raise ConfigError(f"--table: there is no table {table}; there are {names or 'none'}")
-            wanted: list[Any] = [column(each) for each in columns] or [literal_column("*")]
+            wanted: list[Any] = [column(column_name) for column_name in columns] or [literal_column("*")]
             statement = select(*wanted).select_from(sql_table(name, schema=schema or None)).limit(limit)
             return session.rows(statement if newest is None else statement.order_by(column(newest).desc()))
 
@@ -546,7 +548,7 @@ class SqlSource:
         rows = batch.segments[""]
         if not isinstance(self._origin.spec, Files) or rows.scored:
             return
-        shown = [each.values["examples"] for each in rows.caveats if each.code == "text-scores"]
+        shown = [caveat.values["examples"] for caveat in rows.caveats if caveat.code == "text-scores"]
         if shown and all(DECIMAL_COMMA.fullmatch(example) for example in shown[0]):
             raise ConfigError(
                 f"{self._origin.key}.decimal: needed, because {monitor.columns.champion} "
@@ -656,22 +658,22 @@ def _with_caveats(batch: Batch, caveats: tuple[Caveat, ...]) -> Batch:
 
 
 def _compared(batch: Batch, drawn: Batch) -> Batch:
-    said = tuple(each for each in drawn.segments[""].caveats if each.code == "rows-drawn")
+    notes = tuple(caveat for caveat in drawn.segments[""].caveats if caveat.code == "rows-drawn")
     none = Rows.none(paired=True)
     segments = {
-        name: replace(each, pair=drawn.segments.get(name, none).pair, caveats=each.caveats + said)
-        for name, each in batch.segments.items()
+        name: replace(rows, pair=drawn.segments.get(name, none).pair, caveats=rows.caveats + notes)
+        for name, rows in batch.segments.items()
     }
     digest = sha256(f"{batch.digest} {drawn.digest}".encode()).hexdigest()
     return replace(batch, segments=segments, digest=digest)
 
 
-def _label_counts(query: Query, found: Sequence[Sequence[Any]]) -> LabelCounts:
+def _label_counts(query: Query, lines: Sequence[Sequence[Any]]) -> LabelCounts:
     at = 2 if query.instants else 1  # where the number of rows stands: after the label and its arrival
-    known = encoded([line[0] for line in found], Encoder(query.monitor).label, np.int8) != UNLABELLED
+    is_labelled = encoded([line[0] for line in lines], Encoder(query.monitor).label, np.int8) != UNLABELLED
     labelled = [
         line
-        for line, is_known in zip(found, known, strict=True)
+        for line, is_known in zip(lines, is_labelled, strict=True)
         if is_known and (at == 1 or line[1] != LATER)
     ]
     by_label: Counter[str] = Counter()
@@ -680,7 +682,7 @@ def _label_counts(query: Query, found: Sequence[Sequence[Any]]) -> LabelCounts:
     codes = encoded([line[0] for line in labelled], Encoder(query.monitor).label, np.int8)
     rows = np.array([line[at] for line in labelled], dtype=np.int64)
     return LabelCounts(
-        rows=sum(line[at] for line in found),
+        rows=sum(line[at] for line in lines),
         labelled=sum(by_label.values()),
         by_label=dict(sorted(by_label.items())),
         n_pos=int(rows[codes == POSITIVE].sum()),

@@ -61,36 +61,36 @@ def usage_of(connection: duckdb.DuckDBPyConnection, query: str, times: set[str],
     """
     [(text,)] = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
     parsed = json.loads(text)
-    found: dict[str, set[str]] = defaultdict(set)
+    columns: dict[str, set[str]] = defaultdict(set)
     names: dict[str, set[str]] = defaultdict(set)
     for kind, column, name in _mentions(parsed.get("statements", []), handed_on=False):
-        found[kind].add(column)
+        columns[kind].add(column)
         if kind == "named":
             names[name].add(column)
     for time in map(str.casefold, times):
-        if time in names or (found["star"] and time not in found["replaced"]):
-            found["time"].add(time)
-    if found["star"]:
-        found["named"] |= set(map(str.casefold, roles))
+        if time in names or (columns["star"] and time not in columns["replaced"]):
+            columns["time"].add(time)
+    if columns["star"]:
+        columns["named"] |= set(map(str.casefold, roles))
     return Usage(
-        times=frozenset(_named(found["time"], names)),
-        computed=frozenset(_named(found["computed"], names)),
-        handed_on=frozenset(found["named"]),
+        times=frozenset(_named(columns["time"], names)),
+        computed=frozenset(_named(columns["computed"], names)),
+        handed_on=frozenset(columns["named"]),
     )
 
 
-def _named(found: set[str], names: dict[str, set[str]]) -> set[str]:
-    known, new = set(found), set(found)
+def _named(columns: set[str], names: dict[str, set[str]]) -> set[str]:
+    reached, new = set(columns), set(columns)
     while new:
-        new = {column for name in new for column in names.get(name, ())} - known
-        known |= new
-    return known
+        new = {column for name in new for column in names.get(name, ())} - reached
+        reached |= new
+    return reached
 
 
 def _mentions(node: Any, *, handed_on: bool) -> Iterator[tuple[str, str, str]]:
     if isinstance(node, list):
-        for each in node:
-            yield from _mentions(each, handed_on=handed_on)
+        for child in node:
+            yield from _mentions(child, handed_on=handed_on)
     if not isinstance(node, dict):
         return
     if node.get("class") == "COLUMN_REF":
@@ -100,8 +100,8 @@ def _mentions(node: Any, *, handed_on: bool) -> Iterator[tuple[str, str, str]]:
         return
     if node.get("class") == "STAR":
         yield "star", "", ""
-        for each in node["replace_list"]:
-            yield "replaced", each["key"].casefold(), ""
+        for replacement in node["replace_list"]:
+            yield "replaced", replacement["key"].casefold(), ""
     if sides := _times(node):
         for side in sides:
             if side.get("class") == "COLUMN_REF":
@@ -248,18 +248,18 @@ def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origi
         f"encoding = ?{_buffers(encoding)}) "
         "WHERE trim(line) <> '' LIMIT 1"
     )
-    found = connection.execute(first, [name, encoding]).fetchall()
-    if not found:
+    rows = connection.execute(first, [name, encoding]).fetchall()
+    if not rows:
         return None
-    line = found[0][0].removeprefix("\ufeff")
+    line = rows[0][0].removeprefix("\ufeff")
     delimiter = spec.delimiter or max(_DELIMITERS, key=lambda sign: len(_cut(line, sign)))
     heads = [head.strip() for head in _cut(line, delimiter)]
     if not all(heads) or any(_looks_like_data(head) for head in heads):
         raise _unnamed(name, origin)
     columns = _told_apart(heads)
     folders = (part.partition("=") for part in name.split("/")[:-1] if "=" in part)
-    known = {column.casefold() for column in columns}
-    partition = {key: unquote(value) for key, _, value in folders if key and key.casefold() not in known}
+    taken = {column.casefold() for column in columns}
+    partition = {key: unquote(value) for key, _, value in folders if key and key.casefold() not in taken}
     return TextFile(
         name=name,
         heads=tuple(heads),
@@ -327,11 +327,11 @@ def _looks_like_data(head: str) -> bool:
 def _told_apart(heads: Sequence[str]) -> tuple[str, ...]:
     """Return names of which none comes twice: the columns p and p are p_1 and p_2, and none is p."""
     times = Counter(head.casefold() for head in heads)
-    seen, found = Counter[str](), list[str]()
+    seen, names = Counter[str](), list[str]()
     for head in heads:
         seen[head.casefold()] += 1
-        found.append(f"{head}_{seen[head.casefold()]}" if times[head.casefold()] > 1 else head)
-    return tuple(found)
+        names.append(f"{head}_{seen[head.casefold()]}" if times[head.casefold()] > 1 else head)
+    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,7 +362,7 @@ def _surveyed(
             unfit = f"min({cell}, {_EXAMPLES}) FILTER (WHERE NOT coalesce({fits}, false))"
             counted.append(unfit)
     # What is not named is not read, and another encoding not seen.
-    counted += [f"count({name_in_sql(each)})" for each in file.columns if each.casefold() in handed_on]
+    counted += [f"count({name_in_sql(column)})" for column in file.columns if column.casefold() in handed_on]
     [values] = connection.execute(f"SELECT {', '.join(counted)} FROM {file.sql('store_rejects')}").fetchall()
     rest = iter(values[1:])
     names = ("cells", "instant", "wall", "whole", "number", "no instant", "no wall", "no number", "some")
@@ -379,12 +379,12 @@ def _as(kind: str, column: str, spec: Files) -> str:
     cell = _cell(column)
     if kind in ("instant", "wall"):
         form = _INSTANT if kind == "instant" else _WALL
-        found = _cast(cell, cell, form, _SQL_TYPES[kind])
+        expression = _cast(cell, cell, form, _SQL_TYPES[kind])
         if spec.date_format is None or ("%z" in spec.date_format.lower()) != (kind == "instant"):
-            return found
+            return expression
         ends = ("",) if "%H" in spec.date_format else _TIMES_OF_DAY
         forms = ", ".join(text_in_sql(spec.date_format + end) for end in ends)
-        return f"coalesce(try_strptime({cell}, [{forms}]), {found})"
+        return f"coalesce(try_strptime({cell}, [{forms}]), {expression})"
     number = cell if spec.decimal == "." else f"translate({cell}, '.,', ' .')"
     form = "[+-]?[0-9]{1,18}" if kind == "whole" else NUMBER
     return _cast(number, f"lower({number})", form, _SQL_TYPES[kind])
@@ -396,8 +396,8 @@ def _cast(cell: str, tested: str, form: str, kind: str) -> str:
 
 def _kind_of(column: str, surveys: Sequence[_Survey]) -> Kind | None:
     """Return what at least half of the cells of a column are; None for texts."""
-    known = [survey.cells[column] for survey in surveys if column in survey.cells]
-    of_kind = {kind: sum(each[kind] for each in known) for kind in ("cells", *_SQL_TYPES)}
+    per_file = [survey.cells[column] for survey in surveys if column in survey.cells]
+    of_kind = {kind: sum(cells[kind] for cells in per_file) for kind in ("cells", *_SQL_TYPES)}
     if not of_kind["cells"]:
         return None
     kinds: tuple[Kind, ...] = ("instant", "wall", "number")
@@ -412,19 +412,19 @@ def _same_clocks(kinds: Mapping[str, Kind | None], surveys: Sequence[_Survey], o
     for column, kind in kinds.items():
         if kind not in _CLOCKS:
             continue
-        found: dict[str, str] = {}
+        by_kind: dict[str, str] = {}
         for survey in surveys:
             if column in survey.cells and (own := _kind_of(column, [survey])) in _CLOCKS:
-                found.setdefault(str(own), survey.file.name)
-        refuse_clocks(column, {_CLOCKS[own]: name for own, name in found.items()}, origin)
+                by_kind.setdefault(str(own), survey.file.name)
+        refuse_clocks(column, {_CLOCKS[own]: name for own, name in by_kind.items()}, origin)
 
 
-def refuse_clocks(column: str, found: Mapping[str, str], origin: Origin) -> None:
+def refuse_clocks(column: str, by_kind: Mapping[str, str], origin: Origin) -> None:
     """Raise where a column has more than one kind of times, each with a file: no clock reads both."""
-    if len(found) > 1:
-        each = ", ".join(f"{kind} in {file}" for kind, file in sorted(found.items()))
+    if len(by_kind) > 1:
+        listed = ", ".join(f"{kind} in {file}" for kind, file in sorted(by_kind.items()))
         raise SourceError(
-            f"{origin.where_key}: the column {column} has {each}; write all files alike, or name those "
+            f"{origin.where_key}: the column {column} has {listed}; write all files alike, or name those "
             "of one kind",
             transient=False,
         )
@@ -432,10 +432,10 @@ def refuse_clocks(column: str, found: Mapping[str, str], origin: Origin) -> None
 
 def _require_time(column: str, kind: Kind | None, surveys: Sequence[_Survey], origin: Origin) -> None:
     """Raise where a column that is compared with times holds none, and say which key reads it."""
-    known = [survey.cells[column] for survey in surveys if column in survey.cells]
-    if kind in _CLOCKS or not any(each["cells"] for each in known):
+    per_file = [survey.cells[column] for survey in surveys if column in survey.cells]
+    if kind in _CLOCKS or not any(cells["cells"] for cells in per_file):
         return
-    shown = next(each["some"][0] for each in known if each["some"])
+    shown = next(cells["some"][0] for cells in per_file if cells["some"])
     if _LIKE_A_DAY.match(shown):
         raise ConfigError(
             f"{origin.key}.date_format: needed, because the column {column} holds {shown!r}; set it to how "
@@ -463,10 +463,10 @@ def _rejected(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[int, str]
         "SELECT file_path, line, min(error_type::VARCHAR) FROM reject_errors JOIN reject_scans "
         "USING (scan_id, file_id) GROUP BY ALL ORDER BY ALL"
     )
-    found: dict[str, dict[int, str]] = {}
+    rejected: dict[str, dict[int, str]] = {}
     for file, line, reason in connection.execute(noted).fetchall():
-        found.setdefault(file, {})[line] = reason
-    return found
+        rejected.setdefault(file, {})[line] = reason
+    return rejected
 
 
 def _require_lines(
@@ -491,13 +491,15 @@ def _require_lines(
 
 def _misfits(kinds: Mapping[str, Kind], surveys: Sequence[_Survey]) -> Iterator[Caveat]:
     for column, kind in kinds.items():
-        known = {survey.file.name: survey.cells[column] for survey in surveys if column in survey.cells}
+        per_file = {survey.file.name: survey.cells[column] for survey in surveys if column in survey.cells}
         tested = "number" if kind == "whole" else kind
-        unread = {name: each["cells"] - each[tested] for name, each in known.items()}
+        unread = {name: cells["cells"] - cells[tested] for name, cells in per_file.items()}
         if not any(unread.values()):
             continue
-        shown = sorted({repr(cell) for each in known.values() for cell in each[f"no {tested}"] or ()})
-        worst = max((name for name in unread if unread[name]), key=lambda it: unread[it] / known[it]["cells"])
+        shown = sorted({repr(cell) for cells in per_file.values() for cell in cells[f"no {tested}"] or ()})
+        worst = max(
+            (name for name in unread if unread[name]), key=lambda it: unread[it] / per_file[it]["cells"]
+        )
         yield Caveat(
             "cells-unreadable",
             count=sum(unread.values()),
@@ -505,5 +507,5 @@ def _misfits(kinds: Mapping[str, Kind], surveys: Sequence[_Survey]) -> Iterator[
             kind="times" if kind in _CLOCKS else "numbers",
             examples=shown[:_EXAMPLES],
             file=worst,
-            in_file=[unread[worst], known[worst]["cells"]],
+            in_file=[unread[worst], per_file[worst]["cells"]],
         )

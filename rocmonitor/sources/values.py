@@ -218,8 +218,8 @@ def clusters(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uint6
 
     A whole number is its own word; two of n texts have one word with a chance below n² / 2⁶⁵.
     """
-    known, words = identities(values)
-    return known, words[:, 0]
+    present, words = identities(values)
+    return present, words[:, 0]
 
 
 def each_its_own(
@@ -227,9 +227,9 @@ def each_its_own(
 ) -> NDArray[np.uint64]:
     """Clusters in which each row without one is a cluster by itself, also beside other batches."""
     start = int.from_bytes(hashlib.sha256(np.ascontiguousarray(scores).data).digest()[:8], "little")
-    found = cluster.copy()
-    found[alone] = np.arange(np.count_nonzero(alone), dtype=np.uint64) + np.uint64(start)  # wraps around
-    return found
+    numbers = cluster.copy()
+    numbers[alone] = np.arange(np.count_nonzero(alone), dtype=np.uint64) + np.uint64(start)  # wraps around
+    return numbers
 
 
 def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:

@@ -50,16 +50,16 @@ def save_arrivals(
     """
     with store.writing() as connection:
         require(connection, lease)
-        for each in counted:
+        for arrived in counted:
             connection.execute(
                 insert(connection, table)
                 .values(
                     monitor=monitor,
-                    window_start=each.window.start,
-                    window_end=each.window.end,
-                    at=each.at,
-                    rows=each.rows,
-                    labelled=each.labelled,
+                    window_start=arrived.window.start,
+                    window_end=arrived.window.end,
+                    at=arrived.at,
+                    rows=arrived.rows,
+                    labelled=arrived.labelled,
                 )
                 .on_conflict_do_nothing()
             )

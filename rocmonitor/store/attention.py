@@ -49,11 +49,11 @@ def end_acknowledgement(connection: Connection, monitor: str) -> None:
     connection.execute(update(table).where(table.c.monitor == monitor).values(nobody))
 
 
-def _put(connection: Connection, monitor: str, said: dict[str, Any], note: str) -> None:
+def _put(connection: Connection, monitor: str, values: dict[str, Any], note: str) -> None:
     if note:  # an earlier one stays
-        said = {**said, "note": note}
+        values = {**values, "note": note}
     connection.execute(
         insert(connection, table)
-        .values({"monitor": monitor, "note": "", **said})
-        .on_conflict_do_update(index_elements=[table.c.monitor], set_=said)
+        .values({"monitor": monitor, "note": "", **values})
+        .on_conflict_do_update(index_elements=[table.c.monitor], set_=values)
     )

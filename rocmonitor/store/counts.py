@@ -69,34 +69,34 @@ def counts(store: Store, reading: str, window: Window) -> KeptCounts | None:
         table.c.reading == reading, table.c.window_start == window.start, table.c.window_end == window.end
     )
     with store.reading() as connection:
-        found = connection.execute(query).one_or_none()
-    if found is None:
+        row = connection.execute(query).one_or_none()
+    if row is None:
         return None
     return KeptCounts(
         reading=reading,
         window=window,
-        data_digest=found.data_digest,
-        labels_digest=found.labels_digest,
-        rows=found.rows,
-        read_at=found.read_at,
-        content=found.content,
+        data_digest=row.data_digest,
+        labels_digest=row.labels_digest,
+        rows=row.rows,
+        read_at=row.read_at,
+        content=row.content,
     )
 
 
 def put_counts(connection: Connection, kept: Sequence[KeptCounts]) -> None:
     """Keep counts in place of earlier ones of the same windows."""
-    for each in kept:
+    for window_counts in kept:
         key = {
-            "reading": each.reading,
-            "window_start": each.window.start,
-            "window_end": each.window.end,
+            "reading": window_counts.reading,
+            "window_start": window_counts.window.start,
+            "window_end": window_counts.window.end,
         }
         values = {
-            "data_digest": each.data_digest,
-            "labels_digest": each.labels_digest,
-            "rows": each.rows,
-            "read_at": each.read_at,
-            "content": each.content,
+            "data_digest": window_counts.data_digest,
+            "labels_digest": window_counts.labels_digest,
+            "rows": window_counts.rows,
+            "read_at": window_counts.read_at,
+            "content": window_counts.content,
         }
         row = insert(connection, table).values(key | values)
         connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=values))

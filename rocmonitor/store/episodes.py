@@ -48,7 +48,7 @@ def last_declines(store: Store) -> dict[tuple[str, str], Decline]:
     """Return the newest decline of every monitor and segment that has had one."""
     with store.reading() as connection:
         declines = map(Decline.from_dict, connection.scalars(_newest()))
-        return {(each.monitor, each.segment): each for each in declines}
+        return {(decline.monitor, decline.segment): decline for decline in declines}
 
 
 def episodes(store: Store, monitor: str) -> list[Episode]:
@@ -57,8 +57,8 @@ def episodes(store: Store, monitor: str) -> list[Episode]:
     query = select(table.c.kind, table.c.content).where(table.c.monitor == monitor)
     with store.reading() as connection:
         own = [_CLASSES.get(kind, Stop).from_dict(content) for kind, content in connection.execute(query)]
-        outages = (each for each in _outages(connection) if not each.members.keys().isdisjoint(names))
-        return sorted([*own, *outages], key=lambda each: each.start)
+        outages = (outage for outage in _outages(connection) if not outage.members.keys().isdisjoint(names))
+        return sorted([*own, *outages], key=lambda episode: episode.start)
 
 
 def open_stops(store: Store) -> dict[str, list[Stop]]:
@@ -73,10 +73,10 @@ def open_stops(store: Store) -> dict[str, list[Stop]]:
 
 def put_episodes(connection: Connection, episodes: Iterable[Decline | Warned | Stop]) -> None:
     """Write declines, warnings and stops, each over what is known of it."""
-    for each in episodes:
-        began = each.alarm.start if isinstance(each, Decline) else each.start
-        key = {"monitor": each.monitor, "segment": each.segment, "kind": each.kind, "began": began}
-        values = {"closed": each.end, "content": each.to_dict()}
+    for episode in episodes:
+        began = episode.alarm.start if isinstance(episode, Decline) else episode.start
+        key = {"monitor": episode.monitor, "segment": episode.segment, "kind": episode.kind, "began": began}
+        values = {"closed": episode.end, "content": episode.to_dict()}
         connection.execute(
             insert(connection, table)
             .values(**key, **values)
@@ -99,7 +99,7 @@ def put_warning(
     if change.after is not Status.AT_RISK:
         put_episodes(connection, [warning.closed(change.at, str(change.after))])
         return
-    rules = [*warning.rules, *(each.rule for each in change.reasons if isinstance(each, Verdict))]
+    rules = [*warning.rules, *(reason.rule for reason in change.reasons if isinstance(reason, Verdict))]
     warning = replace(warning, rules=tuple(dict.fromkeys(rules)))
     put_episodes(connection, [warning.told(change.at, _channels(outgoing)) if notified else warning])
 
@@ -122,7 +122,7 @@ def add_failure(store: Store, cause: str, member: str, at: datetime, *, error: s
             if _fails(outage, member):
                 since = min(since, outage.members[member].since)
                 if outage.cause != cause:
-                    left = {name: each for name, each in outage.members.items() if name != member}
+                    left = {name: membership for name, membership in outage.members.items() if name != member}
                     _save_members(connection, outage, left, at, quietly=True)
         kind = place_in(cause).partition(":")[0]
         new = Outage(kind=kind, cause=cause, start=since, error=error, lasting=lasting)
@@ -132,14 +132,14 @@ def add_failure(store: Store, cause: str, member: str, at: datetime, *, error: s
             .values(segment="", kind=kind, began=at, open_as=cause, content=new.to_dict())
             .on_conflict_do_nothing(index_elements=[table.c.open_as])
         )
-        [known] = _outages(connection, table.c.open_as == cause, lock=True)
+        [stored] = _outages(connection, table.c.open_as == cause, lock=True)
         changed = replace(
-            known,
-            start=min(since, known.start),
-            failures=known.failures + 1,
+            stored,
+            start=min(since, stored.start),
+            failures=stored.failures + 1,
             error=error,
             lasting=lasting,
-            members={**known.members, member: Member(since=since, seen=at)},
+            members={**stored.members, member: Member(since=since, seen=at)},
         )
         _save(connection, changed)
 
@@ -162,9 +162,9 @@ def end_failure(store: Store, member: str, at: datetime, *, known: Collection[st
         for outage in _outages(connection, _OPEN, lock=True):
             if _fails(outage, member):
                 left = {
-                    name: replace(each, works_at=at) if name == member else each
-                    for name, each in outage.members.items()
-                    if known is None or name in known or at - each.seen <= _FORGOTTEN
+                    name: replace(membership, works_at=at) if name == member else membership
+                    for name, membership in outage.members.items()
+                    if known is None or name in known or at - membership.seen <= _FORGOTTEN
                 }
                 _save_members(connection, outage, left, at)
 
@@ -172,12 +172,14 @@ def end_failure(store: Store, member: str, at: datetime, *, known: Collection[st
 def notify_outage(store: Store, outage: Outage, at: datetime, outgoing: Sequence[Outgoing]) -> bool:
     """Put messages about an outage into the outbox; return False if another process did so."""
     with store.writing() as connection:
-        known = _outages(connection, _OPEN, table.c.id == outage.id, lock=True)
-        if [(each.end, each.last_message) for each in known] != [(outage.end, outage.last_message)]:
+        stored_outages = _outages(connection, _OPEN, table.c.id == outage.id, lock=True)
+        if [(stored.end, stored.last_message) for stored in stored_outages] != [
+            (outage.end, outage.last_message)
+        ]:
             return False
         _save(
             connection,
-            known[0].told(at, _channels(outgoing)),
+            stored_outages[0].told(at, _channels(outgoing)),
             closed=None if outage.is_open else at,
         )
         put(connection, "", outgoing, at)
@@ -186,7 +188,7 @@ def notify_outage(store: Store, outage: Outage, at: datetime, outgoing: Sequence
 
 def _channels(outgoing: Sequence[Outgoing]) -> list[str]:
     """Return the channels among the destinations."""
-    pairs = (each.destination.partition(":") for each in outgoing)
+    pairs = (message.destination.partition(":") for message in outgoing)
     return [name for kind, _, name in pairs if kind == "channel"]
 
 
@@ -226,7 +228,7 @@ def _save_members(
     """Keep who failed and who works again; when nobody fails any more, the outage has ended."""
     outage, over = (
         replace(outage, members=members),
-        all(each.works_at is not None for each in members.values()),
+        all(member.works_at is not None for member in members.values()),
     )
     silent = outage.first_message is None or (quietly and not members)
     _save(connection, outage.closed(at, WORKS) if over else outage, closed=at if over and silent else None)

@@ -71,18 +71,18 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     Reads no metrics and no results, and of each segment only the newest windows: O(segments), however long
     they have been watched.
     """
-    found: dict[tuple[str, str], list[Row[Any]]] = {}
+    by_segment: dict[tuple[str, str], list[Row[Any]]] = {}
     last = None
     with store.reading() as connection:
         for row in connection.execute(_newest_windows(windows)).all():
-            of = found.setdefault((row[0], row[1]), [])
+            segment_rows = by_segment.setdefault((row[0], row[1]), [])
             # Of a window the newest revision comes last.
             if last is not None and last[:4] == row[:4]:
-                of[-1] = row
+                segment_rows[-1] = row
             else:
-                of.append(row)
+                segment_rows.append(row)
             last = row
-    return {key: _glance(rows) for key, rows in found.items()}
+    return {key: _glance(rows) for key, rows in by_segment.items()}
 
 
 def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
@@ -93,7 +93,7 @@ def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
     query = select(*(_transition[name] for name in names), reasons).where(_transition.id.in_(last))
     with store.reading() as connection:
         changes = map(transition_of, connection.execute(query).mappings())
-        return {(each.monitor, each.segment): each for each in changes}
+        return {(change.monitor, change.segment): change for change in changes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tup
     monitor : str, optional
         Of one monitor only.
     """
-    found: dict[tuple[str, str], tuple[Ahead, ...]] = {}
+    outlooks: dict[tuple[str, str], tuple[Ahead, ...]] = {}
     with store.reading() as connection:
         for row in connection.execute(_unjudged_outlooks(monitor)):
             one = Ahead(
@@ -137,8 +137,8 @@ def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tup
                 **{name: row.metrics.get(f"outlook/{name}") for name in ("auc", "low", "high")},
             )
             key = (row.monitor, row.segment)
-            found[key] = (*found.get(key, ()), one)
-    return found
+            outlooks[key] = (*outlooks.get(key, ()), one)
+    return outlooks
 
 
 def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
@@ -207,11 +207,11 @@ class AllStates:
     @cached_property
     def segments(self) -> dict[str, list[str]]:
         """The segments of each monitor in order; all rows, which are the segment ``""``, aside."""
-        found: dict[str, list[str]] = {}
+        by_monitor: dict[str, list[str]] = {}
         for monitor, segment in sorted(self.seen.keys() | self.changed.keys()):
             if segment:
-                found.setdefault(monitor, []).append(segment)
-        return found
+                by_monitor.setdefault(monitor, []).append(segment)
+        return by_monitor
 
 
 def all_states(store: Store, windows: int = 26) -> AllStates:
@@ -236,13 +236,13 @@ def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
         .order_by(_evaluation.window_start, _evaluation.revision)
     )
     with store.reading() as connection:
-        found = {(row[0], row[1]): row[2] for row in connection.execute(newest)}
-        wanted = sorted(set(found.values()))
+        summary_ids = {(row[0], row[1]): row[2] for row in connection.execute(newest)}
+        wanted = sorted(set(summary_ids.values()))
         kept: dict[int, dict[str, Any]] = {}
         for at in range(0, len(wanted), _AT_ONCE):
             query = select(summary.id, summary.content).where(summary.id.in_(wanted[at : at + _AT_ONCE]))
             kept |= {row[0]: row[1] for row in connection.execute(query)}
-    return {key: kept[at] for key, at in found.items() if at in kept}
+    return {key: kept[at] for key, at in summary_ids.items() if at in kept}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,18 +282,20 @@ def signs(store: Store, windows: int = 8) -> dict[str, Signs]:
     )
     read: dict[str, dict[datetime, dict[str, float]]] = {}
     with store.reading() as connection:
-        found = {row[0]: Signs(warned=int(row[1]), outlooks=row[2]) for row in connection.execute(counted)}
+        by_monitor = {
+            row[0]: Signs(warned=int(row[1]), outlooks=row[2]) for row in connection.execute(counted)
+        }
         for monitor, start, metrics in connection.execute(charts):
             read.setdefault(monitor, {})[start] = metrics
     for monitor, by_start in read.items():
         if drawn := _charts(list(by_start.values())):
-            found[monitor] = replace(found.get(monitor, Signs()), charts=drawn)
-    return found
+            by_monitor[monitor] = replace(by_monitor.get(monitor, Signs()), charts=drawn)
+    return by_monitor
 
 
 def _charts(windows: list[dict[str, float]]) -> dict[str, Chart]:
     """Return the charts of windows, the newest last; one that could not be judged leaves them as before."""
-    found: dict[str, Chart] = {}
+    charts: dict[str, Chart] = {}
     for metrics in windows:
         for name, limit in metrics.items():
             rule = name.removesuffix("/limit")
@@ -304,16 +306,16 @@ def _charts(windows: list[dict[str, float]]) -> dict[str, Chart]:
             alarm = margin < 0
             # Without an alarm the margin counts a rise too, where the rule looks for one.
             share = abs(statistic) / limit if alarm else 1 - margin / limit
-            before = found.get(rule)
-            found[rule] = Chart(share, None if before is None else before.share, alarm)
-    return found
+            before = charts.get(rule)
+            charts[rule] = Chart(share, None if before is None else before.share, alarm)
+    return charts
 
 
 def _newest_windows(windows: int) -> Select[Any]:
     """Index entries of the newest windows, oldest first, all revisions."""
     since = _since(tables.evaluation, windows)
     # As the driver gives them: of most windows only the order counts.
-    ends = [type_coerce(each, NullType()) for each in (_evaluation.window_start, _evaluation.window_end)]
+    ends = [type_coerce(column, NullType()) for column in (_evaluation.window_start, _evaluation.window_end)]
     names = ("revision", "model_version", "outcome", *tables.GLANCE)
     key = ("monitor", "segment", "window_start", "window_end", "revision")
     return (
@@ -348,27 +350,27 @@ def _segments(table: Table) -> CTE:
     rows of the monitor, which takes most of the time.
     """
     monitor, segment = table.c.monitor, table.c.segment
-    found = select(select(monitor, segment).order_by(monitor, segment).limit(1).subquery()).cte(
+    pairs = select(select(monitor, segment).order_by(monitor, segment).limit(1).subquery()).cte(
         "segments", recursive=True
     )
 
     def first(column: Column[Any], *where: ColumnElement[bool]) -> ScalarSelect[Any]:
         query = select(column).where(*where).order_by(monitor, segment).limit(1)
-        return query.correlate(found).scalar_subquery()
+        return query.correlate(pairs).scalar_subquery()
 
-    sibling = first(segment, monitor == found.c.monitor, segment > found.c.segment)
-    following = [first(column, monitor > found.c.monitor) for column in (monitor, segment)]
+    sibling = first(segment, monitor == pairs.c.monitor, segment > pairs.c.segment)
+    following = [first(column, monitor > pairs.c.monitor) for column in (monitor, segment)]
     step = select(
-        case((sibling.is_not(None), found.c.monitor), else_=following[0]),
+        case((sibling.is_not(None), pairs.c.monitor), else_=following[0]),
         func.coalesce(sibling, following[1]),
     )
-    return found.union_all(step.where(found.c.monitor.is_not(None)))
+    return pairs.union_all(step.where(pairs.c.monitor.is_not(None)))
 
 
 def _once(pairs: CTE, instant: ScalarSelect[Any]) -> CTE:
     """Return each segment with an instant of its own: PostgreSQL would else find that again for every row."""
-    found = select(pairs, func.coalesce(instant, _LONG_AGO).label("since")).cte("since")
-    return found.prefix_with("MATERIALIZED", dialect="postgresql")
+    since = select(pairs, func.coalesce(instant, _LONG_AGO).label("since")).cte("since")
+    return since.prefix_with("MATERIALIZED", dialect="postgresql")
 
 
 def _same_segment(table: FromClause, pairs: CTE) -> ColumnElement[bool]:
@@ -411,7 +413,7 @@ def alarms(store: Store) -> dict[tuple[str, str], int]:
     change = tables.transition.c
     query = (
         select(change.monitor, change.after, func.count().label("number"))
-        .where(change.notified, change.after.in_([str(each) for each in Status if is_alarm(each)]))
+        .where(change.notified, change.after.in_([str(status) for status in Status if is_alarm(status)]))
         .group_by(change.monitor, change.after)
     )
     with store.reading() as connection:
@@ -423,8 +425,8 @@ def database_clock(store: Store) -> datetime | None:
     if store.engine.dialect.name == "sqlite":
         return None
     with store.reading() as connection:
-        found: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
-        return found
+        now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        return now
 
 
 def schema_version(store: Store) -> str:

@@ -178,8 +178,8 @@ def alarms_since(store: Store, start: datetime) -> dict[str, AlarmCount]:
     )
     with store.reading() as connection:
         return {
-            monitor: AlarmCount(sent=int(told), acknowledged=int(known), not_sent=int(others))
-            for monitor, told, known, others in connection.execute(query)
+            monitor: AlarmCount(sent=int(notified), acknowledged=int(acknowledged), not_sent=int(others))
+            for monitor, notified, acknowledged, others in connection.execute(query)
         }
 
 

@@ -132,7 +132,9 @@ def published_again(store: Store, after: datetime) -> list[str]:
 def delete_publications(store: Store, published: Sequence[Publication]) -> None:
     """Delete deliveries whose runs are gone."""
     with store.writing() as connection:
-        connection.execute(delete(outbox).where(outbox.c.id.in_([each.id for each in published])))
+        connection.execute(
+            delete(outbox).where(outbox.c.id.in_([publication.id for publication in published]))
+        )
 
 
 def _arrived(before: datetime) -> Select[tuple[int]]:

@@ -191,11 +191,11 @@ def _require_there(store: Store) -> None:
 
 
 def _require_newest(store: Store) -> None:
-    found = _versions(store)
-    if found == (NEWEST,):
+    revisions = _versions(store)
+    if revisions == (NEWEST,):
         return
-    versions = f"its schema is {', '.join(found) or 'not there'}, this program needs {NEWEST}"
-    newer = any(version > NEWEST for version in found)  # they are numbered in order
+    versions = f"its schema is {', '.join(revisions) or 'not there'}, this program needs {NEWEST}"
+    newer = any(version > NEWEST for version in revisions)  # they are numbered in order
     way_out = "a newer rocmonitor made it: install that one" if newer else "run `rocmonitor db upgrade`"
     raise StoreError(f"store {shown(store.engine.url)}: {versions}; {way_out}", transient=False)
 

@@ -214,12 +214,12 @@ def receipt_of(
     None before that, and where all ids are None.
     """
     ids = {"evaluation_id": evaluation_id, "review_id": review_id, "outlook_id": outlook_id}
-    of = [outbox.c[name] == id for name, id in ids.items() if id is not None]
-    if not of:
+    conditions = [outbox.c[name] == id for name, id in ids.items() if id is not None]
+    if not conditions:
         return None
     query = (
         select(outbox.c.receipt)
-        .where(*of, outbox.c.destination == "mlflow", outbox.c.receipt.is_not(None))
+        .where(*conditions, outbox.c.destination == "mlflow", outbox.c.receipt.is_not(None))
         .order_by(outbox.c.id)
         .limit(1)
     )
@@ -303,40 +303,40 @@ def backlog(store: Store) -> dict[str, Backlog]:
         failed, outbox, outbox.c.id == failed.c.id
     )
     with store.reading() as connection:
-        said = {row.destination: row.error for row in connection.execute(errors)}
+        texts = {row.destination: row.error for row in connection.execute(errors)}
         return {
             row["destination"]: Backlog(
                 **{name: row[name] for name in row if name != "destination"},
-                error=said.get(row["destination"]),
+                error=texts.get(row["destination"]),
             )
             for row in connection.execute(totals).mappings()
         }
 
 
 def put(
-    connection: Connection, monitor: str, outgoing: Sequence[Outgoing], now: datetime, **of: int | None
+    connection: Connection, monitor: str, outgoing: Sequence[Outgoing], now: datetime, **ids: int | None
 ) -> None:
     """`rows_of` and `put_all` together."""
-    put_all(connection, rows_of(monitor, outgoing, now, **of))
+    put_all(connection, rows_of(monitor, outgoing, now, **ids))
 
 
-def rows_of(monitor: str, outgoing: Sequence[Outgoing], now: datetime, **of: int | None) -> list[Row]:
-    """Return rows of the outbox; `of`: ``evaluation_id`` or another number of what they are about."""
+def rows_of(monitor: str, outgoing: Sequence[Outgoing], now: datetime, **ids: int | None) -> list[Row]:
+    """Return rows of the outbox; `ids`: ``evaluation_id`` or another number of what they are about."""
     return [
         {
             "monitor": monitor,
             "evaluation_id": None,
             "review_id": None,
             "outlook_id": None,
-            **of,
-            "destination": each.destination,
-            "payload": each.payload,
+            **ids,
+            "destination": message.destination,
+            "payload": message.payload,
             "state": PENDING,
             "attempts": 0,
             "created_at": now,
             "next_attempt_at": now,
         }
-        for each in outgoing
+        for message in outgoing
     ]
 
 

@@ -59,8 +59,8 @@ def outlooks(
 def outlooks_pending(store: Store, monitor: str) -> dict[tuple[str, Window], dict[str, float]]:
     """Return the metrics of each outlook of a window that was not judged, by segment and window."""
     query = select(table.c.segment, table.c.window_start, table.c.window_end, table.c.metrics)
-    found = _rows(store, _unjudged(query.where(table.c.monitor == monitor)))
-    return {(row["segment"], _window(row)): row["metrics"] for row in found}
+    rows = _rows(store, _unjudged(query.where(table.c.monitor == monitor)))
+    return {(row["segment"], _window(row)): row["metrics"] for row in rows}
 
 
 def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) -> dict[str, float]:
@@ -72,8 +72,8 @@ def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) ->
         "window_end": window.end,
     }
     query = select(table.c.metrics).where(*(table.c[name] == value for name, value in this.items()))
-    found = _rows(store, query)
-    return dict(found[0]["metrics"]) if found else {}
+    rows = _rows(store, query)
+    return dict(rows[0]["metrics"]) if rows else {}
 
 
 def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, frozenset[str]]:

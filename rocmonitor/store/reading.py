@@ -200,8 +200,8 @@ def transitions(store: Store, monitor: str, segment: str | None = None) -> list[
 
 def last_transition(store: Store, monitor: str, segment: str) -> SavedTransition | None:
     """Return the change of status that was saved last, or None."""
-    found = _rows(store, _newest_first(monitor, segment))
-    return transition_of(found[0]) if found else None
+    rows = _rows(store, _newest_first(monitor, segment))
+    return transition_of(rows[0]) if rows else None
 
 
 def last_said(store: Store, monitor: str) -> dict[str, Said]:

@@ -126,19 +126,19 @@ def remember_labels(
     StoreError
         Also (transient) when another process has taken over the lease.
     """
-    found = tables.evaluation
+    evaluation = tables.evaluation
     all_rows = (
-        found.c.monitor == monitor,
-        found.c.segment == "",
-        found.c.window_start == window.start,
-        found.c.window_end == window.end,
+        evaluation.c.monitor == monitor,
+        evaluation.c.segment == "",
+        evaluation.c.window_start == window.start,
+        evaluation.c.window_end == window.end,
     )
     with store.writing() as connection:
         require(connection, lease)
-        newest = connection.scalar(select(func.max(found.c.revision)).where(*all_rows))
+        newest = connection.scalar(select(func.max(evaluation.c.revision)).where(*all_rows))
         connection.execute(
-            found.update()
-            .where(*all_rows, found.c.revision == newest)
+            evaluation.update()
+            .where(*all_rows, evaluation.c.revision == newest)
             .values(label_counts=label_counts, labels_digest=labels_digest)
         )
 
@@ -175,12 +175,12 @@ def _put_results(connection: Connection, results: Sequence[WindowRecord]) -> lis
     for result in results:
         evaluation = result.evaluation
         plain = evaluation.to_dict()
-        found = plain.pop("tables")
+        content = plain.pop("tables")
         evaluation_id = _put_evaluation(connection, result, plain, summaries)
         if evaluation_id is None:
             continue
-        if found:
-            row = {"evaluation_id": evaluation_id, "saved_at": evaluation.evaluated_at, "content": found}
+        if content:
+            row = {"evaluation_id": evaluation_id, "saved_at": evaluation.evaluated_at, "content": content}
             kept.append(row)
         put_counts(connection, result.counts)
         put_episodes(connection, result.episodes)
@@ -211,8 +211,8 @@ def _put_evaluation(
         "summary_id": summaries[digest],
         **{column: metrics.get(metric) for column, metric in tables.GLANCE.items()},
     }
-    found: int | None = connection.scalar(_unless_there(connection, tables.evaluation), values)
-    return found
+    evaluation_id: int | None = connection.scalar(_unless_there(connection, tables.evaluation), values)
+    return evaluation_id
 
 
 def _unless_there(connection: Connection, table: Table) -> Executable:
@@ -251,11 +251,11 @@ def reference_digest(reference: Mapping[str, Any]) -> str:
 def _put_summary(connection: Connection, reference: Mapping[str, Any], digest: str) -> int:
     """Return the row that holds the reference of an evaluation, made if there is none."""
     row = {"digest": digest, "content": reference}
-    found = connection.scalar(_FIND_SUMMARY, {"named": digest})
-    if found is None:
+    summary_id = connection.scalar(_FIND_SUMMARY, {"named": digest})
+    if summary_id is None:
         connection.execute(_unless_there(connection, tables.summary), row)
-        found = connection.scalar(_FIND_SUMMARY, {"named": digest})
-    return int(found or 0)
+        summary_id = connection.scalar(_FIND_SUMMARY, {"named": digest})
+    return int(summary_id or 0)
 
 
 def _put_outlook(connection: Connection, record: OutlookRecord) -> list[Row]:
@@ -314,14 +314,14 @@ def instance_id(store: Store) -> str:
     """Return a UUID that names this store in MLflow; made at the first call, then always the same."""
     query = select(tables.instance.c.uuid)
     with store.reading() as connection:
-        found: str | None = connection.scalar(query)
-    if found is None:
+        uuid: str | None = connection.scalar(query)
+    if uuid is None:
         with store.writing() as connection:
             connection.execute(
                 insert(connection, tables.instance).values(id=1, uuid=str(uuid4())).on_conflict_do_nothing()
             )
-            found = connection.execute(query).scalar_one()
-    return str(found)
+            uuid = connection.execute(query).scalar_one()
+    return str(uuid)
 
 
 def reference(store: Store, monitor: str, digest: str) -> dict[str, Any] | None:
@@ -366,10 +366,10 @@ def alias(store: Store, model: str, name: str) -> tuple[str, datetime] | None:
     """Return the version that an alias of a model last stood for, and when that was seen; or None."""
     table = tables.alias
     with store.reading() as connection:
-        found = connection.execute(
+        row = connection.execute(
             select(table.c.version, table.c.seen_at).where(table.c.model == model, table.c.alias == name)
         ).one_or_none()
-    return None if found is None else (found.version, found.seen_at)
+    return None if row is None else (row.version, row.seen_at)
 
 
 def save_alias(store: Store, model: str, name: str, version: str, seen_at: datetime) -> None:

@@ -30,7 +30,7 @@ _MOST_NAMED = 2
 _YEAR_DAYS = 365.25
 
 
-def headline(of: Decline, zone: ZoneInfo) -> str:
+def headline(decline: Decline, zone: ZoneInfo) -> str:
     """Return the AUROC since the start beside the one before.
 
     Examples
@@ -48,58 +48,60 @@ def headline(of: Decline, zone: ZoneInfo) -> str:
     >>> began(found, ZoneInfo("UTC"))
     'Began about 2026-05-25 (2026-05-18 to 2026-06-01); alarm with the window of 2026-06-08'
     """
-    if of.auc is None or of.size is None or of.size_low is None or of.size_high is None:
+    if decline.auc is None or decline.size is None or decline.size_low is None or decline.size_high is None:
         return ""
-    digits = decimals(of.size_low, of.size_high)
-    before = of.auc - of.size
+    digits = decimals(decline.size_low, decline.size_high)
+    before = decline.auc - decline.size
     return (
-        f"AUROC about {of.auc:.{digits}f} since {instant(of.start, zone)}, {before:.{digits}f} before: "
-        f"{lower(of.size, of.size_low, of.size_high)}"
+        f"AUROC about {decline.auc:.{digits}f} since {instant(decline.start, zone)}, "
+        f"{before:.{digits}f} before: {lower(decline.size, decline.size_low, decline.size_high)}"
     )
 
 
-def began(of: Decline, zone: ZoneInfo) -> str:
+def began(decline: Decline, zone: ZoneInfo) -> str:
     """Return when it began, as far as that is known."""
-    if of.start_low == of.start and of.start_high == of.alarm.end:
-        return f"Began with the window of {instant(of.start, zone)}"
+    if decline.start_low == decline.start and decline.start_high == decline.alarm.end:
+        return f"Began with the window of {instant(decline.start, zone)}"
     return (
-        f"Began about {instant(of.start, zone)} ({instant(of.start_low, zone)} to "
-        f"{instant(of.start_high, zone)}); alarm with the window of {instant(of.alarm.start, zone)}"
+        f"Began about {instant(decline.start, zone)} ({instant(decline.start_low, zone)} to "
+        f"{instant(decline.start_high, zone)}); alarm with the window of {instant(decline.alarm.start, zone)}"
     )
 
 
-def uncertain(of: Decline | None) -> str:
+def uncertain(decline: Decline | None) -> str:
     """Return how much lower the AUROC still may be after an alarm that has not ended; else empty."""
-    if of is None or not of.is_uncertain:
+    if decline is None or not decline.is_uncertain:
         return ""
-    return still(of.still, of.still_low, of.still_high)
+    return still(decline.still, decline.still_low, decline.still_high)
 
 
-def brief(of: Decline | None) -> str:
+def brief(decline: Decline | None) -> str:
     """Return why an open episode needs attention, in a few words; empty without one."""
-    if of is None or not of.is_open:
+    if decline is None or not decline.is_open:
         return ""
-    if of.is_uncertain:
-        return uncertain(of)
-    parts = [f"{each} ranked worse" for each in of.group_names[:1]]
-    if of.size is not None and of.size_low is not None and of.size_high is not None:
-        parts.append(f"AUROC {number(of.size, decimals(of.size_low, of.size_high), sign=True)}")
+    if decline.is_uncertain:
+        return uncertain(decline)
+    parts = [f"{name} ranked worse" for name in decline.group_names[:1]]
+    if decline.size is not None and decline.size_low is not None and decline.size_high is not None:
+        parts.append(
+            f"AUROC {number(decline.size, decimals(decline.size_low, decline.size_high), sign=True)}"
+        )
     return ", ".join(parts)
 
 
-def back(of: Decline, zone: ZoneInfo) -> str:
+def back(decline: Decline, zone: ZoneInfo) -> str:
     """Return that an episode is over, and what shows it."""
-    if of.end is None or of.still is None or of.auc is None or of.size is None:
+    if decline.end is None or decline.still is None or decline.auc is None or decline.size is None:
         return ""
-    assert of.still_low is not None
-    assert of.still_high is not None
-    before = of.auc - of.size
-    ends = with_interval(before + of.still, before + of.still_low, before + of.still_high)
-    digits = decimals(of.still_low, of.still_high, 1)
-    return f"Back: AUROC {ends} since {instant(of.end, zone)}, {before:.{digits}f} before the loss"
+    assert decline.still_low is not None
+    assert decline.still_high is not None
+    before = decline.auc - decline.size
+    ends = with_interval(before + decline.still, before + decline.still_low, before + decline.still_high)
+    digits = decimals(decline.still_low, decline.still_high, 1)
+    return f"Back: AUROC {ends} since {instant(decline.end, zone)}, {before:.{digits}f} before the loss"
 
 
-def groups(of: Decline) -> str:
+def groups(decline: Decline) -> str:
     """Return which groups are behind it; empty where none is known.
 
     Examples
@@ -117,25 +119,25 @@ def groups(of: Decline) -> str:
     ... ))
     'channel = Broker (−0.020 of −0.022): its rows are ranked worse; its share is unchanged (30 %).'
     """
-    found = []
-    for part in map(GroupPart.from_row, of.groups[:_MOST_NAMED]):
-        size = "" if of.size is None else f" ({number(part.part, 3)} of {number(of.size, 3)})"
-        found.append(f"{named(part)}{size}: {how(part)}")
-    return f"{'; '.join(found)}." if found else ""
+    texts = []
+    for part in map(GroupPart.from_row, decline.groups[:_MOST_NAMED]):
+        size = "" if decline.size is None else f" ({number(part.part, 3)} of {number(decline.size, 3)})"
+        texts.append(f"{named(part)}{size}: {how(part)}")
+    return f"{'; '.join(texts)}." if texts else ""
 
 
-def challenger(of: Decline) -> str:
+def challenger(decline: Decline) -> str:
     """Return the challenger in the same windows; empty without one."""
-    if of.challenger is None:
+    if decline.challenger is None:
         return ""
-    low, high = of.challenger["low"], of.challenger["high"]
+    low, high = decline.challenger["low"], decline.challenger["high"]
     digits = decimals(low, high)
     place = f"no clear difference ({span_of(low, high)})"
     if low > 0:
         place = f"better by {span_of(low, high)}"
     elif high < 0:
         place = f"worse by {span_of(-high, -low)}"
-    return f"{of.challenger['auc']:.{digits}f} in the same windows, {place}."
+    return f"{decline.challenger['auc']:.{digits}f} in the same windows, {place}."
 
 
 def chance(days_between: float) -> str:
@@ -161,17 +163,17 @@ def chance(days_between: float) -> str:
     return f"chance alone would do this about once in {often}"
 
 
-def who_was_told(of: Decline | None, zone: ZoneInfo) -> str:
+def who_was_told(decline: Decline | None, zone: ZoneInfo) -> str:
     """Return which channels got the message about an open episode, and when; empty if nobody was told."""
-    if of is None or not of.is_open or of.first_message is None:
+    if decline is None or not decline.is_open or decline.first_message is None:
         return ""
-    last = of.last_message
-    again = "" if last in (None, of.first_message) else f", last on {instant(last, zone)}"
-    whom = listed(of.told_to) or "nobody (notify is empty)"
-    return f"{whom}, first on {instant(of.first_message, zone)}{again}"
+    last = decline.last_message
+    again = "" if last in (None, decline.first_message) else f", last on {instant(last, zone)}"
+    whom = listed(decline.told_to) or "nobody (notify is empty)"
+    return f"{whom}, first on {instant(decline.first_message, zone)}{again}"
 
 
-def line(of: Episode, zone: ZoneInfo) -> str:
+def line(episode: Episode, zone: ZoneInfo) -> str:
     """Return an episode in one line: its period, what it was, and how it stands.
 
     Examples
@@ -185,45 +187,54 @@ def line(of: Episode, zone: ZoneInfo) -> str:
     >>> line(down, ZoneInfo("UTC"))
     '2026-06-01 03:10 to 2026-06-01 04:22: source dwh failed 14 times: sources.dwh: no answer within 60 s'
     """
-    period = f"{instant(of.start, zone)} {'on' if of.end is None else f'to {instant(of.end, zone)}'}"
-    return f"{f'{of.segment}: ' if of.segment else ''}{period}: {_what(of)}"
+    period = (
+        f"{instant(episode.start, zone)} "
+        f"{'on' if episode.end is None else f'to {instant(episode.end, zone)}'}"
+    )
+    return f"{f'{episode.segment}: ' if episode.segment else ''}{period}: {_what(episode)}"
 
 
-def _what(of: Episode) -> str:
-    match of:
+def _what(episode: Episode) -> str:
+    match episode:
         case Decline():
             size = "a loss"
-            if of.size is not None and of.size_low is not None and of.size_high is not None:
-                size = f"{lower(of.size, of.size_low, of.size_high)} in {count(of.windows, 'window')}"
-            behind = listed(of.group_names[:_MOST_NAMED])
-            state = uncertain(of) or (f"ended: {of.end_why}" if of.end_why else "open")
+            if episode.size is not None and episode.size_low is not None and episode.size_high is not None:
+                size = (
+                    f"{lower(episode.size, episode.size_low, episode.size_high)} "
+                    f"in {count(episode.windows, 'window')}"
+                )
+            behind = listed(episode.group_names[:_MOST_NAMED])
+            state = uncertain(episode) or (f"ended: {episode.end_why}" if episode.end_why else "open")
             return "; ".join(
-                filter(None, [size, ", ".join(of.rules), behind and f"{behind} behind it", state])
+                filter(None, [size, ", ".join(episode.rules), behind and f"{behind} behind it", state])
             )
         case Warned():
-            return f"warning by {listed(of.rules)}; {f'then {of.end_why}' if of.end_why else 'open'}"
+            return (
+                f"warning by {listed(episode.rules)}; "
+                f"{f'then {episode.end_why}' if episode.end_why else 'open'}"
+            )
         case Outage():
-            what = "it" if of.place == "monitor" else place_name(of.place)
-            return f"{what} failed {count(of.failures, 'time')}: {one_line(of.error, 200)}"
+            what = "it" if episode.place == "monitor" else place_name(episode.place)
+            return f"{what} failed {count(episode.failures, 'time')}: {one_line(episode.error, 200)}"
         case _:
-            return stops.PERIOD[of.kind]
+            return stops.PERIOD[episode.kind]
 
 
 _INTERNAL = {"id", "cause", "members", "monitor", "told_size", "told_groups", "told_to", "ended_with"}
 
 
-def as_json(of: Episode | None, said: Attention) -> dict[str, Any] | None:
+def as_json(episode: Episode | None, attention: Attention) -> dict[str, Any] | None:
     """Return an episode as programs read it, with who was told and who took it on."""
-    if of is None:
+    if episode is None:
         return None
-    content = {name: value for name, value in of.to_dict().items() if name not in _INTERNAL}
-    told = {"first": of.first_message, "last": content.pop("last_message"), "channels": of.told_to}
-    taken = {"by": said.acknowledged_by, "at": said.acknowledged_at}
-    muted = {"by": said.muted_by, "until": said.muted_until}
-    if isinstance(of, Outage):
-        content |= {"place": of.place, "monitors": of.monitors, "reviews": of.reviews}
+    content = {name: value for name, value in episode.to_dict().items() if name not in _INTERNAL}
+    told = {"first": episode.first_message, "last": content.pop("last_message"), "channels": episode.told_to}
+    taken = {"by": attention.acknowledged_by, "at": attention.acknowledged_at}
+    muted = {"by": attention.muted_by, "until": attention.muted_until}
+    if isinstance(episode, Outage):
+        content |= {"place": episode.place, "monitors": episode.monitors, "reviews": episode.reviews}
     return content | {
-        "told": plain(told) if of.first_message else None,
-        "taken_on": plain(taken) if of.is_open and said.acknowledged_by else None,
-        "muted": plain(muted) if of.is_open and said.muted_until else None,
+        "told": plain(told) if episode.first_message else None,
+        "taken_on": plain(taken) if episode.is_open and attention.acknowledged_by else None,
+        "muted": plain(muted) if episode.is_open and attention.muted_until else None,
     }

@@ -16,20 +16,20 @@ _SAME = 0.1  # part by which a share may change and is called unchanged
 _MOST_OF_IT = 0.5  # of a part: what is named as its reason
 
 
-def sentence(of: Explanation) -> str:
+def sentence(explanation: Explanation) -> str:
     """Return which group explains most of a change, and how; or that none does."""
-    what = "AUROC that the scores lead to" if of.expected else "AUROC"
-    fell = change_of(what, of.reference_auc, of.auc)
-    if not of.parts:
+    what = "AUROC that the scores lead to" if explanation.expected else "AUROC"
+    fell = change_of(what, explanation.reference_auc, explanation.auc)
+    if not explanation.parts:
         return f"{fell}. No column could be used."
-    if (most := of.leading) is None:
-        differ = any(each.is_marked(of.change) for each in of.parts)
-        nothing = "No column explains it: no group" if round(of.change, 3) else "No group"
+    if (most := explanation.leading) is None:
+        differ = any(part.is_marked(explanation.change) for part in explanation.parts)
+        nothing = "No column explains it: no group" if round(explanation.change, 3) else "No group"
         some = "Groups differ (●), but none" if differ else nothing
         return f"{fell}. {some} did much more than its share of the rows."
-    share = _share(most, of.change)
-    said = f"{fell}. {share} of that comes from {named(most)}: {how(most, expected=of.expected)}."
-    return f"{said} {without(most)}".rstrip()
+    share = _share(most, explanation.change)
+    text = f"{fell}. {share} of that comes from {named(most)}: {how(most, expected=explanation.expected)}."
+    return f"{text} {without(most)}".rstrip()
 
 
 def without(part: GroupPart) -> str:
@@ -40,28 +40,28 @@ def without(part: GroupPart) -> str:
     return f"Without {part.group} the AUROC is {now} ({before} in the reference)."
 
 
-def judged_with(of: Explanation, auc: float | None) -> str:
+def judged_with(explanation: Explanation, auc: float | None) -> str:
     """Return with which AUROC the window was judged, where the labels that are known now give another."""
-    if of.expected or auc is None or of.auc == auc:
+    if explanation.expected or auc is None or explanation.auc == auc:
         return ""
-    judged, now = apart(auc, of.auc)
+    judged, now = apart(auc, explanation.auc)
     return f"The window was judged with {judged}: {now} is by the labels that are known now."
 
 
-def main_group(of: Explanation | None) -> str:
+def main_group(explanation: Explanation | None) -> str:
     """Return in one sentence which group explains most of a change; empty if none does."""
-    if of is None or (most := of.leading) is None:
+    if explanation is None or (most := explanation.leading) is None:
         return ""
-    what = ("expected " if of.expected else "") + ("rise" if of.change > 0 else "fall")
-    share = _share(most, of.change)
-    return f"{share} of the {what} comes from {named(most)}: {how(most, expected=of.expected)}."
+    what = ("expected " if explanation.expected else "") + ("rise" if explanation.change > 0 else "fall")
+    share = _share(most, explanation.change)
+    return f"{share} of the {what} comes from {named(most)}: {how(most, expected=explanation.expected)}."
 
 
-def spread(of: Explanation | None) -> str:
+def spread(explanation: Explanation | None) -> str:
     """Return in one sentence that no group explains a change; empty if one does or none was asked."""
-    if of is None or not of.parts or of.leading is not None:
+    if explanation is None or not explanation.parts or explanation.leading is not None:
         return ""
-    columns = sorted({each.column for each in of.parts})
+    columns = sorted({part.column for part in explanation.parts})
     named = ", ".join(columns[:-1]) + " or " + columns[-1] if len(columns) > 1 else columns[0]
     return f"No group of {named} did much more than its share of the rows."
 
@@ -72,7 +72,7 @@ def curve_sentence(rows: Sequence[Row], change: float) -> str:
     clear = [row for row in rows if (row["high"] if way < 0 else -row["low"]) < 0]
     if not clear:
         return ""
-    row = max(clear, key=lambda each: way * each["difference"])
+    row = max(clear, key=lambda point: way * point["difference"])
     more = f", the most of {count(len(clear), 'rate')}" if len(clear) > 1 else ""
     return (
         f"At a false positive rate of {percent(row['fpr'])} it finds {percent(row['tpr'])} of the positives, "
@@ -81,9 +81,9 @@ def curve_sentence(rows: Sequence[Row], change: float) -> str:
     )
 
 
-def caption(of: Explanation) -> str:
+def caption(explanation: Explanation) -> str:
     """Return what a waterfall shows."""
-    column = "" if of.leading is None else of.leading.column
+    column = "" if explanation.leading is None else explanation.leading.column
     return f"From the AUROC of the reference to that of this window, by {column}: each bar is a group's part."
 
 

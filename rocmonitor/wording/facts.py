@@ -36,7 +36,7 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
         rival = episodes.challenger(episode)
     doubts = [] if evaluation is None else doubts_of(evaluation.reference)
     doubt = str(doubts[0].bare()) if doubts else ""
-    found = {
+    by_label = {
         "How sure": how_sure(change, evaluation, episode) if evaluation else "",
         "Reference": doubt[:1].upper() + doubt[1:],
         "Why": "" if words.lasting(change, episode) else "; ".join(_why(change)),
@@ -44,34 +44,34 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
         "Challenger": rival,
         "Check": words.advice(change, evaluation),
     }
-    return {label: text for label, text in found.items() if text}
+    return {label: text for label, text in by_label.items() if text}
 
 
 def briefly(status: str, given: Iterable[Reason], episode: Decline | None) -> str:
     """Return why a status is not ok, in a few words: an open loss, else the first reason."""
-    if status == "ok" or (said := episodes.brief(episode)):
-        return "" if status == "ok" else said
-    return "".join(one_line(without_basis(each), 52) for each in reasons(given)[:1])
+    if status == "ok" or (text := episodes.brief(episode)):
+        return "" if status == "ok" else text
+    return "".join(one_line(without_basis(reason), 52) for reason in reasons(given)[:1])
 
 
 def _why(change: Transition) -> list[str]:
     """Return what the first line does not say: an error, k-of-n, a rule that knows no normal range."""
     return reasons(
-        each
-        for each in change.reasons
-        if (each.code not in OF_EPISODE if isinstance(each, Caveat) else _is_why(each))
+        reason
+        for reason in change.reasons
+        if (reason.code not in OF_EPISODE if isinstance(reason, Caveat) else _is_why(reason))
     )
 
 
-def _is_why(found: Verdict) -> bool:
-    return found.outcome is not Status.OK and (found.kind != "forecast" or bool(found.lacks))
+def _is_why(verdict: Verdict) -> bool:
+    return verdict.outcome is not Status.OK and (verdict.kind != "forecast" or bool(verdict.lacks))
 
 
 def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None = None) -> str:
     """Return how far chance can explain what was found; empty where there is no AUROC."""
     metrics, counts = evaluation.metrics, evaluation.counts
-    found = known(metrics, "champion/auc", "champion/auc_low", "champion/auc_high")
-    if found is None:
+    interval = known(metrics, "champion/auc", "champion/auc_low", "champion/auc_high")
+    if interval is None:
         return ""
     if episode is not None and episode.end is not None and episode.still is not None:
         return ""  # the first line has it
@@ -81,8 +81,8 @@ def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None
         often = often if decided is not None and decided.kind == "lasting" else ""
         return f"{count(loss.windows, 'window')} together{often and f'; {often}'}."
     rows = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
-    digits = decimals(found[1], found[2], 1)
-    ends = f"{found[1]:.{digits}f} to {found[2]:.{digits}f}"
+    digits = decimals(interval[1], interval[2], 1)
+    ends = f"{interval[1]:.{digits}f} to {interval[2]:.{digits}f}"
     return f"{percent(LEVEL)} interval {ends}, from {rows}{often and f'; {often}'}."
 
 
@@ -99,9 +99,9 @@ def _often(change: Transition, evaluation: Evaluation) -> str:
     if decided is not None and decided.kind == "lasting":
         within = decided.details.get("false_alarm_probability")
         return episodes.chance(days * decided.details["horizon"] / within) if within else ""
-    found = known(evaluation.metrics, *CHANGE)
-    if found is None:
+    difference = known(evaluation.metrics, *CHANGE)
+    if difference is None:
         return ""
-    value, error, shared = found
+    value, error, shared = difference
     tail = NormalDist().cdf(-abs(value) / (error**2 + shared**2) ** 0.5)
     return episodes.chance(days / max(tail, _LEAST))

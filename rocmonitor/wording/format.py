@@ -117,8 +117,8 @@ def page_address(page: str | None, monitor: str, segment: str = "") -> str | Non
     """
     if page is None:
         return None
-    of = f"?segment={quote(segment, safe='')}" if segment else ""
-    return f"{page.rstrip('/')}/monitors/{quote(monitor)}{of}"
+    query = f"?segment={quote(segment, safe='')}" if segment else ""
+    return f"{page.rstrip('/')}/monitors/{quote(monitor)}{query}"
 
 
 def one_line(text: str, longest: int) -> str:
@@ -325,8 +325,8 @@ def set_aside(counts: Counts | Mapping[str, int]) -> str:
 
 def set_aside_parts(counts: Counts | Mapping[str, int]) -> list[str]:
     """Return the same, one text for each reason that applies."""
-    found = {
+    by_reason = {
         name: counts.get(name, 0) if isinstance(counts, Mapping) else getattr(counts, name)
         for name in SET_ASIDE
     }
-    return [f"{count:,} {SET_ASIDE[name]}" for name, count in found.items() if count]
+    return [f"{count:,} {SET_ASIDE[name]}" for name, count in by_reason.items() if count]

@@ -114,9 +114,9 @@ def headline(notice: Notice, zone: ZoneInfo) -> str:
 def more_names(notice: Notice) -> str:
     """Return the monitors by name, where the headline does not have all of them."""
     monitors = [*notice.unjudged, *notice.unreviewed, *notice.concerned]
-    known = notice.outage.place != "monitor" and notice.phase != "ended" and len(monitors) <= FEW_NAMES
+    is_named = notice.outage.place != "monitor" and notice.phase != "ended" and len(monitors) <= FEW_NAMES
     alone = notice.outage.place == "monitor" and len(monitors) == 1
-    return "" if known or alone else names(monitors, MOST_NAMES)
+    return "" if is_named or alone else names(monitors, MOST_NAMES)
 
 
 def names(monitors: Sequence[str], most: int) -> str:

@@ -20,32 +20,32 @@ ADVICE = (
 
 def expected(metrics: Mapping[str, float]) -> str:
     """Return the AUROC that the scores foretell, with its interval; empty without one."""
-    found = known(metrics, "outlook/auc", "outlook/low", "outlook/high")
-    if found is None:
+    values = known(metrics, "outlook/auc", "outlook/low", "outlook/high")
+    if values is None:
         return ""
-    auc, low, high = found
+    auc, low, high = values
     return f"{area(auc)} ({forecast_span(low, high)})"
 
 
 def foreseen(metrics: Mapping[str, float]) -> str:
     """Return the outlook of a window, and what came of it; empty where either is not known."""
-    if not (said := expected(metrics)) or "champion/auc" not in metrics:
+    if not (text := expected(metrics)) or "champion/auc" not in metrics:
         return ""
     warned = ", with a warning" if metrics.get("outlook/warned") else ""
-    return f"{said}{warned}; came out {area(metrics['champion/auc'])}"
+    return f"{text}{warned}; came out {area(metrics['champion/auc'])}"
 
 
 def headline(change: Transition, outlook: Outlook) -> str:
     """Return what the scores foretell, beside what is normal, in one line."""
     if change.after is Status.AT_RISK and expected(outlook.metrics):
-        found = _beside_normal(outlook, _by_windows(outlook))
-        return f"Outlook from the scores: {found}; the labels are not due yet"
+        text = _beside_normal(outlook, _by_windows(outlook))
+        return f"Outlook from the scores: {text}; the labels are not due yet"
     return WORDS[change.after].headline
 
 
 def title(change: Transition, outlook: Outlook) -> str:
     """Return what the title says after the monitor's name."""
-    warning = next((each for each in outlook.verdicts if each.outcome is Status.AT_RISK), None)
+    warning = next((verdict for verdict in outlook.verdicts if verdict.outcome is Status.AT_RISK), None)
     if warning is None:
         return f"was {change.before}"
     if warning.kind == "scores" or not expected(outlook.metrics):
@@ -57,9 +57,9 @@ def _by_windows(outlook: Outlook) -> Verdict | None:
     """Return the warning that compares the expected AUROC with those of reference windows."""
     return next(
         (
-            each
-            for each in outlook.verdicts
-            if each.outcome is Status.AT_RISK and each.details.get("against") == "windows"
+            verdict
+            for verdict in outlook.verdicts
+            if verdict.outcome is Status.AT_RISK and verdict.details.get("against") == "windows"
         ),
         None,
     )
@@ -79,8 +79,8 @@ def _beside_normal(outlook: Outlook, warning: Verdict | None) -> str:
 
 def moved(outlook: Outlook) -> str:
     """Return which group moved, or where most scores have come to and gone; empty if neither is known."""
-    if said := main_group(explanation_of(outlook)):
-        return said
+    if text := main_group(explanation_of(outlook)):
+        return text
     rows = outlook.tables.get("scores")
     if not rows:
         return ""

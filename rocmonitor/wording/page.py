@@ -83,7 +83,7 @@ _DAY = timedelta(days=1)
 def as_of(ended: Sequence[tuple[datetime | None, ZoneInfo]]) -> str:
     """Return the day on which the last monitor's watch ended; empty while one is watched."""
     over = [(end, zone) for end, zone in ended if end is not None]
-    return instant(*max(over, key=lambda each: each[0])) if over and len(over) == len(ended) else ""
+    return instant(*max(over, key=lambda pair: pair[0])) if over and len(over) == len(ended) else ""
 
 
 def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str = "") -> list[str]:
@@ -195,10 +195,10 @@ def changed(after: str, when: str, reasons: Sequence[str]) -> str:
 
 def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
     """Return what the scores say of the windows without labels; empty where there are none."""
-    known = [each for each in outlooks if each["auc"] is not None]
-    if not known:
+    with_auc = [outlook for outlook in outlooks if outlook["auc"] is not None]
+    if not with_auc:
         return ""
-    last = known[-1]
+    last = with_auc[-1]
     text = (
         f"Before its labels, the outlook of the window {last['name']} is "
         f"{with_interval(last['auc'], last['low'], last['high'])} from its scores"
@@ -361,8 +361,8 @@ def ago(age: timedelta) -> str:
 def failing(destination: str, error: str, waiting: int) -> str:
     """Return a destination that deliveries do not reach."""
     where = "MLflow" if destination == "mlflow" else destination.replace(":", " ", 1)
-    said = error if error.startswith(where) else f"{where}: {error}"
-    return f"{said} ({count(waiting, 'delivery', 'deliveries')} waiting in all)"
+    text = error if error.startswith(where) else f"{where}: {error}"
+    return f"{text} ({count(waiting, 'delivery', 'deliveries')} waiting in all)"
 
 
 def segments_line(statuses: Mapping[str, int]) -> str:

@@ -14,21 +14,22 @@ def nothing(monitor: str, period: str) -> str:
     )
 
 
-def allotment(each: Allotment) -> str:
+def allotment(allotted: Allotment) -> str:
     """Return what a budget means for the verdicts of its monitors."""
     text = (
-        f"{_allowed(each)}{_of(each.group)} for {count(len(each.levels), 'monitor')}: "
-        f"{count(each.verdicts, 'verdict')} a year that may be false (the segments of a window count as one)"
+        f"{_allowed(allotted)}{_of(allotted.group)} for {count(len(allotted.levels), 'monitor')}: "
+        f"{count(allotted.verdicts, 'verdict')} a year that may be false "
+        "(the segments of a window count as one)"
     )
-    if not any(levels.derived for levels in each.levels.values()):
+    if not any(levels.derived for levels in allotted.levels.values()):
         return f"{text}; every rule has a level of its own"
     return (
-        f"{text}; a rule without a level of its own gives a false alarm with probability {each.tail:.2g}, "
-        "or that of its default where that is smaller"
+        f"{text}; a rule without a level of its own gives a false alarm with probability "
+        f"{allotted.tail:.2g}, or that of its default where that is smaller"
     )
 
 
-def yearly(each: Allotment, *, sent: int, acknowledged: int, not_sent: int) -> str:
+def yearly(allotted: Allotment, *, sent: int, acknowledged: int, not_sent: int) -> str:
     """Budget, what is expected of it, and the alarms of a year.
 
     Examples
@@ -44,13 +45,17 @@ def yearly(each: Allotment, *, sent: int, acknowledged: int, not_sent: int) -> s
         came += f" ({acknowledged} acknowledged)"
     if not_sent:
         came += f", {not_sent} not sent (muted or repeated)"
-    others = f", besides {listed(each.uncounted)} (`rocmonitor check` counts them)" if each.uncounted else ""
-    expected = f"at most {each.expected:.2g} expected{others}"
-    return f"Alarm budget{_of(each.group)}: {_allowed(each)}, {expected}; {came}."
+    others = (
+        f", besides {listed(allotted.uncounted)} (`rocmonitor check` counts them)"
+        if allotted.uncounted
+        else ""
+    )
+    expected = f"at most {allotted.expected:.2g} expected{others}"
+    return f"Alarm budget{_of(allotted.group)}: {_allowed(allotted)}, {expected}; {came}."
 
 
-def _allowed(each: Allotment) -> str:
-    return f"{each.budget:g} false alarm{'' if each.budget == 1 else 's'} a year"
+def _allowed(allotted: Allotment) -> str:
+    return f"{allotted.budget:g} false alarm{'' if allotted.budget == 1 else 's'} a year"
 
 
 def _of(group: str) -> str:

@@ -199,7 +199,7 @@ def level(rule: Mapping[str, Any]) -> str:
 
 
 def _area(review: Review) -> Comparison | None:
-    return next((each for each in review.comparisons if each.fpr is None), None)
+    return next((comparison for comparison in review.comparisons if comparison.fpr is None), None)
 
 
 def _reasons(review: Review) -> list[str]:
@@ -212,7 +212,7 @@ def _reasons(review: Review) -> list[str]:
         better = _better(review.comparisons)
         return [f"{better[0].upper()}{better[1:]}.", _regions(review.tables.get("regions", ()))]
     margin = review.rule.get("margin") or 0
-    others = _better([each for each in review.comparisons if each.fpr is not None])
+    others = _better([comparison for comparison in review.comparisons if comparison.fpr is not None])
     also = f"Also: {others}." if others else ""
     if review.decision is Decision.UNDECIDED:
         mean = f"{_mean(review, area)}, {_not_shown(area, margin)}."
@@ -228,7 +228,7 @@ def _reasons(review: Review) -> list[str]:
 
 def _few(review: Review) -> str:
     """Return that too few rows speak against the difference, if nothing else keeps the rule undecided."""
-    text = next((str(each) for each in review.caveats if each.code == "few-rows-keep-undecided"), "")
+    text = next((str(caveat) for caveat in review.caveats if caveat.code == "few-rows-keep-undecided"), "")
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
@@ -239,10 +239,10 @@ def _is_period(review: Review) -> bool:
 def _mean(review: Review, area: Comparison) -> str:
     """Return the mean that decides, with its interval."""
     windows = "" if area.checks is None else f" {count(area.checks, 'window')}"
-    of = f"average of these{windows}" if _is_period(review) else f"long-run mean, from{windows}"
+    mean = f"average of these{windows}" if _is_period(review) else f"long-run mean, from{windows}"
     if (area.low, area.high) == (-1, 1):
-        return f"AUROC difference, {of}: {area.estimate:+.3f} (not bounded yet, at all checks together)"
-    return f"AUROC difference, {of}: {_estimate(area, ', at all checks together')}"
+        return f"AUROC difference, {mean}: {area.estimate:+.3f} (not bounded yet, at all checks together)"
+    return f"AUROC difference, {mean}: {_estimate(area, ', at all checks together')}"
 
 
 def _not_shown(area: Comparison, margin: float) -> str:
@@ -285,12 +285,14 @@ def _earlier(review: Review, margin: float) -> str:
 
 def _windows(review: Review) -> list[str]:
     """Return the share of windows that the challenger leads, the latest ones, and the next ones."""
-    found = [row["difference"] for row in review.tables.get("windows", ()) if row.get("checked")]
+    differences = [row["difference"] for row in review.tables.get("windows", ()) if row.get("checked")]
     lines = []
-    if found:
-        leads = sum(each > 0 for each in found)
-        last = ", ".join(signed(each, 3) for each in found[-_LAST:])
-        lines.append(f"The challenger leads in {leads} of {count(len(found), 'window')}; the latest: {last}.")
+    if differences:
+        leads = sum(difference > 0 for difference in differences)
+        last = ", ".join(signed(difference, 3) for difference in differences[-_LAST:])
+        lines.append(
+            f"The challenger leads in {leads} of {count(len(differences), 'window')}; the latest: {last}."
+        )
     ends = [
         f"{signed_with_interval(0, row['low'], row['high'])[1]} in the next {row['windows']}"
         for row in review.tables.get("next", ())
@@ -317,7 +319,11 @@ def _better(comparisons: Sequence[Comparison]) -> str:
     """Return which model is better by which comparisons, with their intervals over all checks."""
     parts = []
     for better in ("challenger", "champion"):
-        shown = [f"{_name(each)}, {_estimate(each)}" for each in comparisons if each.better == better]
+        shown = [
+            f"{_name(comparison)}, {_estimate(comparison)}"
+            for comparison in comparisons
+            if comparison.better == better
+        ]
         if shown:
             parts.append(f"the {better} is better by {', '.join(shown)}")
     return "; ".join(parts)
@@ -377,7 +383,7 @@ def _duration(review: Review, windows: int) -> str:
     ]
     if not lengths:
         return ""
-    length: timedelta = median(each / _DAY for each in lengths) * windows * _DAY
+    length: timedelta = median(one / _DAY for one in lengths) * windows * _DAY
     if length >= 2 * _YEAR:
         return f" ({length / _YEAR:.1f} years)"
     if length >= 2 * _WEEK:

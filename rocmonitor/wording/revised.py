@@ -22,44 +22,49 @@ CHECK_LATE = "do they often come this late? Then a longer window.label_delay jud
 CHECK_SETTINGS = "were the rules changed on purpose? They now find these windows degraded."
 
 
-def title(found: Sequence[Revised]) -> str:
+def title(revisions: Sequence[Revised]) -> str:
     """Return what a title says after the monitor's name."""
-    if len(found) == 1:
-        return f"judged again, {_values(found[0])}"
-    worse = sum(each.is_worse for each in found)
+    if len(revisions) == 1:
+        return f"judged again, {_values(revisions[0])}"
+    worse = sum(revision.is_worse for revision in revisions)
     which = f"{worse} now degraded" if worse else "none degraded now"
-    return f"{len(found)} windows judged again, {which}"
+    return f"{len(revisions)} windows judged again, {which}"
 
 
-def headline(found: Sequence[Revised]) -> str:
+def headline(revisions: Sequence[Revised]) -> str:
     """Return what happened, in one line."""
-    after = _AFTER[found[0].cause] if len({each.cause for each in found}) == 1 else _AFTER["corrected"]
-    if len(found) > 1:
-        return f"{len(found)} past windows were judged again {after}"
-    return f"Judged again {after}: {_change(found[0])}"
+    after = (
+        _AFTER[revisions[0].cause]
+        if len({revision.cause for revision in revisions}) == 1
+        else _AFTER["corrected"]
+    )
+    if len(revisions) > 1:
+        return f"{len(revisions)} past windows were judged again {after}"
+    return f"Judged again {after}: {_change(revisions[0])}"
 
 
-def lines(found: Sequence[Revised], zone: ZoneInfo) -> list[str]:
+def lines(revisions: Sequence[Revised], zone: ZoneInfo) -> list[str]:
     """Return the window, or a line for each of several, at most two."""
-    if len(found) == 1:
-        return [f"Window {found[0].window.in_zone(zone)}"]
+    if len(revisions) == 1:
+        return [f"Window {revisions[0].window.in_zone(zone)}"]
     return [
-        f"{' '.join(filter(None, [printable(each.segment), each.window.in_zone(zone)]))}: {_change(each)}"
-        for each in found[:_MOST]
+        f"{' '.join(filter(None, [printable(revision.segment), revision.window.in_zone(zone)]))}: "
+        f"{_change(revision)}"
+        for revision in revisions[:_MOST]
     ]
 
 
-def rest(found: Sequence[Revised]) -> str:
+def rest(revisions: Sequence[Revised]) -> str:
     """Return how many more there are, and how the monitor stands all the same."""
-    more = f"And {len(found) - _MOST} more. " if len(found) > _MOST else ""
-    return f"{more}The status is still {found[-1].status}: it follows from the newest windows."
+    more = f"And {len(revisions) - _MOST} more. " if len(revisions) > _MOST else ""
+    return f"{more}The status is still {revisions[-1].status}: it follows from the newest windows."
 
 
-def advice(found: Sequence[Revised]) -> str:
+def advice(revisions: Sequence[Revised]) -> str:
     """Return what to check first; empty when windows have only recovered."""
-    if not any(each.is_worse for each in found):
+    if not any(revision.is_worse for revision in revisions):
         return ""
-    causes = {each.cause for each in found}
+    causes = {revision.cause for revision in revisions}
     return CHECK_SETTINGS if causes == {"settings"} else CHECK_LATE if causes == {"late"} else CHECK_WORSE
 
 
@@ -70,9 +75,9 @@ def judged_again(
     return f"the window was judged again {_AFTER[cause]}: {_compared(auc_before, auc)}{after}, was {before}"
 
 
-def _change(each: Revised) -> str:
-    now = "now degraded" if each.is_worse else f"now {each.after}"
-    return f"{_compared(each.auc_before, each.auc)}{now}, was {each.before}"
+def _change(revision: Revised) -> str:
+    now = "now degraded" if revision.is_worse else f"now {revision.after}"
+    return f"{_compared(revision.auc_before, revision.auc)}{now}, was {revision.before}"
 
 
 def _compared(before: float | None, now: float | None) -> str:
@@ -84,12 +89,12 @@ def _compared(before: float | None, now: float | None) -> str:
     return f"AUROC {shown[0]} → {shown[1]}, "
 
 
-def _values(each: Revised) -> str:
-    if each.auc is None:
-        return f"was {each.before}"
-    if each.auc_before is None:
-        return f"AUROC {each.auc:.2f}, was {each.before}"
-    if each.auc == each.auc_before:
-        return f"AUROC {each.auc:.2f}, was {each.before}"
-    now, before = apart(each.auc, each.auc_before)
-    return f"AUROC {now}, was {before}{'' if each.is_worse else f' and {Status.DEGRADED}'}"
+def _values(revision: Revised) -> str:
+    if revision.auc is None:
+        return f"was {revision.before}"
+    if revision.auc_before is None:
+        return f"AUROC {revision.auc:.2f}, was {revision.before}"
+    if revision.auc == revision.auc_before:
+        return f"AUROC {revision.auc:.2f}, was {revision.before}"
+    now, before = apart(revision.auc, revision.auc_before)
+    return f"AUROC {now}, was {before}{'' if revision.is_worse else f' and {Status.DEGRADED}'}"

@@ -42,7 +42,7 @@ def explanation(
     sentences = [f"{change_of('AUROC', reference_auc, auc)}."]
     parts = {"pos": from_positives, "neg": from_negatives}
     printed = rounded_parts(parts, change)
-    for key, part in sorted(parts.items(), key=lambda each: -abs(each[1])):
+    for key, part in sorted(parts.items(), key=lambda item: -abs(item[1])):
         gain = part if key == "pos" else -part
         clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(ordered, key, gain, side, end)
         name = "positives" if key == "pos" else "negatives"
@@ -72,7 +72,7 @@ def main_part(
     Empty where nothing has changed.
     """
     change = auc - reference_auc
-    key, part = max(("pos", from_positives), ("neg", from_negatives), key=lambda each: abs(each[1]))
+    key, part = max(("pos", from_positives), ("neg", from_negatives), key=lambda item: abs(item[1]))
     if change == 0 or part == 0:
         return ""
     side, end = ("below", "low") if low_is_positive else ("above", "high")

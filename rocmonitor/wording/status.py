@@ -92,7 +92,7 @@ def headline(
     """
     if change.after is Status.ERROR:
         return "The evaluation failed"
-    if any(isinstance(each, Caveat) and each.code == "monitor-removed" for each in change.reasons):
+    if any(isinstance(reason, Caveat) and reason.code == "monitor-removed" for reason in change.reasons):
         return "No longer watched"
     if evaluation is None or "champion/auc" not in evaluation.metrics:
         if change.after is Status.OK:
@@ -113,10 +113,10 @@ def headline(
         return f"{'' if degraded else f'No rule finds a {what} any more: '}{_back(evaluation)}"
     if loss := lasting(change, episode):
         return episodes.headline(loss, zone)
-    found = _beside_normal(evaluation, decided)
+    text = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:
-        return f"Cannot be judged: {_undecided(evaluation, decided)}; {found}"
-    return found
+        return f"Cannot be judged: {_undecided(evaluation, decided)}; {text}"
+    return text
 
 
 def lasting(change: Transition, episode: Decline | None) -> Decline | None:
@@ -160,8 +160,8 @@ _MOST_NAMED = 4
 def also(changes: Sequence[Transition]) -> str:
     """Return which other segments changed with the same window, by status; empty without any."""
     by: dict[Status, list[str]] = {}
-    for each in changes:
-        by.setdefault(each.after, []).append(each.segment or "all rows")
+    for change in changes:
+        by.setdefault(change.after, []).append(change.segment or "all rows")
     parts = []
     for status, names in by.items():
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
@@ -181,9 +181,9 @@ def advice(change: Transition, evaluation: Evaluation | None) -> str:
 
 def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
     """Return what an insufficient window lacks, and where to look for it."""
-    known = _known_lack(decided)
-    if known[0]:
-        return known
+    stated = _known_lack(decided)
+    if stated[0]:
+        return stated
     if not counts.rows:
         return "no rows", "did the scoring job run, and does the query find its rows by time?"
     if not counts.used and counts.unlabelled:
@@ -199,8 +199,8 @@ def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
 
 def deciding(change: Transition, evaluation: Evaluation) -> Verdict | None:
     """Return the verdict behind the new status; none when k-of-n, recovery or a cool-down decided."""
-    stated = [each for each in change.reasons if isinstance(each, Verdict)]
-    agreeing = [each for each in (*stated, *evaluation.verdicts) if each.outcome is change.after]
+    stated = [reason for reason in change.reasons if isinstance(reason, Verdict)]
+    agreeing = [verdict for verdict in (*stated, *evaluation.verdicts) if verdict.outcome is change.after]
     return next(iter(agreeing), None)
 
 
@@ -220,8 +220,10 @@ def subject(change: Transition) -> str:
 
 def _warning(change: Transition) -> str:
     """Return how a warning ended, from the reasons of the change."""
-    ended = (each for each in change.reasons if isinstance(each, Caveat) and each.code == "warning-ended")
-    return next((ENDED[each.values["answer"]] for each in ended), "Warning over")
+    ended = (
+        reason for reason in change.reasons if isinstance(reason, Caveat) and reason.code == "warning-ended"
+    )
+    return next((ENDED[caveat.values["answer"]] for caveat in ended), "Warning over")
 
 
 def _beside_normal(evaluation: Evaluation, decided: Verdict | None) -> str:
@@ -246,7 +248,7 @@ def _undecided(evaluation: Evaluation, decided: Verdict) -> str:
 def _known_lack(decided: Verdict | None) -> tuple[str, str]:
     """Return the words of a lack that counts of rows do not show; empty ones when it is none of those."""
     lacks = () if decided is None else decided.lacks
-    return next((CHECK_LACK[each.code] for each in lacks if each.code in CHECK_LACK), ("", ""))
+    return next((CHECK_LACK[cause.code] for cause in lacks if cause.code in CHECK_LACK), ("", ""))
 
 
 def _back(evaluation: Evaluation) -> str:
@@ -256,9 +258,9 @@ def _back(evaluation: Evaluation) -> str:
         return "all rules pass"
     if evaluation.outcome is Status.DEGRADED:  # k-of-n
         return f"{_beside_normal(evaluation, None)}; too few degraded windows for an alarm"
-    judged = [each for each in evaluation.verdicts if each.kind == "forecast"]
+    judged = [verdict for verdict in evaluation.verdicts if verdict.kind == "forecast"]
     limits = forecast_limits(evaluation, judged[0] if judged else None)
-    if judged and limits and all(each.outcome is Status.OK for each in judged):
+    if judged and limits and all(verdict.outcome is Status.OK for verdict in judged):
         return beside_normal(value, *limits)
     return f"AUROC {area(value)}, all rules pass"
 
@@ -268,7 +270,7 @@ _LONGEST_NOTE = 80
 
 def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo) -> str:
     """Return what has stopped arriving, and what people said about a monitor and still holds."""
-    stopped = [standing(each, zone) for each in stops]
+    stopped = [standing(stop, zone) for stop in stops]
     parts = []
     if said.acknowledged_by is not None:
         parts.append(f"{said.acknowledged_by} is taking care of it")

@@ -53,35 +53,35 @@ def moved_briefly(evaluation: Evaluation) -> str:
     """Return the same for an alarm: the group that made most of it, else the class of rows."""
     groups, metrics = explanation_of(evaluation), evaluation.metrics
     text = main_group(groups) or _explained(evaluation, main_part, told=False)
-    found = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
-    if text and found is not None and metrics.get("shift/foreseen_known", 1):
-        seen, auc, before = found
+    values = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
+    if text and values is not None and metrics.get("shift/foreseen_known", 1):
+        seen, auc, before = values
         text = f"{text.rstrip('.')}; {_in_scores(seen, auc - before)}."
     return " ".join(filter(None, [text, spread(groups) or _groups_not_known(evaluation)]))
 
 
 def _groups_not_known(evaluation: Evaluation) -> str:
     """Return in one sentence why its groups could not be read; empty where they were, or none was asked."""
-    of_groups = [each for each in evaluation.caveats if each.about == ("explanation",)]
-    said = [each.values["why"] for each in of_groups if each.code == "not-computed"]
-    return f"Which group moved is not known: {one_line(said[0], 160).rstrip('.')}." if said else ""
+    of_groups = [caveat for caveat in evaluation.caveats if caveat.about == ("explanation",)]
+    reasons = [caveat.values["why"] for caveat in of_groups if caveat.code == "not-computed"]
+    return f"Which group moved is not known: {one_line(reasons[0], 160).rstrip('.')}." if reasons else ""
 
 
 def curve_moved(evaluation: Evaluation) -> str:
     """Return where on the ROC curve a window lost or won; empty if chance can explain it everywhere."""
-    found = known(evaluation.metrics, "champion/auc", "reference/auc")
-    if found is None:
+    aucs = known(evaluation.metrics, "champion/auc", "reference/auc")
+    if aucs is None:
         return ""
-    return curve_sentence(evaluation.tables.get("curve", ()), found[0] - found[1])
+    return curve_sentence(evaluation.tables.get("curve", ()), aucs[0] - aucs[1])
 
 
 def _explained(evaluation: Evaluation, words: Callable[..., str], *, told: bool = True) -> str:
     rows, metrics = evaluation.tables.get("shift"), evaluation.metrics
     names = ("reference_auc", "auc", "from_positives", "from_negatives")
-    found = known(metrics, "reference/auc", "champion/auc", "shift/from_positives", "shift/from_negatives")
-    if not rows or found is None:
+    values = known(metrics, "reference/auc", "champion/auc", "shift/from_positives", "shift/from_negatives")
+    if not rows or values is None:
         return ""
-    parts = dict(zip(names, found, strict=True))
+    parts = dict(zip(names, values, strict=True))
     text = words(rows, **parts, low_is_positive=low_is_positive(evaluation.provenance))
     return " ".join(filter(None, [text, foretold(metrics) if told else ""]))
 
@@ -95,10 +95,10 @@ def _in_scores(seen: float, change: float) -> str:
 
 def foretold(metrics: Mapping[str, float]) -> str:
     """Say in one sentence how much of a change the scores showed; empty where that was not asked."""
-    found = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
-    if found is None:
+    values = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
+    if values is None:
         return ""
-    seen, change = found[0], found[1] - found[2]
+    seen, change = values[0], values[1] - values[2]
     ends = known(metrics, "shift/foreseen_low", "shift/foreseen_high")
     if ends is not None and not metrics.get("shift/foreseen_known", 1):
         return (
@@ -128,7 +128,7 @@ def why(evaluation: Evaluation) -> list[str]:
     """Why a window is not ok: what decided, and of an insufficient one what to know of its rows."""
     if evaluation.outcome is Status.OK:
         return []
-    lines = verdicts([each for each in evaluation.verdicts if each.outcome is evaluation.outcome])
+    lines = verdicts([verdict for verdict in evaluation.verdicts if verdict.outcome is evaluation.outcome])
     if evaluation.outcome is Status.INSUFFICIENT:
         lines += map(str, evaluation.caveats)
     return lines
@@ -160,5 +160,5 @@ def unjudged_rows(rest: Counted, joining: Joining, zone: ZoneInfo) -> str:
 def pooled(caveats: Iterable[Caveat]) -> str:
     """Behind the dates of a window: of how many it is; empty for one."""
     return next(
-        (f", {each.values['windows']} pooled" for each in caveats if each.code == "windows-pooled"), ""
+        (f", {caveat.values['windows']} pooled" for caveat in caveats if caveat.code == "windows-pooled"), ""
     )

@@ -188,8 +188,10 @@ def part_caveats(result: HasCaveats, part: str) -> list[Caveat]:
     """Return the caveats of a statistic as those of a part; its first model is the challenger."""
     models = {"first": "challenger", "second": "champion"}
     return [
-        each.replacing(model=models[each.values["model"]]) if each.values.get("model") in models else each
-        for each in caveats_of(result, part)
+        caveat.replacing(model=models[caveat.values["model"]])
+        if caveat.values.get("model") in models
+        else caveat
+        for caveat in caveats_of(result, part)
     ]
 
 
@@ -220,8 +222,8 @@ def _rates(pair: PairedSample, fprs: Sequence[float]) -> dict[float, tuple[float
     near = [fpr for fpr in fprs if has_rate(pair.n_neg, fpr)]
     if not near or has_constant_scores(pair):
         return {}
-    found = vertical_difference(pair, near, max_thresholds=THRESHOLDS)
-    values = zip(found.dtpr.tolist(), found.dtpr_se.tolist(), strict=True)
+    difference = vertical_difference(pair, near, max_thresholds=THRESHOLDS)
+    values = zip(difference.dtpr.tolist(), difference.dtpr_se.tolist(), strict=True)
     return dict(zip(near, values, strict=True))
 
 
@@ -241,29 +243,29 @@ def _area_track(checks: Sequence[Check], confidence_level: float, rule: ReviewRu
 
     For the future the scatter between windows shows how far they can lie apart.
     """
-    found = checked(checks)
-    if rule.decides == "period" and found:
+    by_number = checked(checks)
+    if rule.decides == "period" and by_number:
         sequence = auc_sequence(
-            tuple(found.values()),
+            tuple(by_number.values()),
             confidence_level=confidence_level,
             tuned_for=rule.tuned_for,
-            weights=[checks[number].rows for number in found],
+            weights=[checks[number].rows for number in by_number],
         )
-        return Track(fpr=None, numbers=tuple(found), sequence=sequence)
-    areas = {number: (each.difference, each.se) for number, each in found.items()}
+        return Track(fpr=None, numbers=tuple(by_number), sequence=sequence)
+    areas = {number: (area.difference, area.se) for number, area in by_number.items()}
     return _track(None, checks, areas, confidence_level, rule)
 
 
 def _track(
     fpr: float | None,
     checks: Sequence[Check],
-    found: Mapping[int, tuple[float, float]],
+    by_number: Mapping[int, tuple[float, float]],
     confidence_level: float,
     rule: ReviewRule,
 ) -> Track:
     sequence = None
-    if found:
-        estimates, errors = zip(*found.values(), strict=True)
+    if by_number:
+        estimates, errors = zip(*by_number.values(), strict=True)
         period = rule.decides == "period"
         sequence_of = partial(
             confidence_sequence,
@@ -271,22 +273,22 @@ def _track(
             errors,
             confidence_level=confidence_level,
             tuned_for=rule.tuned_for,
-            weights=[checks[number].rows if period else checks[number].precision for number in found],
+            weights=[checks[number].rows if period else checks[number].precision for number in by_number],
             estimand=rule.decides,
         )
         sequence = sequence_of(correlation="none" if period else rule.correlation)
-        told = [
+        caveats = [
             _with_allowance(caveat, sequence_of) if caveat.code == "windows-correlated" else caveat
             for caveat in sequence.caveats
         ]
-        sequence = replace(sequence, caveats=tuple(told))
-    return Track(fpr=fpr, numbers=tuple(found), sequence=sequence)
+        sequence = replace(sequence, caveats=tuple(caveats))
+    return Track(fpr=fpr, numbers=tuple(by_number), sequence=sequence)
 
 
 def _with_allowance(caveat: Caveat, sequence_of: Callable[..., ConfidenceSequence]) -> Caveat:
     """Return the caveat that windows correlate, with the interval that would allow for it."""
     allowing = sequence_of(correlation="estimated")
-    low, high, pvalue = (float(of[-1]) for of in (allowing.low, allowing.high, allowing.pvalue))
+    low, high, pvalue = (float(series[-1]) for series in (allowing.low, allowing.high, allowing.pvalue))
     return Caveat(caveat.code, **caveat.values, low=low, high=high, pvalue=pvalue)
 
 
@@ -304,12 +306,12 @@ def _row(number: int, check: Check, area: Track, confidence_level: float) -> Row
         "checked": not check.why_not,
         "why_not": check.why_not,
     }
-    if found := check.difference:
-        low, high = found.ci(confidence_level)
-        row |= {"difference": found.difference, "se": found.se, "low": low, "high": high}
+    if difference := check.difference:
+        low, high = difference.ci(confidence_level)
+        row |= {"difference": difference.difference, "se": difference.se, "low": low, "high": high}
     if number in area.numbers and area.sequence is not None:
-        at, known = area.numbers.index(number), area.sequence
-        values = (known.estimate[at], known.low[at], known.high[at], known.pvalue[at])
+        at, sequence = area.numbers.index(number), area.sequence
+        values = (sequence.estimate[at], sequence.low[at], sequence.high[at], sequence.pvalue[at])
         names = ("running_mean", "anytime_low", "anytime_high", "pvalue")
         row |= {name: float(value) for name, value in zip(names, values, strict=True)}
     return row
@@ -367,8 +369,8 @@ def blocked_by_few(tracks: Sequence[Track], margin: float) -> list[Caveat]:
     low, high = low + float(sequence.unseen_low[-1]), high - float(sequence.unseen_high[-1])
     if _decided([(low, high), *bounds[1:]], margin) is Decision.UNDECIDED:
         return []
-    few = [each for each in sequence.caveats if each.code == "difference-rests-on-few"]
-    return [Caveat("few-rows-keep-undecided", **each.values, low=low, high=high) for each in few]
+    few = [caveat for caveat in sequence.caveats if caveat.code == "difference-rests-on-few"]
+    return [Caveat("few-rows-keep-undecided", **caveat.values, low=low, high=high) for caveat in few]
 
 
 def _decided(bounds: Sequence[tuple[float, float]], margin: float) -> Decision:

@@ -304,9 +304,12 @@ def _beyond_rule(ruling: Ruling, area: Comparison, areas: Sequence[Row]) -> list
 
 def _coming(checks: Sequence[Check]) -> NextWindows | None:
     """Draw the windows after the last; None if too few were checked. One that was not is a gap."""
-    found = checked(checks)
-    differences, ses = [each.difference for each in found.values()], [each.se for each in found.values()]
-    return next_windows(differences, ses, tuple(found))
+    by_number = checked(checks)
+    differences, ses = (
+        [area.difference for area in by_number.values()],
+        [area.se for area in by_number.values()],
+    )
+    return next_windows(differences, ses, tuple(by_number))
 
 
 def _next(coming: NextWindows | None, level: float) -> list[Row]:
@@ -347,7 +350,7 @@ def _metrics(
         "challenger/auc": auc(pair.first).auc,
         "review/windows": len(tables["windows"]),
         "review/checks": len(area.numbers),
-        "review/challenger_leads": sum(each.difference > 0 for each in checked(checks).values()),
+        "review/challenger_leads": sum(difference.difference > 0 for difference in checked(checks).values()),
     }
     for row in tables["auc"]:
         if row["method"] == "delong":

@@ -102,8 +102,8 @@ class Review(Record):
     @property
     def min_per_class(self) -> int | None:
         """Rows of each class that a window needed to be checked; None where it is not known."""
-        found: int | None = self.provenance.get("settings", {}).get("min_per_class")
-        return None if found is None else max(found, 2)
+        least: int | None = self.provenance.get("settings", {}).get("min_per_class")
+        return None if least is None else max(least, 2)
 
     @classmethod
     def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,5 +114,5 @@ class Review(Record):
             "decided_at": None
             if stored["decided_at"] is None
             else datetime.fromisoformat(stored["decided_at"]),
-            "comparisons": tuple(Comparison(**each) for each in stored["comparisons"]),
+            "comparisons": tuple(Comparison(**comparison) for comparison in stored["comparisons"]),
         }

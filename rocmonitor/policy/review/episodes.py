@@ -30,10 +30,14 @@ def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequ
     Checked windows are weighted by their rows, as in the average of the period, which so lies between its
     parts. The intervals (95 %) are for a look at this one table.
     """
-    found = [each for each in episodes if each.start < period.end and (each.end or period.end) > period.start]
-    if not found:
+    overlapping = [
+        episode
+        for episode in episodes
+        if episode.start < period.end and (episode.end or period.end) > period.start
+    ]
+    if not overlapping:
         return []
-    episode, parts = found[-1], dict[str, list[Row]]()
+    episode, parts = overlapping[-1], dict[str, list[Row]]()
     for row in windows:
         start = datetime.fromisoformat(row["start"])
         part = "before" if start < episode.start else "in"

@@ -45,26 +45,26 @@ def areas(pair: PairedSample, confidence_level: float, caveats: list[Caveat]) ->
     for method in ("delong", "exact-bootstrap") if pair.clusters is None else ("delong",):
         part = f"AUROC difference ({method})"
         try:
-            found = compare_auc_paired(pair, method=method)
+            difference = compare_auc_paired(pair, method=method)
         except DegenerateDataError as error:
             caveats.append(left_out(part, error))
             continue
-        rows.append({"method": method, **area_columns(found, confidence_level)})
-        caveats += part_caveats(found, part)
+        rows.append({"method": method, **area_columns(difference, confidence_level)})
+        caveats += part_caveats(difference, part)
     return rows
 
 
-def area_columns(found: AucDifference, confidence_level: float) -> Row:
+def area_columns(difference: AucDifference, confidence_level: float) -> Row:
     """Return the columns of one AUROC difference."""
-    low, high = found.ci(confidence_level)
+    low, high = difference.ci(confidence_level)
     return {
-        "champion": found.auc_2,
-        "challenger": found.auc_1,
-        "difference": found.difference,
-        "se": found.se,
+        "champion": difference.auc_2,
+        "challenger": difference.auc_1,
+        "difference": difference.difference,
+        "se": difference.se,
         "low": low,
         "high": high,
-        "pvalue": found.pvalue,
+        "pvalue": difference.pvalue,
     }
 
 
@@ -72,22 +72,22 @@ def rates(
     pair: PairedSample, comparisons: Sequence[Comparison], confidence_level: float, caveats: list[Caveat]
 ) -> list[Row]:
     """TPR differences at the rule's rates: of the whole period, and over all checks."""
-    by_rate = {each.fpr: each for each in comparisons if each.fpr is not None}
+    by_rate = {comparison.fpr: comparison for comparison in comparisons if comparison.fpr is not None}
     if not by_rate:
         return []
     fprs = list(by_rate)
-    found, intervals = _exactly(pair, fprs, confidence_level)
-    part = part_caveats(found, "rates")
+    difference, intervals = _exactly(pair, fprs, confidence_level)
+    part = part_caveats(difference, "rates")
     caveats += [caveat for caveat in part if caveat.code not in _SHOWN_OTHERWISE]
     caveats += [
         Caveat("rate-moved", fpr=fpr, used=used, negatives=pair.n_neg).concerning("rates")
-        for fpr, used in zip(fprs, found.fpr.tolist(), strict=True)
+        for fpr, used in zip(fprs, difference.fpr.tolist(), strict=True)
         if abs(used - fpr) > MOVED * fpr
     ]
     columns = {
         "champion_tpr": vertical_intervals(pair.second, fprs).tpr,
         "challenger_tpr": vertical_intervals(pair.first, fprs).tpr,
-        "difference": found.dtpr,
+        "difference": difference.dtpr,
         **intervals,
     }
     return [
@@ -100,18 +100,23 @@ def band(
     pair: PairedSample, settings: ReviewSettings, rng: int, caveats: list[Caveat], progress: Progress
 ) -> tuple[list[Row], list[Row]]:
     """Return the band of the difference of the curves, and the regions in which a model is better."""
-    found = roc_difference_band(
+    roc_band = roc_difference_band(
         pair,
         confidence_level=settings.rule.confidence_level,
         n_resamples=settings.n_resamples,
         rng=rng,
         progress=progress,
     )
-    caveats += part_caveats(found, "band")
-    columns = {"fpr": found.fpr, "difference": found.difference, "low": found.low, "high": found.high}
+    caveats += part_caveats(roc_band, "band")
+    columns = {
+        "fpr": roc_band.fpr,
+        "difference": roc_band.difference,
+        "low": roc_band.low,
+        "high": roc_band.high,
+    }
     regions = [
         {"from_fpr": region.low_fpr, "to_fpr": region.high_fpr, "better": _BETTER[region.better]}
-        for region in found.regions()
+        for region in roc_band.regions()
     ]
     return rows(columns), regions
 
@@ -130,13 +135,13 @@ def _exactly(
 ) -> tuple[VerticalDifference, dict[str, Any]]:
     """Intervals by the exact bootstrap law, and smoothed ones where these have zero length."""
     most = MAX_THRESHOLDS if pair.n_neg <= EXACT_NEGATIVES else THRESHOLDS
-    found = vertical_difference(pair, fprs, method="exact", confidence_level=level, max_thresholds=most)
-    ends = list(zip(found.dtpr_low.tolist(), found.dtpr_high.tolist(), strict=True))
-    methods = [found.method] * len(ends)
+    difference = vertical_difference(pair, fprs, method="exact", confidence_level=level, max_thresholds=most)
+    ends = list(zip(difference.dtpr_low.tolist(), difference.dtpr_high.tolist(), strict=True))
+    methods = [difference.method] * len(ends)
     if points := [at for at, (low, high) in enumerate(ends) if low == high]:
         smoothed = vertical_difference(pair, fprs, confidence_level=level, max_thresholds=most)
         for at in points:
             ends[at] = (float(smoothed.dtpr_low[at]), float(smoothed.dtpr_high[at]))
             methods[at] = smoothed.method
     low, high = zip(*ends, strict=True)
-    return found, {"low": low, "high": high, "method": methods}
+    return difference, {"low": low, "high": high, "method": methods}

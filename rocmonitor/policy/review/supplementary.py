@@ -22,16 +22,16 @@ def segments_table(parts: Mapping[str, PairedSample], settings: ReviewSettings) 
     where segments overlap. Each p-value is for its segment alone.
     """
     notes = {name: TOO_FEW if too_few(pair, settings.min_per_class) else "" for name, pair in parts.items()}
-    found: dict[str, AucDifference] = {}
+    differences: dict[str, AucDifference] = {}
     for name, pair in parts.items():
         if not notes[name]:
             try:
-                found[name] = compare_auc_paired(pair)
+                differences[name] = compare_auc_paired(pair)
             except DegenerateDataError:  # the same difference in every row
                 notes[name] = NO_SCATTER
-    level = 1 - (1 - settings.rule.confidence_level) / max(len(found), 1)
+    level = 1 - (1 - settings.rule.confidence_level) / max(len(differences), 1)
     return [
-        {"segment": name, **_segment(pair, found.get(name), level), "note": notes[name]}
+        {"segment": name, **_segment(pair, differences.get(name), level), "note": notes[name]}
         for name, pair in parts.items()
     ]
 
@@ -58,38 +58,38 @@ def forecast(
         asked = {"confidence_level": level, "needed": needed, "min_per_class": settings.min_per_class}
         caveats.append(Caveat("too-few-windows-for-forecast", **asked, **counts))
         return []
-    known = usable[basis]
+    chosen = usable[basis]
     try:
-        found = forecast_difference(
-            PairedSample.merge(known), windows=known, inside=True, confidence_level=level
+        interval = forecast_difference(
+            PairedSample.merge(chosen), windows=chosen, inside=True, confidence_level=level
         )
     except DegenerateDataError as error:
         caveats.append(left_out(part, error))
         return []
-    caveats += part_caveats(found, part)
+    caveats += part_caveats(interval, part)
     return [
         {
-            "method": found.method,
-            "windows": len(known),
+            "method": interval.method,
+            "windows": len(chosen),
             "basis": basis,
             "confidence_level": level,
-            "distance": found.distance,
-            "difference": found.difference,
-            "low": found.low,
-            "high": found.high,
+            "distance": interval.distance,
+            "difference": interval.difference,
+            "low": interval.low,
+            "high": interval.high,
         }
     ]
 
 
-def _segment(pair: PairedSample, found: AucDifference | None, level: float) -> Row:
+def _segment(pair: PairedSample, difference: AucDifference | None, level: float) -> Row:
     row: Row = {
         "rows": pair.n_pos + pair.n_neg,
         "n_pos": pair.n_pos,
         "n_neg": pair.n_neg,
         **dict.fromkeys(("champion_auc", "challenger_auc", "difference", "low", "high", "level", "pvalue")),
     }
-    if found is not None:
-        columns = area_columns(found, level)
+    if difference is not None:
+        columns = area_columns(difference, level)
         row |= {"champion_auc": columns.pop("champion"), "challenger_auc": columns.pop("challenger")}
         row |= columns | {"level": level}
         del row["se"]

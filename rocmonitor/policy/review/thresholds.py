@@ -123,8 +123,8 @@ def _calibrated(setting: PairedSample, given: Sequence[float], caveats: list[Cav
 def _compared(
     pair: PairedSample, at: Pairs, settings: ReviewSettings, pairing: str, caveats: list[Caveat]
 ) -> list[Row]:
-    found = threshold_difference(pair, at, confidence_level=settings.rule.confidence_level)
-    caveats += part_caveats(found, f"thresholds ({pairing})")
+    difference = threshold_difference(pair, at, confidence_level=settings.rule.confidence_level)
+    caveats += part_caveats(difference, f"thresholds ({pairing})")
     challenger, champion = zip(*at, strict=True)
     columns: dict[str, Any] = {
         "champion_threshold": champion,
@@ -133,7 +133,7 @@ def _compared(
         "challenger_flagged": flagged_shares(pair.first, challenger),
     }
     names = ("dtpr", "dtpr_low", "dtpr_high", "dfpr", "dfpr_low", "dfpr_high")
-    columns |= {name: getattr(found, name) for name in names} | _dominance(pair, at)
+    columns |= {name: getattr(difference, name) for name in names} | _dominance(pair, at)
     return rows(columns)
 
 

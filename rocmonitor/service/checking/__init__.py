@@ -157,7 +157,7 @@ def _checked(
     progress("reference windows")
     spendings, watched = list[Spending](), list[Watched]()
     joined = joined_references(config, sources, now)
-    allotted = config.allot({name: each.per_year for name, each in joined.items()})
+    allotted = config.allot({name: reference.per_year for name, reference in joined.items()})
     printed.section("store", partial(_store, config))
     for topic, lines in outside(config):
         printed.section(topic, lines)
@@ -219,17 +219,17 @@ class _Printed:
     def end(self, heading: str, answers: Answers | None = None, *, always: bool = False) -> list[str]:
         """Print what was collected under a heading, below the answers; return its doubts."""
         lines, self._lines, before = self._lines, [], len(self.doubts)
-        found = Answers() if answers is None else answers
+        given = Answers() if answers is None else answers
         shown = [
             (topic, text)
             for topic, line in lines
             if (text := self._shown(line)) and (always or self._explain or isinstance(line, _TOLD))
         ]
-        doubts = [("", f"WARNING: {each}") for each in found.doubts]
-        self.doubts += found.doubts
-        if shown or doubts or found.lines:
+        doubts = [("", f"WARNING: {doubt}") for doubt in given.doubts]
+        self.doubts += given.doubts
+        if shown or doubts or given.lines:
             self._output(heading)
-        for topic, text in (*found.lines.items(), *doubts, *shown):
+        for topic, text in (*given.lines.items(), *doubts, *shown):
             self._output(f"  {topic:<10}{text}")
         return self.doubts[before:]
 
@@ -239,7 +239,7 @@ class _Printed:
             return f"WARNING: {line}"
         if not isinstance(line, RocmonitorError):
             return line
-        if any(str(line) == str(known) for known in self.problems):
+        if any(str(line) == str(problem) for problem in self.problems):
             return "not read: see the PROBLEM above" if self._explain else ""
         self.problems.append(line)
         return f"PROBLEM: {line}"
@@ -267,17 +267,17 @@ class _Seen:
 
 def _answers(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> Answers:
     """Return the answers to the three questions, as far as they are known."""
-    found = Answers()
+    answers = Answers()
     sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
     drawn = seen.drawn if seen.drawn is not None and counts_alarms(seen.drawn) else None
     if drawn is not None and seen.scenario is not None:
-        found.add("normal", normal(monitor, seen.scenario, drawn, sizes))
-    found.add("judged", judged(monitor, sizes, seen.last_counts, now))
+        answers.add("normal", normal(monitor, seen.scenario, drawn, sizes))
+    answers.add("judged", judged(monitor, sizes, seen.last_counts, now))
     if not monitor.is_over(now):
-        found.add("checked", (f"next {_next_times(monitor, monitor.schedule, now)}", []))
+        answers.add("checked", (f"next {_next_times(monitor, monitor.schedule, now)}", []))
     if seen.drawn is not None:
-        found.add("alarms", alarms(monitor, drawn, seen.early.values(), budgeted=levels.budgeted))
-    return found
+        answers.add("alarms", alarms(monitor, drawn, seen.early.values(), budgeted=levels.budgeted))
+    return answers
 
 
 def _store(config: Config) -> list[str]:
@@ -342,8 +342,8 @@ def _windows(monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
     rows = batch.segments[""]
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
-        found = f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}; {MORE_ROWS}"
-        return [*lines, DegenerateDataError("; ".join([found, *map(str, rows.caveats)]))]
+        problem = f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}; {MORE_ROWS}"
+        return [*lines, DegenerateDataError("; ".join([problem, *map(str, rows.caveats)]))]
     seen.last = last, rows
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
     lines += [*read_as(monitor, batch), *map(str, rows.caveats)]
@@ -354,16 +354,18 @@ def _windows(monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
 
 def _reference(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> list[Line]:
     zone = monitor.timezone
-    source, known = seen.sources.opened(monitor.source), seen.joined
-    windows, joined = (known.windows, known.pieces) if known else reference_windows(monitor, source, now)
+    source, prepared = seen.sources.opened(monitor.source), seen.joined
+    windows, joined = (
+        (prepared.windows, prepared.pieces) if prepared else reference_windows(monitor, source, now)
+    )
     in_window = source.rows_by_window(monitor, windows)
     sizes = [rows for rows, *_ in in_window.values()]
     read = sum(sizes) <= MOST_REFERENCE_ROWS or monitor.grouped == "condensed"
     counts, rows = _read_windows(monitor, windows, now, seen, read=read, most=max(sizes, default=0))
     outside = [
-        f"{found:,} rows are in no window: {gap.in_zone(zone)}, {why}"
+        f"{missed:,} rows are in no window: {gap.in_zone(zone)}, {why}"
         for gap, why in left_out(monitor, windows if joined else monitor.whole_reference, now)
-        if (found := source.label_counts(monitor, gap).rows)
+        if (missed := source.label_counts(monitor, gap).rows)
     ]
     inside = {window: counted.rows for window, counted in zip(windows, counts, strict=True)}
     inside |= {} if rows is None else _inside(zip(windows, rows, strict=True))
@@ -446,47 +448,49 @@ def _served(
     """Return how far the reference serves the rules; the scenario goes to `seen`."""
     rules = dict(levels.rules)
     scatter: AucSpread | None
-    said: list[Line] = list(improbable(monitor, [one.champion for one in rows or ()]))
+    lines: list[Line] = list(improbable(monitor, [one.champion for one in rows or ()]))
     if rows is None:
         like_last = None if seen.last is None else _scatter([seen.last[1].champion])
         assumed, seen.assumed = _assumed(like_last)
-        known = _counted(counts, assumed)
-        ranges = NormalRanges.of(known, levels.derived)
+        reference = _counted(counts, assumed)
+        ranges = NormalRanges.of(reference, levels.derived)
         scatter = assumed
         if like_last is None:
             rules = {name: rule for name, rule in rules.items() if rule.kind != "floor"}
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
-        known = references.reference_of(
+        reference = references.reference_of(
             monitor, [(at, one) for (at, _), one in zip(counts, rows, strict=True)], now
         )
-        ranges = NormalRanges.of(known, levels.derived)
-        scatter = _scatter([one.champion for one in learned(known.windows, rows)])
-        said += far(monitor, samples, ranges)
+        ranges = NormalRanges.of(reference, levels.derived)
+        scatter = _scatter([one.champion for one in learned(reference.windows, rows)])
+        lines += far(monitor, samples, ranges)
     low_is_positive = monitor.positive.low_is_positive
-    if reversed_scores := list(backwards(monitor, known, read=rows is not None)):
+    if reversed_scores := list(backwards(monitor, reference, read=rows is not None)):
         seen.assumed = "see the reference"
-        return [*said, *reversed_scores]
-    failed, problems = unfit(known, rules, low_is_positive=low_is_positive)
+        return [*lines, *reversed_scores]
+    failed, problems = unfit(reference, rules, low_is_positive=low_is_positive)
     serving = {name: rule for name, rule in rules.items() if name not in failed}
     seen.ranges = None if rows is None else ranges
     if rows is not None:
-        of = learned(known.windows, [window for window, _ in counts])
-        seen.judged = on_reference(monitor, of, learned(known.windows, rows), ranges, serving)
-        said += [*unusable_share(rows), *_last(monitor, seen.last, ranges, serving, now)]
+        learned_windows = learned(reference.windows, [window for window, _ in counts])
+        seen.judged = on_reference(
+            monitor, learned_windows, learned(reference.windows, rows), ranges, serving
+        )
+        lines += [*unusable_share(rows), *_last(monitor, seen.last, ranges, serving, now)]
     seen.scenario = _scenario(serving, ranges, scatter, seen.judged, monitor.min_per_class)
     if seen.scenario is None:
         why = (
-            useless(known, low_is_positive=low_is_positive)
+            useless(reference, low_is_positive=low_is_positive)
             or "no window of the reference has labels of both classes"
         )
         seen.assumed = "see the reference" if problems else why
     return [
-        *said,
+        *lines,
         *problems,
-        *[*window_levels(ranges, serving), *design_effect(known, monitor.columns.cluster, rows or ())],
-        *[*likeness(known), *seasons(ranges, serving)],
-        *costs(known, monitor.cost_w, low_is_positive=low_is_positive),
+        *[*window_levels(ranges, serving), *design_effect(reference, monitor.columns.cluster, rows or ())],
+        *[*likeness(reference), *seasons(ranges, serving)],
+        *costs(reference, monitor.cost_w, low_is_positive=low_is_positive),
     ]
 
 
@@ -502,7 +506,7 @@ def _last(
     window, rows = last
     finding = find(monitor, rows, ranges, window, now - window.end, rules=rules)
     if finding.outcome is Status.INSUFFICIENT:
-        why = {verdict(each): None for each in finding.verdicts if each.outcome is Status.INSUFFICIENT}
+        why = {verdict(failed): None for failed in finding.verdicts if failed.outcome is Status.INSUFFICIENT}
         yield DegenerateDataError(
             f"the last window, {window.in_zone(monitor.timezone)}, would be insufficient: {'; '.join(why)}"
         )

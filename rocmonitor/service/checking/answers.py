@@ -39,9 +39,9 @@ class Answers:
     lines: dict[str, str] = field(default_factory=dict)
     doubts: list[Doubt] = field(default_factory=list)
 
-    def add(self, topic: str, found: tuple[str, list[Doubt]]) -> None:
+    def add(self, topic: str, answer: tuple[str, list[Doubt]]) -> None:
         """Add the answer to one question."""
-        line, doubts = found
+        line, doubts = answer
         self.lines |= {topic: line} if line else {}
         self.doubts += doubts
 
@@ -56,10 +56,10 @@ def normal(
     sizes : sequence of pairs of int
         As `reference` of `judged`; no drop is named if no such window could be judged.
     """
-    found, auc = scenario.ranges.first(), drawn.auc
-    range_ = f"AUROC {normal_range(found.low, found.high)}; " if found is not None else "AUROC "
+    interval, auc = scenario.ranges.first(), drawn.auc
+    range_ = f"AUROC {normal_range(interval.low, interval.high)}; " if interval is not None else "AUROC "
     line, doubts, drops = f"{range_}{auc:.2f} in the reference", list[Doubt](), list[str]()
-    if sizes and all(min(each) < monitor.min_per_class for each in _as_windows(monitor, sizes)):
+    if sizes and all(min(size) < monitor.min_per_class for size in _as_windows(monitor, sizes)):
         return line, doubts
     seen, alarm = drawn.single_window_drop(power=POWER), monitor.alarm.policy()
     if seen is not None and seen[1] > 0:
@@ -80,10 +80,10 @@ def normal(
 
 
 def _stays(drawn: Simulation, monitor: Monitor) -> str:
-    found = drawn.detections(STAYS, monitor.alarm.policy())
-    if not found:
+    detections = drawn.detections(STAYS, monitor.alarm.policy())
+    if not detections:
         return ""
-    median, length = found[list(found)[-1]].windows[0], YEAR / timedelta(days=1) / drawn.per_year
+    median, length = detections[list(detections)[-1]].windows[0], YEAR / timedelta(days=1) / drawn.per_year
     if median == 1:
         return ""
     if median is None:
@@ -105,33 +105,33 @@ def judged(
         Labelled positives and negatives of each of its windows.
     """
     least = monitor.min_per_class
-    small = [min(each) < least for each in reference]
+    small = [min(size) < least for size in reference]
     windows = _as_windows(monitor, reference)
     line = f"{window_length(monitor)}, {written(monitor.window.label_delay)} after the end of each"
     if last is not None and (over := monitor.lapse(last[0], now)) is not None and over.kind == "watch":
         line += f", until {instant(over.start, monitor.timezone)} (window.end), which is over"
-    many, of = sum(small), f"{count(len(small), 'window')} of the reference"
+    many, all_windows = sum(small), f"{count(len(small), 'window')} of the reference"
     if reference and not many:
-        line += f"; the {of} {'are all' if len(small) > 1 else 'is'} large enough"
+        line += f"; the {all_windows} {'are all' if len(small) > 1 else 'is'} large enough"
     if last is not None:
         sizes = f"{count(last[1].n_pos, 'positive')} and {count(last[1].n_neg, 'negative')}"
         line += f"; the last window has {sizes}"
-    if windows is not reference and sum(min(each) < least for each in windows) > _MOST_SMALL * len(windows):
+    if windows is not reference and sum(min(size) < least for size in windows) > _MOST_SMALL * len(windows):
         return line, [_too_short(monitor, windows)]
     if not many or windows is not reference:
         return line, []
-    empty = sum(not any(each) for each in reference)
+    empty = sum(not any(size) for size in reference)
     if empty > many / 2:
         helps = "choose another period (reference.from, reference.to)"
-        return line, [Doubt(f"{empty} of the {of} have no labelled rows: {helps}")]
+        return line, [Doubt(f"{empty} of the {all_windows} have no labelled rows: {helps}")]
     kind = (
         "positives" if sum(pos for pos, _ in reference) <= sum(neg for _, neg in reference) else "negatives"
     )
-    said = f"{many} of the {of} have fewer than {least:,} {kind}"
+    text = f"{many} of the {all_windows} have fewer than {least:,} {kind}"
     if many <= _MOST_SMALL * len(small):
-        return f"{line}; {said}", []
+        return f"{line}; {text}", []
     return line, [
-        Doubt(f"{said} (min_per_class): such windows cannot be judged{_what_helps(monitor, windows)}")
+        Doubt(f"{text} (min_per_class): such windows cannot be judged{_what_helps(monitor, windows)}")
     ]
 
 
@@ -146,7 +146,7 @@ def _as_windows(monitor: Monitor, reference: Sequence[tuple[int, int]]) -> Seque
 
 
 def _too_short(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> Doubt:
-    pos, neg = (sum(each) / len(windows) for each in zip(*windows, strict=True))
+    pos, neg = (sum(counts) / len(windows) for counts in zip(*windows, strict=True))
     kind, mean = ("positives", pos) if pos <= neg else ("negatives", neg)
     return Doubt(
         f"windows of {written(monitor.window.every)} have about {mean:,.0f} {kind}, as the reference shows, "
@@ -163,7 +163,7 @@ def _what_helps(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> str:
             pooled = list(_pooled(windows, pieces))
         else:  # estimates for single windows, not windows in a row
             pooled = [(pieces * pos, pieces * neg) for pos, neg in windows]
-        enough = sum(min(each) >= monitor.min_per_class for each in pooled)
+        enough = sum(min(size) >= monitor.min_per_class for size in pooled)
         if pooled and enough >= (1 - _MOST_SMALL) * len(pooled):
             return f"; pool: {pieces} in window puts up to {pieces} together until they are enough"
     return "; take longer windows (window.every)"
@@ -179,17 +179,15 @@ def alarms(
     monitor: Monitor, drawn: Simulation | None, early: Iterable[Early], *, budgeted: bool
 ) -> tuple[str, list[Doubt]]:
     """Return how many alarms will be false; `drawn` is None without a rule whose rate is known."""
-    warnings = [each.warnings_a_year for each in early]
+    warnings = [rule.warnings_a_year for rule in early]
     if drawn is None:
         doubt = Doubt(
             "the false alarms of these rules cannot be counted: add forecast, which learns the normal range"
         )
-        said = (
-            f"{_many(max(warnings), 'false warning', each='a year')}, before the labels" if warnings else ""
-        )
-        return said, [doubt]
+        text = f"{_many(max(warnings), 'false warning', per='a year')}, before the labels" if warnings else ""
+        return text, [doubt]
     yearly = drawn.false_alarms(monitor.alarm.policy())
-    line = _many(yearly.expected, "false alarm", each="a year")
+    line = _many(yearly.expected, "false alarm", per="a year")
     if (low := _about(yearly.low)) != (high := _about(yearly.high)) and yearly.high >= _HARDLY:
         line += f" ({low} to {high})" if yearly.expected >= _HARDLY else f"; up to {high} are possible"
     if warnings:
@@ -207,11 +205,11 @@ def alarms(
     ]
 
 
-def _many(each_year: float, what: str, *, each: str = "") -> str:
+def _many(each_year: float, what: str, *, per: str = "") -> str:
     if each_year < _HARDLY:
         return f"hardly any {what}s (under {_HARDLY:g} a year)"
     about = _about(each_year)
-    return " ".join(["about", about, what if about == "1" else f"{what}s", *([each] if each else [])])
+    return " ".join(["about", about, what if about == "1" else f"{what}s", *([per] if per else [])])
 
 
 def _about(each_year: float) -> str:

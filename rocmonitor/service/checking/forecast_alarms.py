@@ -148,8 +148,8 @@ def _false_alarms(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> li
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
     lines = [text]
     if len(rules) > 1:
-        each = [f"{name} {_short(drawn.false_alarms(alarm, rules=[name]))}" for name in rules]
-        lines.append(f"each rule alone: {', '.join(each)}")
+        alone = [f"{name} {_short(drawn.false_alarms(alarm, rules=[name]))}" for name in rules]
+        lines.append(f"each rule alone: {', '.join(alone)}")
     lines += _lasting(scenario)
     if sampling := sampling_only(scenario):
         lines.append(
@@ -179,8 +179,10 @@ def guilty(scenario: Scenario | None, drawn: Simulation | None) -> list[str]:
     """Return which rule finds most windows degraded, as a doubt; none where none does."""
     if scenario is None or drawn is None or drawn.window_rate() <= 0.5:
         return []
-    found = {name: drawn.window_rate([name]) for name in drawn.single}
-    names = [name for name, each in found.items() if each > 0.5] or [max(found, key=lambda name: found[name])]
+    rates = {name: drawn.window_rate([name]) for name in drawn.single}
+    names = [name for name, share in rates.items() if share > 0.5] or [
+        max(rates, key=lambda name: rates[name])
+    ]
     text = f"most windows will be found degraded although nothing is wrong: see {' and '.join(names)}"
     for name in names:
         rule, auc = scenario.rules[name], scenario.auc.auc
@@ -202,13 +204,15 @@ def _found(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
             f"by {seen[0]}"
         ]
     sizes = [drop for drop in DROPS if drop < drawn.auc]
-    found = [drawn.detections(drop, alarm) for drop in sizes]
-    if not (found and found[0]):
+    detections = [drawn.detections(drop, alarm) for drop in sizes]
+    if not (detections and detections[0]):
         return lines if seen is None or seen[1] > 0 else []
     head = ["drop of", *(f"{drop:.2f}" for drop in sizes)]
-    rows = [[name, *(_cell(each[name], drawn.windows) for each in found)] for name in found[0]]
-    last = list(found[0])[-1]
-    rows.append(["days", *(_days(each[last], drawn.windows, monitor, every) for each in found)])
+    rows = [
+        [name, *(_cell(by_rule[name], drawn.windows) for by_rule in detections)] for name in detections[0]
+    ]
+    last = list(detections[0])[-1]
+    rows.append(["days", *(_days(by_rule[last], drawn.windows, monitor, every) for by_rule in detections)])
     widths = [max(len(row[at]) for row in (head, *rows)) + 3 for at in range(len(head))]
     table = [
         "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)
@@ -220,15 +224,17 @@ def _found(drawn: Simulation, monitor: Monitor, every: timedelta) -> list[str]:
     return [*(lines if seen is None or seen[1] > 0 else []), explained, *map(str.rstrip, table)]
 
 
-def _cell(found: Detection, most: int) -> str:
-    median, later = (f"more than {most}" if each is None else str(each) for each in found.windows)
+def _cell(detection: Detection, most: int) -> str:
+    median, later = (
+        f"more than {most}" if windows is None else str(windows) for windows in detection.windows
+    )
     times = median if median == later else f"{median} ({later})"
-    return f"{times}; {100 * found.once:.0f} %"
+    return f"{times}; {100 * detection.once:.0f} %"
 
 
-def _days(found: Detection, most: int, monitor: Monitor, every: timedelta) -> str:
+def _days(detection: Detection, most: int, monitor: Monitor, every: timedelta) -> str:
     ends = []
-    for windows in found.windows:
+    for windows in detection.windows:
         time = (windows or most) * every + monitor.window.label_delay
         ends.append(f"{'more than ' if windows is None else ''}{_number(time / timedelta(days=1))}")
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} ({ends[1]})"
@@ -251,49 +257,49 @@ def on_reference(
     """
     alarming = [name for name, rule in rules.items() if can_alarm(rule)]
     both = list(zip(rows, windows, strict=True))
-    enough = [each for each in both if too_few(each[0].counts, monitor.min_per_class) is None]
+    enough = [entry for entry in both if too_few(entry[0].counts, monitor.min_per_class) is None]
     if not alarming or ranges.reference.auc is None or len(enough) < 2:
         return None
     latest = enough[-MOST_JUDGED:]
     least, beyond = monitor.min_per_class, Beyond(probability=monitor.is_probability)
     find = partial(judge, ranges=ranges, rules=rules, min_per_class=least, beyond=beyond)
-    found = [find(rows.champion, None, rows.counts, day=day_of(window)) for rows, window in latest]
+    findings = [find(rows.champion, None, rows.counts, day=day_of(window)) for rows, window in latest]
     by_rule = {
         name: sum(
             verdict.rule == name and verdict.outcome is Status.DEGRADED
-            for one in found
+            for one in findings
             for verdict in one.verdicts
         )
         for name in alarming
     }
-    of = f"the {len(latest)}" if len(latest) == len(enough) else f"the last {len(latest)}"
+    which = f"the {len(latest)}" if len(latest) == len(enough) else f"the last {len(latest)}"
     large = "" if len(enough) == len(windows) else " that are large enough"
-    pairs = zip(found, latest, strict=True)
+    pairs = zip(findings, latest, strict=True)
     of_rows = {
-        name: [each for one in found for each in one.verdicts if each.rule == name]
+        name: [verdict for one in findings for verdict in one.verdicts if verdict.rule == name]
         for name in alarming
         if rules[name].needs.rows
     }
     return JudgedReference(
         windows=len(latest),
-        described=f"{of} reference windows{large}",
+        described=f"{which} reference windows{large}",
         by_rule=by_rule,
         degraded=[at.in_zone(monitor.timezone) for one, (_, at) in pairs if one.outcome is Status.DEGRADED],
         margins={name: margins for name, one in of_rows.items() if (margins := margins_of(one)) is not None},
         outcomes={
-            name: tuple(CODES.get(each.outcome, 0) for each in one)
+            name: tuple(CODES.get(verdict.outcome, 0) for verdict in one)
             for name, one in of_rows.items()
-            if all(each.margin is None and not each.lacks for each in one)
+            if all(verdict.margin is None and not verdict.lacks for verdict in one)
         },
     )
 
 
 def _judged(judged: JudgedReference, drawn: Simulation) -> str:
     bad, by_rule = len(judged.degraded), judged.by_rule
-    each = ", ".join(f"{name} {number or 'none'}" for name, number in by_rule.items())
+    numbers = ", ".join(f"{name} {number or 'none'}" for name, number in by_rule.items())
     text = (
         f"judged by these rules, {bad or 'none'} of {judged.described} would be degraded"
-        f"{f' ({each})' if bad and len(by_rule) > 1 else ''}; of as many later ones about "
+        f"{f' ({numbers})' if bad and len(by_rule) > 1 else ''}; of as many later ones about "
         f"{judged.windows * drawn.window_rate():.1f} by chance"
     )
     if bad and float(bdtrc(bad - 1, judged.windows, drawn.usual_rate())) < _BY_CHANCE:
@@ -302,8 +308,12 @@ def _judged(judged: JudgedReference, drawn: Simulation) -> str:
     return text
 
 
-def _short(of: Rate) -> str:
-    return rate(of.expected) if rate(of.low) == rate(of.high) else f"{rate(of.expected)} ({possible(of)})"
+def _short(yearly: Rate) -> str:
+    return (
+        rate(yearly.expected)
+        if rate(yearly.low) == rate(yearly.high)
+        else f"{rate(yearly.expected)} ({possible(yearly)})"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,23 +335,23 @@ def spending(monitor: Monitor, drawn: Simulation | None) -> Spending:
 
 def budget_lines(allotments: Sequence[Allotment], spendings: Sequence[Spending]) -> list[str]:
     """Return each budget, the levels that follow, and the false alarms that are expected with these."""
-    return [line for each in allotments for line in _lines(each, spendings)]
+    return [line for allotted in allotments for line in _lines(allotted, spendings)]
 
 
-def _lines(each: Allotment, spendings: Sequence[Spending]) -> list[str]:
-    lines = [allotment(each)]
-    own = [one for one in spendings if one.monitor in each.levels]
-    known = {one.monitor: rate for one in own if (rate := one.false_alarms_per_year) is not None}
-    if known:
-        total = sum(known.values())
-        parts = ", ".join(f"{name} {rate:.2g}" for name, rate in known.items())
-        within = "within the budget" if total <= each.budget else "more than the budget"
+def _lines(allotted: Allotment, spendings: Sequence[Spending]) -> list[str]:
+    lines = [allotment(allotted)]
+    own = [one for one in spendings if one.monitor in allotted.levels]
+    rates = {one.monitor: rate for one in own if (rate := one.false_alarms_per_year) is not None}
+    if rates:
+        total = sum(rates.values())
+        parts = ", ".join(f"{name} {rate:.2g}" for name, rate in rates.items())
+        within = "within the budget" if total <= allotted.budget else "more than the budget"
         lines.append(f"expected with these levels: about {total:.2g} a year ({parts}): {within}")
     if missing := [one.monitor for one in own if one.false_alarms_per_year is None]:
         lines.append(f"not counted, because nothing is known of them: {', '.join(missing)}")
-    if each.written > each.budget:
+    if allotted.written > allotted.budget:
         lines.append(
-            f"the levels written in the file alone use {each.written:.2g}: leave confidence_level and "
+            f"the levels written in the file alone use {allotted.written:.2g}: leave confidence_level and "
             "false_alarm_probability out, so that they are derived, or raise the budget"
         )
     return lines
@@ -359,7 +369,7 @@ def warnings_of(monitor: Monitor, scenario: Scenario, every: timedelta) -> dict[
     }
 
 
-def warnings(monitor: Monitor, scenario: Scenario, found: Mapping[str, Early]) -> list[str]:
+def warnings(monitor: Monitor, scenario: Scenario, by_rule: Mapping[str, Early]) -> list[str]:
     """Return a line on the outlook, and one for each rule that reads it, as from `warnings_of`."""
     if monitor.outlook is None:
         return []
@@ -368,22 +378,25 @@ def warnings(monitor: Monitor, scenario: Scenario, found: Mapping[str, Early]) -
     lines = [f"an outlook of each window comes {_length(sooner)} before its labels are due"]
     mine = {name: rule for name, rule in rules.items() if not rule.needs.labels}
     if reference.history is None or reference.cells is None:
-        if own := [each.bare() for each in reference.caveats if each.about[:1] == ("outlook",)]:
+        if own := [caveat.bare() for caveat in reference.caveats if caveat.about[:1] == ("outlook",)]:
             return [f"no window can have an outlook: {own[0]}"]
         return [
             *lines,
             *(f"how often {name} warns is not known: the reference was not read" for name in mine),
         ]
-    return [*lines, *(f"{name}: {_line(each, sooner)}" for name, each in found.items())]
+    return [*lines, *(f"{name}: {_line(warning, sooner)}" for name, warning in by_rule.items())]
 
 
-def _line(found: Early, sooner: timedelta) -> str:
+def _line(warning: Early, sooner: timedelta) -> str:
     usual = (
-        f"about {rate(found.warnings_a_year)} windows a year warn although nothing is wrong (of what the "
-        f"reference leaves possible, one in ten has more than {rate(found.unlucky_warnings_a_year)}), and "
-        f"the labels withdraw about {rate(found.withdrawn_a_year)} of them"
+        f"about {rate(warning.warnings_a_year)} windows a year warn although nothing is wrong (of what the "
+        f"reference leaves possible, one in ten has more than {rate(warning.unlucky_warnings_a_year)}), and "
+        f"the labels withdraw about {rate(warning.withdrawn_a_year)} of them"
     )
-    losses = {"that the scores foretell": found.foretold, "when positives score like negatives": found.lost}
+    losses = {
+        "that the scores foretell": warning.foretold,
+        "when positives score like negatives": warning.lost,
+    }
     seen = [
         f"a loss of {math.ceil(loss * 1000) / 1000:g} {why}"
         for why, loss in losses.items()

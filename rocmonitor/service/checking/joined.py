@@ -60,11 +60,11 @@ def not_enough(monitor: Monitor, window: Window, labels: LabelCounts) -> str:
 
 def lengths(windows: Sequence[Window]) -> str:
     """Return how long windows are that differ."""
-    found = [(window.end - window.start) / DAY for window in windows]
-    if not found:
+    in_days = [(window.end - window.start) / DAY for window in windows]
+    if not in_days:
         return ""
-    shortest, longest = days(min(found)), days(max(found))
-    span = count(max(found), "day") if shortest == longest else f"{shortest} to {longest} days"
+    shortest, longest = days(min(in_days)), days(max(in_days))
+    span = count(max(in_days), "day") if shortest == longest else f"{shortest} to {longest} days"
     return f" of {span}"
 
 
@@ -90,9 +90,9 @@ def joined_references(config: Config, sources: Sources, now: datetime) -> dict[s
 
     Left out is a monitor whose reference cannot be read: its own section says why.
     """
-    found: dict[str, JoinedReference] = {}
+    by_monitor: dict[str, JoinedReference] = {}
     if config.alarm_budget is None:
-        return found
+        return by_monitor
     for monitor in config.monitors.values():
         if monitor.joining is None:
             continue
@@ -101,11 +101,11 @@ def joined_references(config: Config, sources: Sources, now: datetime) -> dict[s
             windows, pieces = reference_windows(monitor, source, now)
             rows = 0
             if reference_joining(monitor) is None:  # else the length of the windows shows
-                rows = sum(source.label_counts(monitor, each, as_of=now).rows for each in windows)
+                rows = sum(source.label_counts(monitor, window, as_of=now).rows for window in windows)
             if windows:
                 per_year = YEAR / usual_length(monitor, windows, rows)
-                found[monitor.name] = JoinedReference(windows=windows, pieces=pieces, per_year=per_year)
-    return found
+                by_monitor[monitor.name] = JoinedReference(windows=windows, pieces=pieces, per_year=per_year)
+    return by_monitor
 
 
 def too_short(monitor: Monitor, rows: int) -> Iterator[ConfigError]:
@@ -133,12 +133,12 @@ def small_segments(segments: Mapping[str, Rows], min_per_class: int) -> list[str
         short = [f"{count:,} {what}" for what, count in classes.items() if count < min_per_class]
         if name and short:
             small.append(f"{name}: {' and '.join(short)}, min_per_class is {min_per_class:,}: insufficient")
-    many, of = len(small), len([name for name in segments if name])
+    many, total = len(small), len([name for name in segments if name])
     if len(small) > MOST_SEGMENTS:
         small[MOST_SEGMENTS:] = [f"and {len(small) - MOST_SEGMENTS:,} more that are insufficient"]
-    if many > of / 2:
+    if many > total / 2:
         helps = f"{MORE_ROWS}, or coarser segments"
-        small.insert(0, Doubt(f"{many} of {of} segment values have too few rows to be judged: {helps}"))
+        small.insert(0, Doubt(f"{many} of {total} segment values have too few rows to be judged: {helps}"))
     return small
 
 
@@ -176,20 +176,20 @@ def label_shares(
     needed = needed_share(monitor.window.min_labelled, past, dated=False)
     if early := _too_early(monitor, source, past, needed, now):
         return early
-    known = None if last is None else _share([last[1]])
-    if known is None:
+    last_share = None if last is None else _share([last[1]])
+    if last_share is None:
         return [f"{percent(past, 2)} of the reference's rows have a label"]
-    both = f"{percent(known, 2)} of the rows of the last window have a label, "
+    both = f"{percent(last_share, 2)} of the rows of the last window have a label, "
     both += f"{percent(past, 2)} of the reference's"
     way_out = (
         "judge later (window.label_delay), or say when labels became known (columns.labelled_at), so that "
         "windows are estimated and compared with the reference at the same label age"
     )
-    if known < needed:
+    if last_share < needed:
         return [
             Doubt(f"{both}; {percent(needed, 2)} are needed, so such a window is insufficient: {way_out}")
         ]
-    if abs(known - past) > ALIKE:
+    if abs(last_share - past) > ALIKE:
         return [
             Doubt(f"{both}: where labels come first to some scores, their AUROCs are not alike; {way_out}")
         ]
@@ -256,11 +256,11 @@ def _by_age(
 
 
 def _curve(monitor: Monitor, source: SqlSource, windows: Sequence[Window]) -> str:
-    said = []
+    parts = []
     for age in monitor.labels.shown_ages:
-        found = [source.label_counts(monitor, window, as_of=window.end + age) for window in windows]
-        said.append(f"{percent(_share(found) or 0, 2)} after {days(age / DAY)} days")
-    return f"labels by age, in its last {len(windows)} windows: {', '.join(said)}"
+        counts = [source.label_counts(monitor, window, as_of=window.end + age) for window in windows]
+        parts.append(f"{percent(_share(counts) or 0, 2)} after {days(age / DAY)} days")
+    return f"labels by age, in its last {len(windows)} windows: {', '.join(parts)}"
 
 
 def _share_when_due(monitor: Monitor, source: SqlSource, window: Window) -> float | None:
@@ -268,5 +268,5 @@ def _share_when_due(monitor: Monitor, source: SqlSource, window: Window) -> floa
 
 
 def _share(counts: Sequence[LabelCounts]) -> float | None:
-    rows = sum(each.rows for each in counts)
-    return sum(each.labelled for each in counts) / rows if rows else None
+    rows = sum(labels.rows for labels in counts)
+    return sum(labels.labelled for labels in counts) / rows if rows else None

@@ -57,10 +57,10 @@ def account_lines(sources: Sources, name: str) -> list[str]:
     A source that cannot be opened is no business of this: its monitors say so.
     """
     try:
-        found = sources.opened(name).beyond_reading()
+        caveat = sources.opened(name).beyond_reading()
     except RocmonitorError:
         return []
-    return [] if found is None else [printable(f"{name}: {found}")]
+    return [] if caveat is None else [printable(f"{name}: {caveat}")]
 
 
 def model_lines(config: Config, monitor: Monitor) -> list[str]:

@@ -76,9 +76,9 @@ def backwards(monitor: Monitor, reference: Reference, *, read: bool) -> Iterator
             f"together, and whether scores should be {other}; if the model is that weak, a longer reference "
             "may show that it separates them at all (reference.from, reference.to)"
         )
-    of = "reference" if read else "last window"
+    subject = "reference" if read else "last window"
     yield ConfigError(
-        f"monitors.{monitor.name}.positive.scores: the AUROC of the {of} is {area.auc:.3f} "
+        f"monitors.{monitor.name}.positive.scores: the AUROC of the {subject} is {area.auc:.3f} "
         f"({low:.3f} to {high:.3f}), {where}: {way_out}"
     )
 
@@ -149,7 +149,7 @@ def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple
                 f"{fixed}",
             )
         elif rule.needs.range and reference.cells is not None and name not in reference.fits:
-            parts = [str(each.bare()) for each in reference.caveats if each.about[:1] == (name,)]
+            parts = [str(caveat.bare()) for caveat in reference.caveats if caveat.about[:1] == (name,)]
             yield name, "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
 
 
@@ -171,8 +171,8 @@ def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
         level = weight / (weight + 1)
         if level >= asked - LEVEL_ROUNDING:
             continue
-        known = {"n_windows": len(weights), "known": level, "confidence_level": asked}
-        by_model = Caveat("level-by-model", **known)
+        values = {"n_windows": len(weights), "known": level, "confidence_level": asked}
+        by_model = Caveat("level-by-model", **values)
         shown = ranges.range(name).caveats if name in ranges.reference.fits else None
         if by_model in shown if shown is not None else half_life is None:
             lines.append(f"{name}: {by_model}; from {needed} windows on they show it themselves")
@@ -187,13 +187,14 @@ def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
 def likeness(reference: Reference) -> list[str]:
     """Return how alike neighbouring reference windows are, one line for each calibrated rule."""
     lines = []
-    for name, found in reference.serial.items():
-        if found.caveats:
-            lines.append(f"{name}: {found.caveats[0]}")
+    for name, correlation in reference.serial.items():
+        if correlation.caveats:
+            lines.append(f"{name}: {correlation.caveats[0]}")
         else:
             lines.append(
-                f"{name}: the serial correlation of the {found.n_windows} windows is between {found.low:.2f} "
-                f"and {found.high:.2f} (90 % interval); the false alarms below allow for what is possible"
+                f"{name}: the serial correlation of the {correlation.n_windows} windows is "
+                f"between {correlation.low:.2f} and {correlation.high:.2f} (90 % interval); the false alarms "
+                "below allow for what is possible"
             )
     return lines
 
@@ -214,9 +215,9 @@ def design_effect(reference: Reference, column: str | None, windows: Sequence[Ro
     if column is None or area is None or area.clusters is None or area.design_effect is None:
         return []
     rows, worth = area.n_pos + area.n_neg, max(area.design_effect, 1.0)
-    doubts = [each for each in reference.caveats if each.code == "clusters-span-windows"]
-    missing = [each for one in windows for each in one.caveats if each.code == "clusters-missing"]
-    if alone := sum(each.values["count"] for each in missing):
+    doubts = [caveat for caveat in reference.caveats if caveat.code == "clusters-span-windows"]
+    missing = [caveat for one in windows for caveat in one.caveats if caveat.code == "clusters-missing"]
+    if alone := sum(caveat.values["count"] for caveat in missing):
         doubts.append(Caveat("clusters-missing", count=alone, rows=rows, column=column))
     return [
         f"rows come in clusters ({column}): {area.clusters[0]:,} with positives, {area.clusters[1]:,} with "
@@ -229,7 +230,7 @@ def design_effect(reference: Reference, column: str | None, windows: Sequence[Ro
 def seasons(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
     """Return which rules take a season off; that it cannot be told from a change, in less than a year."""
     comparing = any(rule.needs.auc for rule in rules.values())
-    lines = [str(each) for each in season_not_seen(ranges.reference)] if comparing else []
+    lines = [str(caveat) for caveat in season_not_seen(ranges.reference)] if comparing else []
     for name in rules:
         if name in ranges.reference.fits and (ends := ranges.over_the_year(name)) is not None:
             lines.append(
@@ -265,8 +266,8 @@ def costs(reference: Reference, cost_w: Sequence[float], *, low_is_positive: boo
 
 def unusable_share(windows: Sequence[Rows]) -> Iterator[str]:
     """Yield a doubt where so many rows of the reference cannot be used that such a window is refused."""
-    rows = sum(each.counts.rows for each in windows)
-    lost = sum(each.counts.unusable_share * each.counts.rows for each in windows)
+    rows = sum(window.counts.rows for window in windows)
+    lost = sum(window.counts.unusable_share * window.counts.rows for window in windows)
     if lost > MOST * rows:
         yield Doubt(
             f"{percent(lost / rows)} of the reference's rows cannot be used (scores, labels or times that "
@@ -291,27 +292,28 @@ def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Norma
     They have the normal range that these windows make, and the one without them.
     """
     areas = [None if shows_no_scatter(sample) else auc(sample) for _, sample in samples]
-    of = far_from_others([window for window, _ in samples], areas)
-    if of.found is None:
+    outlying = far_from_others([window for window, _ in samples], areas)
+    if outlying.found is None:
         return []
     keeps, lines = monitor.reference.outliers == "keep", []
-    if of.low:
+    if outlying.low:
         other = references.frozen_for(monitor, samples, outliers="leave-out" if keeps else "keep")
         ranges = known, NormalRanges.of(other, known.derived)
-        how = "lies" if len(of.low) == 1 else "lie"
+        how = "lies" if len(outlying.low) == 1 else "lie"
         counts = (
             "; counted, for reference.outliers is keep" if keeps else ", so the reference is learned without"
         )
         lines.append(
-            f"{_far(monitor, samples, areas, of.low)} {how} far below the others, about "
-            f"{of.found.others:.3f}{_chance(of.found.low.chance)}{counts}"
-            f"{_widths(*(reversed(ranges) if keeps else ranges))}. {_ways(monitor, samples, of.low, keeps)}"
+            f"{_far(monitor, samples, areas, outlying.low)} {how} far below the others, about "
+            f"{outlying.found.others:.3f}{_chance(outlying.found.low.chance)}{counts}"
+            f"{_widths(*(reversed(ranges) if keeps else ranges))}. "
+            f"{_ways(monitor, samples, outlying.low, keeps)}"
         )
-    if of.high:
-        how = "lies" if len(of.high) == 1 else "lie"
+    if outlying.high:
+        how = "lies" if len(outlying.high) == 1 else "lie"
         lines.append(
-            f"{_far(monitor, samples, areas, of.high)} {how} far above the others, about "
-            f"{of.found.others:.3f}{_chance(of.found.high.chance)}"
+            f"{_far(monitor, samples, areas, outlying.high)} {how} far above the others, about "
+            f"{outlying.found.others:.3f}{_chance(outlying.found.high.chance)}"
             + (
                 "; counted, for reference.outliers is keep"
                 if keeps
@@ -331,7 +333,7 @@ def _far(
     some = [(samples[place][0], area.auc) for place in sorted(places) if (area := areas[place]) is not None]
     names = [window.name(monitor.timezone) for window, _ in some]
     many = windows_of(len(some), len(samples), some[0][0].unit)
-    return f"{many} ({named_windows(names, [each for _, each in some], most=len(some))})"
+    return f"{many} ({named_windows(names, [value for _, value in some], most=len(some))})"
 
 
 def _chance(chance: float) -> str:
@@ -358,6 +360,9 @@ def _widths(without: NormalRanges, among: NormalRanges) -> str:
     """
     for name in without.reference.fits:
         if name in among.reference.fits:
-            spans = [forecast_span(each.low, each.high) for each in (without.range(name), among.range(name))]
+            spans = [
+                forecast_span(interval.low, interval.high)
+                for interval in (without.range(name), among.range(name))
+            ]
             return f"; the range of {name} is {spans[0]} without, {spans[1]} with"
     return ""

@@ -107,8 +107,8 @@ def read_as(monitor: Monitor, batch: Batch) -> Iterator[str | RocmonitorError]:
         f"database: the AUROC is off by at most {error.auc:.2g}, its standard error by {error.se:.2g}"
     )
     for name, rows in _measurable(batch):
-        if (found := too_coarse(rows.champion, settings.max_error)) is not None:
-            yield DegenerateDataError(f"{name or 'all rows'}: {found}")
+        if (coarse := too_coarse(rows.champion, settings.max_error)) is not None:
+            yield DegenerateDataError(f"{name or 'all rows'}: {coarse}")
 
 
 def _measurable(batch: Batch) -> Iterator[tuple[str, Rows]]:

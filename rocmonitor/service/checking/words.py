@@ -31,7 +31,7 @@ def rate(each_year: float) -> str:
     return f"{each_year:.2g}" if each_year < 10 else f"{each_year:,.0f}"
 
 
-def possible(of: Rate) -> str:
+def possible(yearly: Rate) -> str:
     """Return the range that is possible."""
-    low = "0" if of.low < LEAST_SHOWN else rate(of.low)
-    return f"{low} to {rate(of.high)}"
+    low = "0" if yearly.low < LEAST_SHOWN else rate(yearly.low)
+    return f"{low} to {rate(yearly.high)}"

@@ -49,13 +49,13 @@ def _watch(app: Flask, service: Service) -> None:
     registry = registry_of(service)
 
     def health() -> Response:
-        found = service_health(service)
-        return _json(json.dumps(found.to_dict(), indent=1), healthy=found.healthy)
+        report = service_health(service)
+        return _json(json.dumps(report.to_dict(), indent=1), healthy=report.healthy)
 
     def live() -> Response:
-        found = service_health(service)
-        problems = [] if found.alive else [str(problem) for problem in found.problems]
-        return _json(json.dumps({"alive": found.alive, "problems": problems}), healthy=found.alive)
+        report = service_health(service)
+        problems = [] if report.alive else [str(problem) for problem in report.problems]
+        return _json(json.dumps({"alive": report.alive, "problems": problems}), healthy=report.alive)
 
     def metrics() -> Response:
         text, content_type = written(registry, request.headers.get("Accept", ""))

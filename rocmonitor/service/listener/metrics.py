@@ -102,7 +102,7 @@ def _process(service: Service) -> Iterator[Metric]:
     yield _one(
         "rocmonitor_work_hung",
         "Pieces of work without progress.",
-        sum(each.is_hung for each in work),
+        sum(piece.is_hung for piece in work),
     )
     loaded = service.loaded_at.timestamp()
     yield _one(
@@ -158,18 +158,18 @@ def _windows(monitors: Mapping[str, Monitor], read: _Read, now: datetime) -> Ite
         segments = ["", *read.states.segments.get(name, ())]
         left_out.add_metric([name], max(0, len(segments) - MOST_SEGMENTS))
         for segment in segments[:MOST_SEGMENTS]:
-            of, newest = [name, label(segment)], read.states.seen.get((name, segment))
+            label_values, newest = [name, label(segment)], read.states.seen.get((name, segment))
             seen = monitor.lapse(None if newest is None else newest.window, now)
             episode = read.states.episodes.get((name, segment))
             shown = as_shown(read.states.status(name, segment), None, (), seen, episode)
-            status.add_metric([*of, shown.status], 1)
+            status.add_metric([*label_values, shown.status], 1)
             if newest is None:
                 continue
-            end.add_metric(of, newest.window.end.timestamp())
+            end.add_metric(label_values, newest.window.end.timestamp())
             brief = newest.briefs[-1]._asdict()
             for value, family in values.items():
                 if brief[value] is not None:
-                    family.add_metric(of, brief[value])
+                    family.add_metric(label_values, brief[value])
     yield from (status, end, *values.values(), left_out)
 
 
@@ -177,9 +177,9 @@ def _alarms(monitors: Iterable[str], alarms: Mapping[tuple[str, str], int]) -> I
     raised = _counter(
         "rocmonitor_alarms", "Alarms that were sent, by the status they told of.", "monitor", "status"
     )
-    known = set(monitors)
+    configured = set(monitors)
     for (name, status), number in sorted(alarms.items()):
-        if name in known:
+        if name in configured:
             raised.add_metric([name, status], number)
     yield raised
 
@@ -189,13 +189,13 @@ def _outbox(seen: StoreAnswers, now: datetime) -> Iterator[Metric]:
     oldest = _gauge("rocmonitor_outbox_oldest_age_seconds", "Age of the oldest of them.", "destination")
     refused = _gauge("rocmonitor_outbox_refused", "Those that somebody must fix.", "destination")
     for destination, left in sorted(seen.undelivered.items()):
-        of = [label(destination)]
-        waiting.add_metric(of, left.waiting)
-        oldest.add_metric(of, max(0.0, (now - left.oldest).total_seconds()))
-        refused.add_metric(of, left.refused)
+        label_values = [label(destination)]
+        waiting.add_metric(label_values, left.waiting)
+        oldest.add_metric(label_values, max(0.0, (now - left.oldest).total_seconds()))
+        refused.add_metric(label_values, left.refused)
     yield from (waiting, oldest, refused)
     outages = _gauge("rocmonitor_outages", "What fails now: 1 while it does.", "place")
-    for place in sorted({label(each.place) for each in seen.outages}):
+    for place in sorted({label(outage.place) for outage in seen.outages}):
         outages.add_metric([place], 1)
     yield outages
 

@@ -99,8 +99,8 @@ def review_monitor(
         run = _ReviewRun(runtime, monitor, lease, segment, dry_run, progress)
         versions = pin_versions(runtime, monitor, keep=not dry_run)
         judged = {
-            window: found
-            for (part, window), found in store.evaluated(runtime.store, monitor.name).items()
+            window: evaluated
+            for (part, window), evaluated in store.evaluated(runtime.store, monitor.name).items()
             if not part
         }
         with _opened(runtime, monitor) as source:
@@ -162,7 +162,9 @@ class _ReviewRun:
         if monitor.joining is not None:
             past = frozen_windows(monitor, source.source, self.runtime.store, now)
         outside = [
-            each for each in past if not any(each.start < own.end and own.start < each.end for own in ours)
+            window
+            for window in past
+            if not any(window.start < own.end and own.start < window.end for own in ours)
         ]
         reference = self._part(self._read(source, outside, "reference "))
         enough = rows.enough(monitor, reference)
@@ -177,9 +179,9 @@ class _ReviewRun:
         saved = store.review_with_key(self.runtime.store, draft.key)
         if saved is not None:
             return saved
-        found = self._compare(data, draft.provenance["seed"])
+        compared = self._compare(data, draft.provenance["seed"])
         earlier = store.reviews(self.runtime.store, self.monitor.name, versions.both)
-        review = self._completed(draft, found, versions, period, data, earlier)
+        review = self._completed(draft, compared, versions, period, data, earlier)
         if self.dry_run:
             return review
         return store.save_review(self.runtime.store, review, self._outbox(review, earlier), lease=self.lease)
@@ -198,7 +200,7 @@ class _ReviewRun:
 
     def _compare(self, data: rows.Data, seed: int) -> Compared:
         """Return the comparison, with scores and thresholds as the models give them."""
-        found = compare(
+        compared = compare(
             [(window, rows.pair(batch)) for window, batch in data.compared],
             rows.by_segment(data.compared),
             settings=_for_measuring(self.monitor),
@@ -208,14 +210,14 @@ class _ReviewRun:
             progress=self._step,
         )
         if not self.monitor.positive.low_is_positive:
-            return found
-        tables, caveats = as_scored(found.tables, found.caveats)
-        return replace(found, tables=tables, caveats=(Caveat("low-scores-positive"), *caveats))
+            return compared
+        tables, caveats = as_scored(compared.tables, compared.caveats)
+        return replace(compared, tables=tables, caveats=(Caveat("low-scores-positive"), *caveats))
 
     def _completed(
         self,
         draft: Review,
-        found: Compared,
+        compared: Compared,
         versions: Versions,
         period: Period,
         data: rows.Data,
@@ -230,16 +232,16 @@ class _ReviewRun:
         return replace(
             draft,
             reviewed_at=self.runtime.clock(),
-            decision=found.decision,
-            decided_at=None if found.decided_in is None else found.decided_in.end,
-            comparisons=found.comparisons,
-            further_windows=found.further_windows,
-            metrics={**found.metrics, **more},
+            decision=compared.decision,
+            decided_at=None if compared.decided_in is None else compared.decided_in.end,
+            comparisons=compared.comparisons,
+            further_windows=compared.further_windows,
+            metrics={**compared.metrics, **more},
             tables={
                 "counts": [{"kind": kind, "rows": n} for kind, n in counts.items()],
-                **found.tables,
+                **compared.tables,
                 "episodes": difference_by_episode(
-                    found.tables.get("windows", ()),
+                    compared.tables.get("windows", ()),
                     draft.period,
                     store.declines(self.runtime.store, self.monitor.name, self.segment),
                 ),
@@ -249,7 +251,7 @@ class _ReviewRun:
                 *self._moved_aliases(versions),
                 *_changed_since(earlier, draft),
                 *rows.caveats(self.monitor, data.compared),
-                *found.caveats,
+                *compared.caveats,
             ),
         )
 
@@ -298,12 +300,14 @@ class _ReviewRun:
 
         None yet is no news: seldom was the decision before it wrong (docs/coverage.md).
         """
-        decided = (each.decision for each in reversed(earlier) if each.registered)
-        known = next((each for each in decided if each is not Decision.UNDECIDED), Decision.UNDECIDED)
+        decided = (past.decision for past in reversed(earlier) if past.registered)
+        last_decision = next(
+            (decision for decision in decided if decision is not Decision.UNDECIDED), Decision.UNDECIDED
+        )
         outbox = [store.Outgoing(destination="mlflow", payload={})]
-        if review.registered and review.decision not in (Decision.UNDECIDED, known):
+        if review.registered and review.decision not in (Decision.UNDECIDED, last_decision):
             outbox += [
-                store.Outgoing(destination=f"channel:{channel}", payload={"before": str(known)})
+                store.Outgoing(destination=f"channel:{channel}", payload={"before": str(last_decision)})
                 for channel in self.monitor.notify
             ]
         return outbox
@@ -333,19 +337,21 @@ def _for_measuring(monitor: Monitor) -> ReviewSettings:
 
 def _changed_since(earlier: Sequence[Review], draft: Review) -> Iterator[Caveat]:
     """Rule, period and rows that differ from those of earlier reviews of the same versions."""
-    reviews = [each for each in earlier if each.registered]
+    reviews = [review for review in earlier if review.registered]
     if not reviews or not draft.registered:
         return
-    if other := [each for each in reviews if each.rule["digest"] != draft.rule["digest"]]:
+    if other := [review for review in reviews if review.rule["digest"] != draft.rule["digest"]]:
         yield Caveat("rule-changed", count=len(other), last=_day(other[-1].reviewed_at))
     last = reviews[-1]
     reviewed = _day(last.reviewed_at)
     if last.period.start != draft.period.start:
-        before, now = (f"{each.period.start:%Y-%m-%d %H:%MZ}" for each in (last, draft))
+        before, now = (f"{review.period.start:%Y-%m-%d %H:%MZ}" for review in (last, draft))
         yield Caveat("start-changed", before=before, now=now, reviewed=reviewed)
-    digests = {(each["start"], each["end"]): each["digest"] for each in draft.provenance["windows"]}
-    known = ((each["start"], each["end"], each["digest"]) for each in last.provenance.get("windows", ()))
-    if changed := sum(digests.get((start, end), digest) != digest for start, end, digest in known):
+    digests = {(window["start"], window["end"]): window["digest"] for window in draft.provenance["windows"]}
+    earlier_windows = (
+        (window["start"], window["end"], window["digest"]) for window in last.provenance.get("windows", ())
+    )
+    if changed := sum(digests.get((start, end), digest) != digest for start, end, digest in earlier_windows):
         yield Caveat("rows-changed", count=changed, reviewed=reviewed)
 
 

@@ -33,10 +33,10 @@ class Versions:
         """Champion first."""
         return self.champion, self.challenger
 
-    def differs(self, found: Evaluated) -> bool:
+    def differs(self, evaluated: Evaluated) -> bool:
         """Return True if a window is known to have been judged with other versions."""
         champions, challengers = (self.champion, "unknown"), (self.challenger, None)
-        return found.champion_version not in champions or found.challenger_version not in challengers
+        return evaluated.champion_version not in champions or evaluated.challenger_version not in challengers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +126,10 @@ def choose_period(
     begin = usual if start is None else start
     stop = now if end is None else min(end, now)
     ended = joined(monitor.windows(now, begin) if registered else monitor.calendar.within(begin, stop))
-    due = [each for each in ended if each in judged or monitor.labels.age(each, now) != "waiting"]
+    due = [window for window in ended if window in judged or monitor.labels.age(window, now) != "waiting"]
     foreign = _of_others(versions, judged)
     others = foreign.intersection(due)
-    windows = [each for each in due if each not in others] if registered else due
+    windows = [window for window in due if window not in others] if registered else due
     waiting = len(ended) - len(due)
     if not windows:
         zone = monitor.timezone
@@ -147,7 +147,7 @@ def choose_period(
         caveats.append(Caveat("windows-waiting", count=waiting))
     return Period(
         windows=windows,
-        before=[each for each in joined(earlier) if each.end <= begin and each not in foreign],
+        before=[window for window in joined(earlier) if window.end <= begin and window not in foreign],
         waiting=waiting,
         registered=registered,
         caveats=tuple(caveats),
@@ -166,7 +166,7 @@ def from_first_to_last_row(period: Period, count_rows: Callable[[Window], int]) 
 
 
 def _of_others(versions: Versions, judged: Judged) -> set[Window]:
-    return {window for window, found in judged.items() if versions.differs(found)}
+    return {window for window, evaluated in judged.items() if versions.differs(evaluated)}
 
 
 def _begin(monitor: Monitor, versions: Versions, judged: Judged) -> datetime:
@@ -174,8 +174,8 @@ def _begin(monitor: Monitor, versions: Versions, judged: Judged) -> datetime:
         return monitor.review_start
     same = [
         window.start
-        for window, found in judged.items()
-        if (found.champion_version, found.challenger_version) == versions.both
+        for window, evaluated in judged.items()
+        if (evaluated.champion_version, evaluated.challenger_version) == versions.both
     ]
     others = [window.end for window in _of_others(versions, judged)]
     return min(same) if same else max([monitor.start, *others])

@@ -74,7 +74,7 @@ def divided(monitor: Monitor, read: Read, reference: Read, before: Read) -> Data
 def enough(monitor: Monitor, read: Read) -> bool:
     """Return True if thresholds can be chosen on these rows."""
     pairs = [pair(batch) for _, batch in read]
-    least = min(sum(each.n_pos for each in pairs), sum(each.n_neg for each in pairs))
+    least = min(sum(sample.n_pos for sample in pairs), sum(sample.n_neg for sample in pairs))
     return least >= monitor.min_per_class
 
 
@@ -85,11 +85,11 @@ def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
     ------
     InputError
     """
-    known = sorted({name for _, batch in read for name in batch.segments if name})
-    if segment not in known:
+    segments = sorted({name for _, batch in read for name in batch.segments if name})
+    if segment not in segments:
         raise InputError(
             f"--segment must be one of the segments of {monitor.name}; it is {segment!r}, and the rows have: "
-            f"{', '.join(known) or f'none (monitors.{monitor.name}.segments is empty)'}"
+            f"{', '.join(segments) or f'none (monitors.{monitor.name}.segments is empty)'}"
         )
 
 
@@ -104,20 +104,20 @@ def of_segment(read: Read, segment: str) -> Read:
 def counts(read: Read) -> dict[str, int]:
     """Return the number of rows read, then what became of them: each row is in one of the other places."""
     rows = [batch.segments[""] for _, batch in read]
-    found = [each.counts for each in rows]
-    champion_only = sum(each.no_challenger for each in found)
-    challenger_only = sum(each.challenger_only for each in rows)
+    all_counts = [part.counts for part in rows]
+    champion_only = sum(window_counts.no_challenger for window_counts in all_counts)
+    challenger_only = sum(part.challenger_only for part in rows)
     return {
-        "read": sum(each.rows for each in found),
-        "compared": sum(each.used for each in found) - champion_only,
+        "read": sum(window_counts.rows for window_counts in all_counts),
+        "compared": sum(window_counts.used for window_counts in all_counts) - champion_only,
         "champion_only": champion_only,
         "challenger_only": challenger_only,
-        "bad_score": sum(each.bad_score for each in found) - challenger_only,
-        "unlabelled": sum(each.unlabelled for each in found),
-        "bad_label": sum(each.bad_label for each in found),
-        "duplicates": sum(each.duplicates for each in found),
-        "two_labels": sum(each.two_labels for each in found),
-        "outside": sum(each.outside for each in found),
+        "bad_score": sum(window_counts.bad_score for window_counts in all_counts) - challenger_only,
+        "unlabelled": sum(window_counts.unlabelled for window_counts in all_counts),
+        "bad_label": sum(window_counts.bad_label for window_counts in all_counts),
+        "duplicates": sum(window_counts.duplicates for window_counts in all_counts),
+        "two_labels": sum(window_counts.two_labels for window_counts in all_counts),
+        "outside": sum(window_counts.outside for window_counts in all_counts),
     }
 
 
@@ -135,11 +135,11 @@ def require_both(monitor: Monitor, read: Read) -> None:
     period = Window(read[0][0].start, read[-1][0].end).in_zone(monitor.timezone)
     places = counts(read)
     total = places.pop("read")
-    found = ", ".join(f"{number:,} {KINDS[kind]}" for kind, number in places.items() if number)
+    text = ", ".join(f"{number:,} {KINDS[kind]}" for kind, number in places.items() if number)
     raise DegenerateDataError(
         f"{monitor.name}, {period}: both models scored {together.n_pos:,} labelled positives and "
         f"{together.n_neg:,} negatives; at least 2 of each are needed. Of {total:,} rows: "
-        f"{found or 'none'}. Check the query and columns.challenger, or choose another period with --from "
+        f"{text or 'none'}. Check the query and columns.challenger, or choose another period with --from "
         "and --to"
     )
 
@@ -147,8 +147,8 @@ def require_both(monitor: Monitor, read: Read) -> None:
 def pair(batch: Batch, segment: str = "") -> PairedSample:
     """Return the rows of a segment that both models scored, challenger first; none without such a segment."""
     rows = batch.segments.get(segment)
-    found = None if rows is None else rows.pair
-    return PairedSample([], [], []) if found is None else found
+    sample = None if rows is None else rows.pair
+    return PairedSample([], [], []) if sample is None else sample
 
 
 def pooled(read: Read, segment: str = "") -> PairedSample:
@@ -164,14 +164,14 @@ def by_segment(read: Read) -> dict[str, PairedSample]:
 
 def caveats(monitor: Monitor, read: Read) -> Iterator[Caveat]:
     """Caveats about the compared rows."""
-    found = counts(read)
-    only = {"champion": found["champion_only"], "challenger": found["challenger_only"]}
+    numbers = counts(read)
+    only = {"champion": numbers["champion_only"], "challenger": numbers["challenger_only"]}
     if any(only.values()):
-        yield Caveat("one-model-only", **only, compared=found["compared"])
+        yield Caveat("one-model-only", **only, compared=numbers["compared"])
     noted = [(window, batch.segments[""].caveats) for window, batch in read if batch.segments[""].caveats]
     if noted:
         window, first = noted[0]
-        yield from (each.concerning(window.in_zone(monitor.timezone)) for each in first)
+        yield from (caveat.concerning(window.in_zone(monitor.timezone)) for caveat in first)
     if len(noted) > 1:
         yield Caveat("more-windows-alike", count=len(noted) - 1)
 

@@ -196,7 +196,7 @@ class _Work:
 
     def _conclude(self) -> None:
         state, name = self._state, self._state.monitor.name
-        new = (each.window for each in self._tick.evaluations)
+        new = (evaluation.window for evaluation in self._tick.evaluations)
         last = max([*new, *filter(None, [state.last_judged])], default=None)
         seen = state.monitor.lapse(last, state.now)
         before = store.ticks(state.runtime.store).get(name) if seen is not None else None
@@ -228,10 +228,10 @@ class _Work:
         request = self._read_ahead(_request(self._state, job), job, following)
         self._explaining = None if request.read is None else request.read.explaining
         judged = self._run(request)
-        said, counts = {"monitor": self._state.monitor.name, "window": str(job.window)}, judged.counts
+        extra, counts = {"monitor": self._state.monitor.name, "window": str(job.window)}, judged.counts
         classes = f"{counts.n_pos:,} positive, {counts.n_neg:,} negative"
         words = f"{counts.rows:,} rows in {judged.seconds:.2f} s, {classes}"
-        log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=said)
+        log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=extra)
         if job.before is None and not counts.truncated:
             self._require_complete(job.window, counts.inside)
         self._note_usable(job, judged)
@@ -249,11 +249,11 @@ class _Work:
         if self._ahead is None:
             ranges = (state.ranges or {}).get("")
             sizes = [] if ranges is None else ranges.reference.windows
-            self._ahead = Ahead(max((each["n_pos"] + each["n_neg"] for each in sizes), default=0))
+            self._ahead = Ahead(max((past["n_pos"] + past["n_neg"] for past in sizes), default=0))
 
         def new() -> Iterator[Window]:
             alike = takewhile(partial(self._plan.is_read_like, job), following)
-            return takewhile(lambda each: not stored(state.runtime.store, monitor, each), alike)
+            return takewhile(lambda window: not stored(state.runtime.store, monitor, window), alike)
 
         def read(windows: Sequence[Window]) -> list[Batch] | None:
             return self._run(SpanRequest(monitor=monitor, windows=windows, as_of=job.as_of))
@@ -276,7 +276,7 @@ class _Work:
             at = bisect_left(self._windows, window)
             some = self._windows[at : at + _COUNTED_AT_ONCE] or [window]
             self._rows = dict.fromkeys(some, 0) | {
-                each: rows for each, (rows, *_) in source.rows_by_window(monitor, some).items()
+                other: rows for other, (rows, *_) in source.rows_by_window(monitor, some).items()
             }
         if self._rows[window] > read:  # or rows were deleted meanwhile
             source.require_complete(monitor, {window: read})
@@ -301,8 +301,8 @@ class _Work:
         expected = seen is not None and seen.finding is None
         pooled = pooled_window(finding.verdicts, job.window, monitor.timezone)
         try:
-            found = self._explanation(job, judged, job.window, expected=expected)
-            told: Explanation | None = found
+            explanation = self._explanation(job, judged, job.window, expected=expected)
+            told: Explanation | None = explanation
             if pooled != job.window:
                 due = due_for_groups(state.episode(""), job.window)
                 told = self._explanation(job, judged, pooled) if due else None
@@ -310,7 +310,9 @@ class _Work:
             raise
         except Exception as error:  # what was judged stands, and is told
             return judged.finding_that(explaining.unexplained(finding, _foreseen(error, monitor)))
-        return replace(judged.finding_that(found.added_to(finding)), explained=None if expected else told)
+        return replace(
+            judged.finding_that(explanation.added_to(finding)), explained=None if expected else told
+        )
 
     def _explanation(
         self, job: Job, judged: Judged, window: Window, *, expected: bool = False
@@ -328,25 +330,25 @@ class _Work:
             reference=self._groups,
             read=self._explaining if window == job.window else None,
         )
-        found = self._run(ask)
-        self._groups = found.reference
+        explained = self._run(ask)
+        self._groups = explained.reference
         if ask.reference is None and not state.dry_run:
-            explaining.keep(monitor, state.runtime.store, state.now, found)
-        return found.explanation
+            explaining.keep(monitor, state.runtime.store, state.now, explained)
+        return explained.explanation
 
     def _foresee(self, job: Job, judged: Judged) -> None:
         state, records = self._state, commit.outlooks(self._state, job, self._explained(job, judged))
         if not state.dry_run:
             store.save_outlooks(state.runtime.store, records, lease=state.lease)
-        state.segments |= {each.outlook.segment for each in records}
-        self._tick.add([], [each.outlook for each in records])
+        state.segments |= {record.outlook.segment for record in records}
+        self._tick.add([], [record.outlook for record in records])
 
     def _save(self, records: Sequence[store.WindowRecord]) -> None:
         state = self._state
         if not state.dry_run:
             store.save(state.runtime.store, records, lease=state.lease)
-        state.segments |= {each.evaluation.segment for each in records}
-        self._tick.add([each.evaluation for each in records])
+        state.segments |= {record.evaluation.segment for record in records}
+        self._tick.add([record.evaluation for record in records])
 
     def _leave(self, job: Job) -> None:
         assert job.labels is not None
@@ -356,9 +358,9 @@ class _Work:
         else:
             self._keep_unchanged(job.window, job.before, job.labels)
 
-    def _note_labels(self, job: Job, of: Job | Judged) -> None:
-        if self._state.monitor.joining is None and of.labels is not None:  # else its pieces are counted
-            self._arrivals.add(job.window, of.labels)
+    def _note_labels(self, job: Job, labelled: Job | Judged) -> None:
+        if self._state.monitor.joining is None and labelled.labels is not None:  # else its pieces are counted
+            self._arrivals.add(job.window, labelled.labels)
 
     def _note_usable(self, job: Job, judged: Judged) -> None:
         """Note how many rows can be used, of a window after which no other was judged."""
@@ -375,8 +377,8 @@ class _Work:
         state = self._state
         if state.backfill:
             self._tick.unchanged.append(window)
-        known = before.label_counts, before.labels_digest
-        if not state.dry_run and (labels.by_label, labels.digest) != known:
+        stored_labels = before.label_counts, before.labels_digest
+        if not state.dry_run and (labels.by_label, labels.digest) != stored_labels:
             store.remember_labels(
                 state.runtime.store,
                 state.monitor.name,
@@ -389,7 +391,7 @@ class _Work:
     def _load_references(self) -> None:
         state = self._state
         if state.ranges is None:
-            found = references.load_or_build(
+            built = references.load_or_build(
                 state.monitor,
                 self._source,
                 state.runtime.store,
@@ -399,7 +401,7 @@ class _Work:
                 said=self._said,
                 build=self._run,
             )
-            state.set_references(found)
+            state.set_references(built)
 
     def _run(self, request: Request[Answer]) -> Answer:
         """Return what is asked, answered by the executor; it may take other processes."""
@@ -452,13 +454,15 @@ def _courses(state: TickState, job: Job) -> dict[str, Course]:
     if not state.courses.wanted:
         return {}
     version = state.versions(job.before)[0] or "unknown"
-    found = {
-        each: state.courses.leading_to(each, job.window, version, state.episode_ends(each))
-        for each in state.ranges or {}
+    courses = {
+        segment: state.courses.leading_to(segment, job.window, version, state.episode_ends(segment))
+        for segment in state.ranges or {}
     }
-    return {segment: each for segment, each in found.items() if each is not None}
+    return {segment: course for segment, course in courses.items() if course is not None}
 
 
 def _since(state: TickState, window: Window) -> dict[str, list[JudgedOutlook]]:
     champion = state.version("champion")[0] or "unknown"
-    return {each: state.courses.outlooks_before(each, window, champion) for each in state.ranges or {}}
+    return {
+        segment: state.courses.outlooks_before(segment, window, champion) for segment in state.ranges or {}
+    }

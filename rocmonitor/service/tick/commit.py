@@ -40,7 +40,7 @@ def evaluations(state: TickState, job: Job, judged: Judged) -> list[store.Window
 def outlooks(state: TickState, job: Job, judged: Judged) -> list[store.OutlookRecord]:
     """Return the outlook of each segment of a window without labels, with what follows from it."""
     made = [_outlook(state, job.window, segment, judged) for segment in judged.segments]
-    return _together(state, [_warning(state, each) for each in made if each is not None])
+    return _together(state, [_warning(state, outlook) for outlook in made if outlook is not None])
 
 
 def _together(state: TickState, records: list[_Record]) -> list[_Record]:
@@ -48,17 +48,19 @@ def _together(state: TickState, records: list[_Record]) -> list[_Record]:
 
     It belongs to the gravest, and the others have none.
     """
-    changes = [(each.transition, at) for at, each in enumerate(records) if each.transition and each.notified]
+    changes = [
+        (record.transition, at) for at, record in enumerate(records) if record.transition and record.notified
+    ]
     if len(changes) < 2:
         return records
-    changes.sort(key=lambda each: (_GRAVEST.index(each[0].after), each[0].segment))
+    changes.sort(key=lambda entry: (_GRAVEST.index(entry[0].after), entry[0].segment))
     (first, place), *others = changes
     outboxes = {at: [PUBLISH] for _, at in changes}
     episodes = getattr(records[place], "episodes", ())
     outboxes[place] += state.messages(
         transition=first.to_dict(), also=[change.to_dict() for change, _ in others], **_told(episodes)
     )
-    return [replace(each, outbox=outboxes.get(at, each.outbox)) for at, each in enumerate(records)]
+    return [replace(record, outbox=outboxes.get(at, record.outbox)) for at, record in enumerate(records)]
 
 
 _GRAVEST = (
@@ -75,11 +77,11 @@ def failure(state: TickState, error: str | None) -> tuple[Transition | None, boo
     """Return the change of status when a monitor fails (`error`), or works again."""
     if error is None and state.statuses()[""] is not Status.ERROR:
         return None, False
-    of = state.of("")
+    segment_state = state.of("")
     why = Caveat("error", text=error) if error is not None else Caveat("works-again")
-    status = of.after() if error is None else Status.ERROR
+    status = segment_state.after() if error is None else Status.ERROR
     hold = state.episode("") is not None
-    return of.change(status, at=state.now, since=state.now, reasons=(why,), hold=hold)
+    return segment_state.change(status, at=state.now, since=state.now, reasons=(why,), hold=hold)
 
 
 def change_messages(
@@ -96,11 +98,11 @@ def _told(episodes: Sequence[Decline]) -> dict[str, Any]:
 
 
 def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.WindowRecord:
-    window, before, of, labels = job.window, job.before, state.of(segment), judged.labels
+    window, before, segment_state, labels = job.window, job.before, state.of(segment), judged.labels
     assert labels is not None  # it was asked to judge
     warned = before is None and bool(state.foreseen.get((segment, window), {}).get("outlook/warned"))
     outlook = _outlook(state, window, segment, judged) if before is None else None
-    degraded = of.degraded() if before is not None else set()
+    degraded = segment_state.degraded() if before is not None else set()
     evaluation = _evaluation(state, job, segment, judged)
     state.courses.add(evaluation)
     revised = None if before is None else _revised(state, evaluation, before, labels)
@@ -114,7 +116,12 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
         )
     state.foreseen.pop((segment, window), None)  # it is in the store, and in the evaluation
     outbox = [PUBLISH, *change_messages(state, change, notify, episodes)]
-    if revised is not None and change is None and degraded != of.degraded() and of.tells(revised):
+    if (
+        revised is not None
+        and change is None
+        and degraded != segment_state.degraded()
+        and segment_state.tells(revised)
+    ):
         outbox += state.messages(revised=revised.to_dict())
     return store.WindowRecord(
         evaluation=evaluation,
@@ -132,16 +139,16 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
 
 
 def _answer(evaluation: Evaluation) -> Answer:
-    found = judged_outlook(evaluation)
-    return Answer.UNDECIDED if found is None else found.answer()
+    outlook = judged_outlook(evaluation)
+    return Answer.UNDECIDED if outlook is None else outlook.answer()
 
 
 def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Evaluation:
     monitor, window, before, seen = state.monitor, job.window, job.before, judged.segments[segment]
-    finding, of = seen.finding, state.of(segment)
+    finding, segment_state = seen.finding, state.of(segment)
     assert finding is not None  # it has its labels
     champion, challenger, doubts = state.versions(before)
-    of.add(window, finding.outcome)
+    segment_state.add(window, finding.outcome)
     foreseen = state.foreseen_of(segment, window, judged=before is not None)
     return Evaluation(
         monitor=monitor.name,
@@ -154,7 +161,7 @@ def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Eva
         at=min(state.now, monitor.labels.due_at(window)) if before is None else state.now,
         evaluated_at=state.runtime.clock(),
         outcome=finding.outcome,
-        status=of.after(window),
+        status=segment_state.after(window),
         verdicts=finding.verdicts,
         counts=seen.counts,
         metrics=finding.metrics | repeated(foreseen),
@@ -182,22 +189,22 @@ def _change(
     """Return the change of status that follows from a window, whether somebody is notified, and what it makes
     of the segment's episodes.
     """
-    of, seen = state.of(evaluation.segment), judged.segments[evaluation.segment]
+    segment_state, seen = state.of(evaluation.segment), judged.segments[evaluation.segment]
     open_ = state.episode(evaluation.segment)
     episodes = _episodes(state, evaluation, judged)
     last = episodes[-1] if episodes else open_
-    status = of.after()
+    status = segment_state.after()
     assert seen.finding is not None  # it has its labels
-    reasons = reasons_for(seen.finding, status, seen.caveats, before=of.status, warning=warning)
+    reasons = reasons_for(seen.finding, status, seen.caveats, before=segment_state.status, warning=warning)
     if last is not None and last.still is not None and not is_alarm(status):
         ends = {"change": last.still, "low": last.still_low, "high": last.still_high}
         reasons = (Caveat("no-longer-certain" if last.is_open else "recovered", **ends), *reasons)
     holds = last is not None and last.is_open
-    again = of.status is not Status.DEGRADED
-    change, notify = of.change(
+    again = segment_state.status is not Status.DEGRADED
+    change, notify = segment_state.change(
         status,
         at=evaluation.at,
-        since=_since(last, status) or of.since(status, evaluation.window),
+        since=_since(last, status) or segment_state.since(status, evaluation.window),
         reasons=reasons if revised is None else (*reasons, as_reason(revised)),
         news=open_ is not None and holds and due_for_update(open_, evaluation.at, again=again),
         hold=holds,
@@ -217,14 +224,14 @@ def _since(episode: Decline | None, status: Status) -> datetime | None:
 
 def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Decline]:
     segment = evaluation.segment
-    found = episodes_after(
+    episodes = episodes_after(
         state.episode(segment),
         state.of(segment),
         evaluation,
         lambda: state.courses.up_to(evaluation, max(state.episode_ends(segment), default=None)),
         state.monitor.timezone,
     )
-    return [each.explained(None if segment else judged.explained) for each in found]
+    return [episode.explained(None if segment else judged.explained) for episode in episodes]
 
 
 def _revised(
@@ -259,12 +266,16 @@ def _outlook(state: TickState, window: Window, segment: str, judged: Judged) -> 
     tick tries again, but for a segment alone only the tick that judges the window.
     """
     monitor, at, seen = state.monitor, state.monitor.outlook_at(window), judged.segments[segment]
-    found = seen.foreseen
+    finding = seen.foreseen
     if (
         at is None
         or (segment, window) in state.foreseen
-        or found is None
-        or any(lack.code in ("no-rows", "too-few-scores") for each in found.verdicts for lack in each.lacks)
+        or finding is None
+        or any(
+            lack.code in ("no-rows", "too-few-scores")
+            for verdict in finding.verdicts
+            for lack in verdict.lacks
+        )
     ):
         return None
     champion, doubts = state.version("champion")
@@ -276,32 +287,32 @@ def _outlook(state: TickState, window: Window, segment: str, judged: Judged) -> 
         champion_version=champion or "unknown",
         at=at,
         made_at=state.runtime.clock(),
-        outcome=None if found.outcome is Status.OK else found.outcome,
-        verdicts=found.verdicts,
+        outcome=None if finding.outcome is Status.OK else finding.outcome,
+        verdicts=finding.verdicts,
         scored=seen.scored,
         labelled=seen.counts.used,
-        metrics=found.metrics
+        metrics=finding.metrics
         | {
             "outlook/scored": float(seen.scored),
-            "outlook/warned": float(found.outcome is Status.AT_RISK),
+            "outlook/warned": float(finding.outcome is Status.AT_RISK),
         },
-        tables=found.tables,
+        tables=finding.tables,
         provenance=_provenance(monitor, judged, seen, state.now),
-        caveats=(*doubts, *_circular(monitor, window), *seen.caveats, *found.caveats),
+        caveats=(*doubts, *_circular(monitor, window), *seen.caveats, *finding.caveats),
     )
     state.foreseen[segment, window] = outlook.metrics
     return outlook
 
 
 def _warning(state: TickState, outlook: Outlook) -> store.OutlookRecord:
-    of, window = state.of(outlook.segment), outlook.window
-    joins = outlook.outcome is Status.AT_RISK and of.warn(window, outlook.warning_rules)
-    status = of.after()
-    change, notify = of.change(
+    segment_state, window = state.of(outlook.segment), outlook.window
+    joins = outlook.outcome is Status.AT_RISK and segment_state.warn(window, outlook.warning_rules)
+    status = segment_state.after()
+    change, notify = segment_state.change(
         status,
         at=outlook.at,
         since=window.start,
-        reasons=tuple(each for each in outlook.verdicts if each.outcome is outlook.outcome),
+        reasons=tuple(verdict for verdict in outlook.verdicts if verdict.outcome is outlook.outcome),
         news=joins and status is Status.AT_RISK,
     )
     outbox = [PUBLISH, *change_messages(state, change, notify)]
@@ -310,8 +321,8 @@ def _warning(state: TickState, outlook: Outlook) -> store.OutlookRecord:
 
 def _stored(state: TickState, segment: str, window: Window) -> Evaluation | None:
     kept, name = state.runtime.store, state.monitor.name
-    found = store.evaluations(kept, name, segment=segment, start=window.start, end=window.end)
-    return found[-1] if found else None
+    revisions = store.evaluations(kept, name, segment=segment, start=window.start, end=window.end)
+    return revisions[-1] if revisions else None
 
 
 def _circular(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:

@@ -65,7 +65,7 @@ class Courses:
         """
         if not self._rules:
             return None
-        before = [each for each in ends if each <= window.start]
+        before = [end for end in ends if end <= window.start]
         return course(
             self._before(segment, LONGEST, lambda windows: bisect_left(windows, window)),
             window,
@@ -84,12 +84,12 @@ class Courses:
         if at is None:
             return []
         due = monitor.labels.due_at
-        found = [
-            judged_outlook(each)
-            for each in self._before(segment, LESSONS, lambda windows: bisect_right(windows, at, key=due))
-            if each.window.start >= monitor.reference_period.end and each.champion_version == champion
+        outlooks = [
+            judged_outlook(point)
+            for point in self._before(segment, LESSONS, lambda windows: bisect_right(windows, at, key=due))
+            if point.window.start >= monitor.reference_period.end and point.champion_version == champion
         ]
-        return [each for each in found if each is not None]
+        return [outlook for outlook in outlooks if outlook is not None]
 
     def add(self, evaluation: Evaluation) -> None:
         """Count a window that was judged, or judged anew."""
@@ -103,7 +103,7 @@ class Courses:
         before = self._before(
             evaluation.segment, LONGEST, lambda windows: bisect_right(windows, evaluation.window)
         )
-        return [each for each in before if after is None or each.window.start >= after]
+        return [point for point in before if after is None or point.window.start >= after]
 
     def _before(self, segment: str, most: int, place_in: Callable[[list[Window]], int]) -> list[Point]:
         points = self._of(segment)
@@ -111,7 +111,7 @@ class Courses:
         if place < most and segment in self._cut:
             points = self._read(segment, None)
             place = place_in(self._windows[segment])
-        return [points[each] for each in self._windows[segment][max(place - most, 0) : place]]
+        return [points[window] for window in self._windows[segment][max(place - most, 0) : place]]
 
     def _of(self, segment: str) -> dict[Window, Point]:
         if segment in self._points:
@@ -121,13 +121,13 @@ class Courses:
 
     def _read(self, segment: str, newest: int | None) -> dict[Window, Point]:
         self._points[segment], self._windows[segment] = {}, []
-        found = store.series(self._store, self._monitor.name, segment, newest=newest)
+        points = store.series(self._store, self._monitor.name, segment, newest=newest)
         self._cut.discard(segment)
         if newest is None:
             self._whole.add(segment)
-        elif len(found) >= newest:
+        elif len(points) >= newest:
             self._cut.add(segment)
-        for point in found:
+        for point in points:
             self._put(segment, point)
         return self._points[segment]
 

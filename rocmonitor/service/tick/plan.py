@@ -90,8 +90,8 @@ class Plan:
         state, joining = self._state, self._monitor.joining
         if joining is None:
             passed = set() if state.backfill else self._without_rows(ended)
-            return [each for each in ended if each not in passed]
-        ended = [each for each in ended if each.end <= state.now]
+            return [window for window in ended if window not in passed]
+        ended = [window for window in ended if window.end <= state.now]
         fixed = {window for segment, window in state.judged if not segment} | state.foreseen_windows
         inside, unjudged = within(fixed, ended), free(ended, fixed)
         passed = set[Window]()
@@ -111,7 +111,7 @@ class Plan:
         windows = sorted(
             [*inside, *closed(self._monitor, joining, usable, state.now, self._positive_share())]
         )
-        rest = [each for each in counted if not windows or each[0].start >= windows[-1].end]
+        rest = [entry for entry in counted if not windows or entry[0].start >= windows[-1].end]
         for piece, labels in counted:
             self._arrivals.add(piece, labels, always=bool(rest) and piece >= rest[0][0])
         self.rest = together(rest)
@@ -120,7 +120,7 @@ class Plan:
     def _positive_share(self) -> float | None:
         ranges = (self._state.ranges or {}).get("")
         windows = [] if ranges is None else ranges.reference.windows
-        n_pos, n_neg = (sum(each[name] for each in windows) for name in ("n_pos", "n_neg"))
+        n_pos, n_neg = (sum(window[name] for window in windows) for name in ("n_pos", "n_neg"))
         return float(n_pos / (n_pos + n_neg)) if n_pos + n_neg else None
 
     def job(self, window: Window, following: Sequence[Window]) -> Job | None:
@@ -138,8 +138,8 @@ class Plan:
             if before is None:
                 judges = self._monitor.labels.enough(labels.rows, labels.labelled)
             else:
-                known = before.label_counts, before.labels_digest
-                judges = state.again or (labels.by_label, labels.digest) != known
+                stored_labels = before.label_counts, before.labels_digest
+                judges = state.again or (labels.by_label, labels.digest) != stored_labels
         foresees = not judges and before is None and self._outlook_is_due(window)
         if labels is None and not foresees:
             return None
@@ -189,7 +189,9 @@ class Plan:
         alarms.
         """
         state = self._state
-        due = [each for each in windows if self._monitor.labels.age(each, state.now) in ("due", "closed")]
+        due = [
+            window for window in windows if self._monitor.labels.age(window, state.now) in ("due", "closed")
+        ]
 
         def count_rows(window: Window) -> int:
             if window in pieces:
@@ -200,12 +202,12 @@ class Plan:
             state.beat()
             return self._source.label_counts(self._monitor, window).rows
 
-        found = without_rows(due, state.judged, count_rows)
-        maybe = found | judged_empty(state.judged)
-        trailing = takewhile(lambda each: each in maybe, reversed(due))
+        empty = without_rows(due, state.judged, count_rows)
+        maybe = empty | judged_empty(state.judged)
+        trailing = takewhile(lambda window: window in maybe, reversed(due))
         self._arrivals.note_empty(
-            list(takewhile(lambda each: each in found or not count_rows(each), trailing))
+            list(takewhile(lambda window: window in empty or not count_rows(window), trailing))
         )
-        for window in sorted(found):
+        for window in sorted(empty):
             self._arrivals.add(window, LabelCounts(rows=0, labelled=0, by_label={}))
-        return found
+        return empty

@@ -69,10 +69,10 @@ class TickState:
 
     @cached_property
     def _episodes(self) -> dict[str, list[Decline]]:
-        found: dict[str, list[Decline]] = {}
-        for each in store.declines(self.runtime.store, self.monitor.name):
-            found.setdefault(each.segment, []).append(each)
-        return found
+        episodes: dict[str, list[Decline]] = {}
+        for decline in store.declines(self.runtime.store, self.monitor.name):
+            episodes.setdefault(decline.segment, []).append(decline)
+        return episodes
 
     def episode(self, segment: str) -> Decline | None:
         """Return the open episode of a segment, if there is one."""
@@ -81,15 +81,17 @@ class TickState:
 
     def episode_ends(self, segment: str) -> list[datetime]:
         """Return when episodes of a segment ended because the model ranks as before."""
-        known = self._episodes.get(segment, ())
-        return [each.end for each in known if each.ended_with is not None and each.end is not None]
+        episodes = self._episodes.get(segment, ())
+        return [
+            episode.end for episode in episodes if episode.ended_with is not None and episode.end is not None
+        ]
 
     def put_episodes(self, segment: str, episodes: Sequence[Decline]) -> None:
         """Remember what a window made of the episodes of a segment."""
-        known = self._episodes.setdefault(segment, [])
-        for each in episodes:
-            known[:] = [other for other in known if other.alarm.start != each.alarm.start]
-            known.append(each)
+        kept = self._episodes.setdefault(segment, [])
+        for episode in episodes:
+            kept[:] = [other for other in kept if other.alarm.start != episode.alarm.start]
+            kept.append(episode)
 
     def beat(self) -> None:
         """Show that the work goes on: the lease is renewed."""
@@ -112,11 +114,11 @@ class TickState:
 
     def newest(self, window: Window) -> store.Evaluated | None:
         """Return what is stored of all rows of a window, with the newest revision of any segment."""
-        found = self.judged.get(("", window))
-        if found is None:
+        evaluated = self.judged.get(("", window))
+        if evaluated is None:
             return None
-        segments = [key for each in self.segments if (key := (each, window)) in self.judged]
-        return replace(found, revision=max(self.judged[key].revision for key in segments))
+        segments = [key for segment in self.segments if (key := (segment, window)) in self.judged]
+        return replace(evaluated, revision=max(self.judged[key].revision for key in segments))
 
     @cached_property
     def foreseen(self) -> dict[tuple[str, Window], dict[str, float]]:
@@ -156,11 +158,13 @@ class TickState:
                 self.monitor.alarm.policy(),
                 outcomes=outcomes,
                 # After a change of the calendar some windows are never judged.
-                warnings={each: rules for each, rules in warnings.items() if self.monitor.judges(each)},
+                warnings={window: rules for window, rules in warnings.items() if self.monitor.judges(window)},
                 said=self._said.get(segment),
                 muted=self._muted,
                 patience=self._patience(segment, outcomes[-1][0] if outcomes else None),
-                ends=[each.ended_with for each in self._episodes.get(segment, ()) if each.ended_with],
+                ends=[
+                    episode.ended_with for episode in self._episodes.get(segment, ()) if episode.ended_with
+                ],
             )
         return self._states[segment]
 
@@ -171,15 +175,15 @@ class TickState:
         """
         windows: Sequence[Mapping[str, Any]] = ()
         if self.ranges is not None:
-            known = self.ranges.get(segment)
-            windows = () if known is None else known.reference.windows
+            ranges = self.ranges.get(segment)
+            windows = () if ranges is None else ranges.reference.windows
         elif newest is not None:
             last = store.evaluations(
                 self.runtime.store, self.monitor.name, segment=segment, start=newest.start, end=newest.end
             )
             windows = last[-1].reference.get("windows", ()) if last else ()
-        found = usual_run(windows, self.monitor.min_per_class)
-        return 0 if found is None and not segment else found
+        longest = usual_run(windows, self.monitor.min_per_class)
+        return 0 if longest is None and not segment else longest
 
     @cached_property
     def _said(self) -> dict[str, Said]:
@@ -187,8 +191,10 @@ class TickState:
 
     def statuses(self) -> dict[str, Status]:
         """Return the status of each segment after the last change."""
-        said = {each: self._said.get(each, Said()).status for each in sorted(self.segments)}
-        return said | {each: of.status for each, of in self._states.items() if each in said}
+        statuses = {segment: self._said.get(segment, Said()).status for segment in sorted(self.segments)}
+        return statuses | {
+            segment: state.status for segment, state in self._states.items() if segment in statuses
+        }
 
     def forget_changes(self) -> None:
         """Read the statuses once more: what the tick changed was not saved."""
@@ -236,19 +242,21 @@ class TickState:
         why = Caveat("no-reference-window", period=period, every=written(self.monitor.window.every))
         return NormalRanges.of(Reference(auc=None, caveats=(why,)))
 
-    def set_references(self, found: dict[str, Reference]) -> None:
+    def set_references(self, by_segment: dict[str, Reference]) -> None:
         """Hold the references at the levels that a budget asks for, for all windows of the tick."""
         own: dict[str, float] = {}
-        if self.monitor.joining is not None and "" in found:  # it may not be frozen yet
-            yearly = budgets.windows_per_year(self.monitor, found[""].windows)
+        if self.monitor.joining is not None and "" in by_segment:  # it may not be frozen yet
+            yearly = budgets.windows_per_year(self.monitor, by_segment[""].windows)
             own |= {} if yearly is None else {self.monitor.name: yearly}
-        of = self.levels = budgets.levels(self.runtime.config, self.runtime.store, self.monitor.name, own)
-        self.ranges = {name: NormalRanges.of(each, of.derived) for name, each in found.items()}
+        levels = self.levels = budgets.levels(self.runtime.config, self.runtime.store, self.monitor.name, own)
+        self.ranges = {
+            name: NormalRanges.of(reference, levels.derived) for name, reference in by_segment.items()
+        }
 
     def summary(self, segment: str) -> tuple[dict[str, Any], str]:
         """Return the reference of a segment as its evaluations keep it, and its digest: one for all."""
         if segment not in self._summaries:
             ranges = (self.ranges or {}).get(segment) or self.absent
-            found = references.summary(self.monitor, ranges.reference)
-            self._summaries[segment] = found, store.reference_digest(found)
+            content = references.summary(self.monitor, ranges.reference)
+            self._summaries[segment] = content, store.reference_digest(content)
         return self._summaries[segment]

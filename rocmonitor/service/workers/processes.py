@@ -143,8 +143,8 @@ class ProcessPool:
                     self._answered_at = time.monotonic()
                     self._free.append(pool)
                     self._changed.notify()
-                found: Answer = unpacked(answer)
-                return found
+                result: Answer = unpacked(answer)
+                return result
         raise ExecutorError(
             f"executor: {TRIES} processes ended while they read sources.{task.name}; if memory ran out, "
             "lower executor.workers, or set grouped: database"
@@ -155,7 +155,7 @@ class ProcessPool:
         pool.shutdown(kill_workers=True)
         with self._changed:
             self._pools.discard(pool)
-            self._free = [each for each in self._free if each is not pool]
+            self._free = [other for other in self._free if other is not pool]
             self._changed.notify()
 
 

@@ -154,9 +154,9 @@ def unpacked(answer: bytes) -> Any:
     RocmonitorError
         The error that it ended with.
     """
-    found = pickle.loads(answer)
-    if not isinstance(found, _Failed):
-        return found
-    if found.trace:
-        found.error.add_note(found.trace)
-    raise found.error
+    result = pickle.loads(answer)
+    if not isinstance(result, _Failed):
+        return result
+    if result.trace:
+        result.error.add_note(result.trace)
+    raise result.error

@@ -17,13 +17,13 @@ def _awaited(
     confidence_level: float | None,
     labelled_auc: float | None,
 ) -> str:
-    said = f"{percent(labelled_share, 2)} of the rows have a label, {days(label_age_days)} days after the "
-    said += f"window: the AUROC of all rows is estimated at {area(auc)}"
+    text = f"{percent(labelled_share, 2)} of the rows have a label, {days(label_age_days)} days after the "
+    text += f"window: the AUROC of all rows is estimated at {area(auc)}"
     if low is not None and high is not None and confidence_level is not None:
-        said += f" ({percent(confidence_level)} interval of its value with all labels: {span(low, high)})"
+        text += f" ({percent(confidence_level)} interval of its value with all labels: {span(low, high)})"
     if labelled_auc is not None:
-        said += f"; that of the labelled rows alone is {area(labelled_auc)}"
-    return f"{said}; curves, operating points and the challenger are of the labelled rows"
+        text += f"; that of the labelled rows alone is {area(labelled_auc)}"
+    return f"{text}; curves, operating points and the challenger are of the labelled rows"
 
 
 def _otherwise(
@@ -35,15 +35,15 @@ def _otherwise(
     read_at_days: float | None,
 ) -> str:
     pace = "sooner" if labelled_share > highest else "later"
-    said = (
+    text = (
         f"labels come {pace} than in the reference: {percent(labelled_share, 2)} of the rows have one "
         f"{days(label_age_days)} days after the window; in the reference {percent(lowest, 2)} to "
         f"{percent(highest, 2)} had one at that age"
     )
     if read_at_days is not None:
-        return f"{said}; compared with its windows {days(read_at_days)} days after their end, at like shares"
+        return f"{text}; compared with its windows {days(read_at_days)} days after their end, at like shares"
     return (
-        f"{said}; too much is open without the missing ones: wait for the labels, or choose a reference in "
+        f"{text}; too much is open without the missing ones: wait for the labels, or choose a reference in "
         "which they came as they do now"
     )
 

@@ -39,7 +39,7 @@ def _too_few(
 
 def _distinct(level: float, wanted: float) -> str:
     """Return the level, with as many decimals (at least three) as show that it is not the wanted one."""
-    digits = next((each for each in range(3, 9) if f"{level:.{each}f}" != f"{wanted:.{each}f}"), 9)
+    digits = next((places for places in range(3, 9) if f"{level:.{places}f}" != f"{wanted:.{places}f}"), 9)
     return f"{level:.{digits}f}"
 
 

@@ -77,8 +77,8 @@ def _two_labels(
     query = f"let monitors.{monitor}.query return one label of each"
     if labelled_at is None:
         return text + f"set aside; name when labels became known (columns.labelled_at), or {query}"
-    of = "" if set_aside == count else f" of {set_aside:,} of them"
-    return text + f"the labels{of} became known at the same time ({labelled_at}): set aside; {query}"
+    part = "" if set_aside == count else f" of {set_aside:,} of them"
+    return text + f"the labels{part} became known at the same time ({labelled_at}): set aside; {query}"
 
 
 def _rows_from_store(*, count: int, period: str, source: str, why: str | None) -> str:
