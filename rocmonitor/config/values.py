@@ -102,9 +102,25 @@ def require_calendar(moment: datetime) -> None:
 
 
 def _year_first(text: str) -> str:
-    """Advice on a day that was written as 31.01.2026 or 31/01/2026."""
-    match = re.fullmatch(r"(\d\d?)[./](\d\d?)[./](\d{4})", text.strip())
-    return f"; write the year first: {match[3]}-{match[2]:0>2}-{match[1]:0>2}" if match else ""
+    """Advice on a day that was written as 31.01.2026, 31/01/2026 or 01/31/2026."""
+    match = re.fullmatch(r"(\d\d?)([./])(\d\d?)[./](\d{4})", text.strip())
+    if match is None:
+        return ""
+    year, parts = match[4], (f"{match[1]:0>2}", f"{match[3]:0>2}")
+    # With slashes either the day or the month comes first, by the country.
+    days = {f"{year}-{parts[1]}-{parts[0]}"} | (
+        {f"{year}-{parts[0]}-{parts[1]}"} if match[2] == "/" else set()
+    )
+    real = sorted(filter(_is_day, days))
+    return f"; write the year first: {' or '.join(real)}" if real else ""
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _zone(value: object) -> ZoneInfo:
@@ -221,7 +237,7 @@ Rate = Annotated[float, Field(gt=0, lt=1)]
 
 
 def beside(url: str, folder: Path) -> str:
-    """Return a relative SQLite path is meant beside the configuration, wherever the command is run from."""
+    """Return the URL with a relative SQLite path taken from the folder, wherever the command is run from."""
     match = re.fullmatch(r"sqlite:///(?!/|:memory:|file:)([^?]+)(\?.*)?", url)
     return f"sqlite:///{(folder / match[1]).as_posix()}{match[2] or ''}" if match else url
 

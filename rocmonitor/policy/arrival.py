@@ -69,7 +69,7 @@ class Estimate:
 
     Attributes
     ----------
-    found : PartlyLabelledAuc
+    partly : PartlyLabelledAuc
     age : timedelta
         Of the labels.
     reading : Reading
@@ -81,7 +81,7 @@ class Estimate:
         Why no rule can be applied, and what is doubtful.
     """
 
-    found: PartlyLabelledAuc
+    partly: PartlyLabelledAuc
     age: timedelta
     reading: Reading
     errors: LabelErrors | None
@@ -99,25 +99,25 @@ class Estimate:
         the population's AUROC, which the rules judge.
         """
         values = {
-            "auc": self.found.auc,
+            "auc": self.partly.auc,
             "label_age_days": self.age / DAY,
-            "labelled_share": self.found.labelled_share,
+            "labelled_share": self.partly.labelled_share,
         }
         if self.errors is not None:
-            values["auc_low"], values["auc_high"], _ = self.errors.final_interval(self.found, LEVEL)
+            values["auc_low"], values["auc_high"], _ = self.errors.final_interval(self.partly, LEVEL)
         if shares := self.past_shares:
             values["reference_labelled_share"] = fmean(shares)
         named = {f"estimate/{name}": value for name, value in values.items()}
         if self.errors is not None:
-            low, high = self.errors.ci(self.found, LEVEL)
-            ends = {"": self.found.auc, "_se": self.errors.se(self.found), "_low": low, "_high": high}
+            low, high = self.errors.ci(self.partly, LEVEL)
+            ends = {"": self.partly.auc, "_se": self.errors.se(self.partly), "_low": low, "_high": high}
             named |= {f"champion/auc{end}": value for end, value in ends.items()}
         return named
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Positives and negatives expected once all labels are in."""
-        partly = self.found
+        partly = self.partly
         rows = partly.n_pos + partly.n_neg + partly.later_share * partly.n_unlabelled
         n_pos = max(1, round(partly.prevalence * rows))
         return n_pos, max(1, round(rows) - n_pos)
@@ -133,18 +133,18 @@ class Estimate:
         level = None
         values = self.metrics
         if self.errors is not None:
-            level = self.errors.final_interval(self.found, LEVEL)[2]
+            level = self.errors.final_interval(self.partly, LEVEL)[2]
         awaited = Caveat(
             "labels-awaited",
-            labelled_share=self.found.labelled_share,
+            labelled_share=self.partly.labelled_share,
             label_age_days=self.age / DAY,
-            auc=self.found.auc,
+            auc=self.partly.auc,
             low=values.get("estimate/auc_low"),
             high=values.get("estimate/auc_high"),
             confidence_level=level,
-            labelled_auc=self.found.labelled_auc,
+            labelled_auc=self.partly.labelled_auc,
         )
-        return (awaited, *self.found.caveats, *self.doubts, *self.lacks)
+        return (awaited, *self.partly.caveats, *self.doubts, *self.lacks)
 
 
 def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Estimate | Caveat | None:
@@ -183,7 +183,7 @@ def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Esti
         caveat = _otherwise(partly, by_age, awaiting.age, reading.age if borne else None)
         doubts, lacks = ((caveat, *doubts), lacks) if borne else (doubts, [caveat, *lacks])
     return Estimate(
-        found=partly, age=awaiting.age, reading=reading, errors=errors, lacks=tuple(lacks), doubts=doubts
+        partly=partly, age=awaiting.age, reading=reading, errors=errors, lacks=tuple(lacks), doubts=doubts
     )
 
 
@@ -334,14 +334,14 @@ def evidence(
     return Evidence(
         law=None
         if estimated.errors is None
-        else PartOfLabels(estimated.found, estimated.errors, estimated.sizes),
-        now=WindowAuc(estimated.found.auc, estimated.found.n_pos, estimated.found.n_neg),
+        else PartOfLabels(estimated.partly, estimated.errors, estimated.sizes),
+        now=WindowAuc(estimated.partly.auc, estimated.partly.n_pos, estimated.partly.n_neg),
         sample=None,  # rules that look at rows need all labels
         forecasts=intervals,
         charts=ranges.charts,
         derived=ranges.derived,
         past=past,
-        partly=Caveat("rule-needs-all-labels", labelled_share=estimated.found.labelled_share),
+        partly=Caveat("rule-needs-all-labels", labelled_share=estimated.partly.labelled_share),
         lacks=estimated.lacks,
         stated=details(estimated),
     )
@@ -351,6 +351,6 @@ def details(estimated: Estimate) -> dict[str, Any]:
     """Return what every verdict on an estimate states besides."""
     return {
         "label_age_days": estimated.age / DAY,
-        "labelled_share": estimated.found.labelled_share,
-        "labelled_auc": estimated.found.labelled_auc,
+        "labelled_share": estimated.partly.labelled_share,
+        "labelled_auc": estimated.partly.labelled_auc,
     }

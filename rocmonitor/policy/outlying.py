@@ -24,13 +24,13 @@ class Far(NamedTuple):
     ----------
     low, high : frozenset of int
         Their places.
-    found : Outlying or None
+    outliers : Outlying or None
         None where none could be looked for.
     """
 
     low: frozenset[int] = frozenset()
     high: frozenset[int] = frozenset()
-    found: Outlying | None = None
+    outliers: Outlying | None = None
 
 
 def far_from_others(windows: Sequence[Window], areas: Sequence[AucResult | None]) -> Far:
@@ -56,14 +56,14 @@ def marked(windows: Sequence[dict[str, Any]], far: Far) -> list[dict[str, Any]]:
 
     The AUROC of a window that is left out has a place of its own: whoever learns from AUROCs finds none.
     """
-    if far.found is None:
+    if far.outliers is None:
         return list(windows)
     marks = []
     for place, window in enumerate(windows):
         if place in far.low:
             own = {name: value for name, value in window.items() if name.startswith("auc")}
             rest = {name: value for name, value in window.items() if name not in own}
-            marks.append(rest | {LEFT_OUT: own | {"chance": far.found.low.chance}})
+            marks.append(rest | {LEFT_OUT: own | {"chance": far.outliers.low.chance}})
         else:
-            marks.append(window | ({ABOVE: far.found.high.chance} if place in far.high else {}))
+            marks.append(window | ({ABOVE: far.outliers.high.chance} if place in far.high else {}))
     return marks

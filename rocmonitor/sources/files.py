@@ -97,7 +97,7 @@ def read_scores(
     """
     frame, read_as = _frame(path, [label, *scores])
     if decimal is None:
-        decimal = "," if any(_SEPARATORS[";"] in note for note in read_as) else "."
+        decimal = "," if frame.attrs.get("separator") == ";" else "."
         anyway = decimal == ","
     else:
         anyway = False
@@ -201,6 +201,7 @@ def _text(path: Path) -> tuple[pd.DataFrame, list[str]]:
     read_as += [f"{'; '.join(odd[:_MOST_SHOWN])}{more}: left out"] if odd else []
     head = _first_line(path, separator, encoding)
     frame.columns = pd.Index([name.strip() for name in head])
+    frame.attrs["separator"] = separator
     return frame, read_as
 
 

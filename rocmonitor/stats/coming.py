@@ -16,8 +16,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.dependence import Continuation, series_ahead, series_likelihood
-from rocmonitor.stats.lasting.limit import possible
+from rocmonitor.stats.dependence import Continuation, possible, series_ahead, series_likelihood
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.rows import Floats, window_numbers
 from rocmonitor.stats.sequence import ConfidenceSequence, reach

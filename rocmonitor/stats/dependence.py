@@ -17,6 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.errors import InputError
 from rocmonitor.stats.rows import Floats, window_numbers
 
+SERIAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Serial correlations that are thought possible."""
+
+DEPENDENT = 0.05  # weight, before the windows are seen, of all correlations but 0 together
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeriesLikelihood:
@@ -114,6 +119,64 @@ def _filtered(
         ones, values_ahead = phi * (ones + gain * unit), phi * (values_ahead + gain * apart)
         state = phi * phi * (1 - gain) * state + fresh
     return rows, Continuation(values_ahead, ones, state)
+
+
+class PossibleLevels(NamedTuple):
+    """Means, scatters and correlations that are possible, shape (g,) each, and how probable they are."""
+
+    serial: Floats
+    between: Floats
+    prior: Floats  # before the reference windows are seen
+    weight: Floats
+    mean: Floats
+    mean_variance: Floats
+
+    @property
+    def mean_serial(self) -> float:
+        """The serial correlation, on average of what is possible."""
+        return float(self.weight @ self.serial)
+
+
+def possible(
+    values: Floats,
+    noise: Floats,
+    places: tuple[int, ...],
+    *,
+    serials: tuple[float, ...] = SERIAL,
+    scatters: int = 18,
+    rare: float = 5e-4,
+) -> PossibleLevels:
+    """Return what past windows at these places of a series leave possible.
+
+    serials: Serial correlations that are thought possible.
+    scatters, rare: How many sizes of the scatter are looked at, and how improbable the furthest are.
+
+    The prior is flat in the mean and in the log of the scatter, sampling noise included; correlations have
+    the weight `DEPENDENT` together. Cost: O(n g).
+    """
+    degrees = len(values) - 1
+    typical = float(1 / np.mean(1 / noise))
+    seen = max(float(values.var(ddof=1)), 1e-3 * typical)
+    ends = 2 * scipy.special.gammaincinv(degrees / 2, np.array([rare, 1 - rare]))
+    totals = seen * degrees / np.geomspace(ends[0], ends[1], scatters)
+    sizes, count = np.unique(np.maximum(totals - typical, 0.0), return_counts=True)
+    serial, variance = (grid.ravel() for grid in np.meshgrid(serials, sizes, indexing="ij"))
+    prior = np.where(serial == 0, 1 - DEPENDENT, DEPENDENT / (len(serials) - 1))
+    series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)
+    middle = float(values.mean())
+    series[list(places)], variances[list(places)] = values - middle, noise
+    likelihood = series_likelihood(series, variances, serial, np.sqrt(variance))
+    prior *= np.tile(count, len(serials)) / scatters
+    log = likelihood.of_any_mean()[-1] + np.log(prior)
+    weight = np.exp(log - log.max())
+    return PossibleLevels(
+        serial=serial,
+        between=np.sqrt(variance),
+        prior=prior,
+        weight=weight / weight.sum(),
+        mean=middle + likelihood.score[-1] / likelihood.information[-1],
+        mean_variance=1 / likelihood.information[-1],
+    )
 
 
 def scatter_between(values: Floats, noise: Floats) -> float:

@@ -250,12 +250,12 @@ def reference_digest(reference: Mapping[str, Any]) -> str:
 
 def _put_summary(connection: Connection, reference: Mapping[str, Any], digest: str) -> int:
     """Return the row that holds the reference of an evaluation, made if there is none."""
-    row = {"digest": digest, "content": reference}
-    summary_id = connection.scalar(_FIND_SUMMARY, {"named": digest})
+    named, row = {"named": digest}, {"digest": digest, "content": reference}
+    summary_id = connection.scalar(_FIND_SUMMARY, named)
     if summary_id is None:
         connection.execute(_unless_there(connection, tables.summary), row)
-        summary_id = connection.scalar(_FIND_SUMMARY, {"named": digest})
-    return int(summary_id or 0)
+        summary_id = connection.execute(_FIND_SUMMARY, named).scalar_one()
+    return int(summary_id)
 
 
 def _put_outlook(connection: Connection, record: OutlookRecord) -> list[Row]:

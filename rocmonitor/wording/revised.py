@@ -92,9 +92,7 @@ def _compared(before: float | None, now: float | None) -> str:
 def _values(revision: Revised) -> str:
     if revision.auc is None:
         return f"was {revision.before}"
-    if revision.auc_before is None:
-        return f"AUROC {revision.auc:.2f}, was {revision.before}"
-    if revision.auc == revision.auc_before:
+    if revision.auc_before is None or revision.auc_before == revision.auc:
         return f"AUROC {revision.auc:.2f}, was {revision.before}"
     now, before = apart(revision.auc, revision.auc_before)
     return f"AUROC {now}, was {before}{'' if revision.is_worse else f' and {Status.DEGRADED}'}"

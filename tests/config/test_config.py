@@ -164,6 +164,12 @@ def test_without_windows_the_reference_is_cut_like_the_monitor(load):
         ),
         ("min_labelled: 0.95", "min_labelled: 95", "write min_labelled: 0.95 for 95 %"),
         ("from: 2026-01-01", "from: 01.02.2026", "it is '01.02.2026'; write the year first: 2026-02-01"),
+        ("from: 2026-01-01", "from: 01/31/2026", "it is '01/31/2026'; write the year first: 2026-01-31"),
+        (
+            "from: 2026-01-01",
+            "from: 1/2/2026",
+            "it is '1/2/2026'; write the year first: 2026-01-02 or 2026-02-01",
+        ),
         (
             "url_env: WAREHOUSE_URL",
             "url: 'postgresql://${HOST}/x'",

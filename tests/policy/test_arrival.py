@@ -84,11 +84,11 @@ def test_every_rule_but_the_challenger_is_applied_to_the_estimate() -> None:
     for each in verdicts.values():
         assert each.outcome is Status.OK
         assert each.details["label_age_days"] == 30
-        assert each.details["labelled_auc"] == found.found.labelled_auc
+        assert each.details["labelled_auc"] == found.partly.labelled_auc
     y, s, _ = drawn(99)
     final = auc(y, s).auc
     assert found.metrics["estimate/auc_low"] < final < found.metrics["estimate/auc_high"]
-    assert abs(found.found.auc - final) < abs(found.found.labelled_auc - final)
+    assert abs(found.partly.auc - final) < abs(found.partly.labelled_auc - final)
     assert found.sizes == pytest.approx((y.sum(), (~y).sum()), abs=40)
 
 
@@ -105,7 +105,7 @@ def test_the_options_of_a_forecast_hold_at_any_age(rule: Forecast) -> None:
     interval = forecasts(found, {"forecast": rule}, NormalRanges.of(reference))["forecast"]
     assert interval.low < interval.auc < interval.high
     assert (interval.high == 1) is (rule.alternative == "less")
-    assert interval.contains(found.found.auc)
+    assert interval.contains(found.partly.auc)
     assert len(interval.fit.weights) == (20 if rule.half_life else 0)
 
 

@@ -135,7 +135,7 @@ def test_a_window_without_any_label_is_read_when_the_reference_had_none(referenc
     found = estimate(dated, Sample([], []), Awaiting(unlabelled=ScoreCounts.of(rows.s), age=30 * DAY))
     assert isinstance(found, Estimate)
     assert found.reading.age == DAY
-    assert found.found.labelled_share == 0
+    assert found.partly.labelled_share == 0
     assert [lack.code for lack in found.lacks] == ["labels-arrive-otherwise"]
 
 
@@ -146,7 +146,7 @@ def test_what_is_open_beyond_sampling_is_not_judged(reference: Reference) -> Non
     assert isinstance(found, Estimate)
     assert found.errors is not None
     assert not found.lacks
-    assert found.errors.label_error(found.found) < found.found.sampling_se
+    assert found.errors.label_error(found.partly) < found.partly.sampling_se
     # Past estimates that were off by twice as much vouch for less.
     past = [
         replace(each, label_se=each.label_se / 2)
@@ -156,7 +156,7 @@ def test_what_is_open_beyond_sampling_is_not_judged(reference: Reference) -> Non
     worse = estimate(replace(reference, labels=history), rows.labelled, awaiting)
     assert isinstance(worse, Estimate)
     assert worse.errors is not None
-    assert worse.errors.label_error(worse.found) > worse.found.sampling_se
+    assert worse.errors.label_error(worse.partly) > worse.partly.sampling_se
     assert [lack.code for lack in worse.lacks] == ["labels-arrive-otherwise"]
 
 
@@ -172,7 +172,7 @@ def test_a_share_that_suffices_without_a_history_is_never_refused_with_one(refer
         )
         assert isinstance(found, Estimate)
         assert found.errors is not None
-        assert found.errors.label_error(found.found) > found.found.sampling_se
+        assert found.errors.label_error(found.partly) > found.partly.sampling_se
         assert bool(found.lacks) is refused
 
 

@@ -293,7 +293,7 @@ def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Norma
     """
     areas = [None if shows_no_scatter(sample) else auc(sample) for _, sample in samples]
     outlying = far_from_others([window for window, _ in samples], areas)
-    if outlying.found is None:
+    if outlying.outliers is None:
         return []
     keeps, lines = monitor.reference.outliers == "keep", []
     if outlying.low:
@@ -305,7 +305,7 @@ def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Norma
         )
         lines.append(
             f"{_far(monitor, samples, areas, outlying.low)} {how} far below the others, about "
-            f"{outlying.found.others:.3f}{_chance(outlying.found.low.chance)}{counts}"
+            f"{outlying.outliers.others:.3f}{_chance(outlying.outliers.low.chance)}{counts}"
             f"{_widths(*(reversed(ranges) if keeps else ranges))}. "
             f"{_ways(monitor, samples, outlying.low, keeps)}"
         )
@@ -313,7 +313,7 @@ def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Norma
         how = "lies" if len(outlying.high) == 1 else "lie"
         lines.append(
             f"{_far(monitor, samples, areas, outlying.high)} {how} far above the others, about "
-            f"{outlying.found.others:.3f}{_chance(outlying.found.high.chance)}"
+            f"{outlying.outliers.others:.3f}{_chance(outlying.outliers.high.chance)}"
             + (
                 "; counted, for reference.outliers is keep"
                 if keeps

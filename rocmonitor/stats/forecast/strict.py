@@ -18,13 +18,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.dependence import series_likelihood
+from rocmonitor.stats.dependence import possible
 from rocmonitor.stats.rows import Floats
 
 _SERIAL = (0.0, 0.3, 0.6, 0.9)
-_DEPENDENT = 0.05  # weight of all correlations but 0 together, before the windows are seen
-_SCATTERS = 60
-_RARE = 1e-8  # of a scatter further from the one seen
 _LEAST_NOISE = 1e-9  # of the scatter
 
 
@@ -67,29 +64,22 @@ def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> Comi
     of the log of the whole scatter, 0.95 of the prior weight on independence. Cost: O(k g), some 3 ms.
     """
     series, own = np.asarray(values, dtype=float), np.asarray(variances, dtype=float)
-    seen = np.isfinite(own)
-    degrees = int(np.count_nonzero(seen)) - 1
-    if degrees < 1:
+    places = np.flatnonzero(np.isfinite(own))
+    if len(places) < 2:
         raise InputError("values must have at least two windows: one alone shows no scatter")
-    middle, scatter = float(series[seen].mean()), float(series[seen].var(ddof=1))
-    floor = _LEAST_NOISE * (scatter + 1e-12)
-    own = np.maximum(own, floor)
-    typical = float(1 / np.mean(1 / own[seen]))
-    ends = 2 * scipy.special.gammaincinv(degrees / 2, np.array([_RARE, 1 - _RARE]))
-    totals = max(scatter, 1e-3 * typical) * degrees / np.geomspace(ends[0], ends[1], _SCATTERS)
-    between, count = np.unique(np.maximum(totals - typical, 0.0), return_counts=True)
-    serial, variance = (grid.ravel() for grid in np.meshgrid(_SERIAL, between, indexing="ij"))
-    prior = np.where(serial == 0, 1 - _DEPENDENT, _DEPENDENT / (len(_SERIAL) - 1)) * np.tile(
-        count, len(_SERIAL)
+    floor = _LEAST_NOISE * (float(series[places].var(ddof=1)) + 1e-12)
+    levels = possible(
+        series[places],
+        np.maximum(own[places], floor),
+        tuple(places.tolist()),
+        serials=_SERIAL,
+        scatters=60,
+        rare=1e-8,
     )
-    likelihood = series_likelihood(np.where(seen, series - middle, 0.0), own, serial, np.sqrt(variance))
-    log = likelihood.of_any_mean()[-1] + np.log(prior)
-    weight = np.exp(log - log.max())
-    information = likelihood.information[-1]
     return ComingWindow(
-        weight=weight / weight.sum(),
-        mean=middle + likelihood.score[-1] / information,
-        deviation=np.sqrt(variance + 1 / information + max(noise, floor)),
+        weight=levels.weight,
+        mean=levels.mean,
+        deviation=np.sqrt(levels.between**2 + levels.mean_variance + max(noise, floor)),
     )
 
 

@@ -20,13 +20,12 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import moments
-from rocmonitor.stats.dependence import scatter_between
+from rocmonitor.stats.dependence import possible, scatter_between
 from rocmonitor.stats.lasting.limit import (
     ChartShape,
     Running,
     chart_limit,
     largest_values,
-    possible,
     running,
 )
 from rocmonitor.stats.lasting.result import (

@@ -11,10 +11,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-from rocmonitor.stats.dependence import series_likelihood
+from rocmonitor.stats.dependence import PossibleLevels
 from rocmonitor.stats.rows import Floats
 
 DECAY = 0.15  # weight of the newest window in the mean [R59]; chosen by simulation, docs/coverage.md
@@ -100,61 +99,8 @@ def alarms(statistic: Floats, limit: float, *, two_sided: bool) -> NDArray[np.in
     return alarm
 
 
-SERIAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Serial correlations that are thought possible."""
-
-DEPENDENT = 0.05  # weight, before the reference windows are seen, of all correlations but 0 together
 DRAWS = 6000
 _SEED = 14
-_SCATTERS = 18  # sizes of the scatter that are thought possible
-_RARE = 5e-4  # of a scatter further from the one seen
-
-
-class PossibleLevels(NamedTuple):
-    """Means, scatters and correlations that are possible, shape (g,) each, and how probable they are."""
-
-    serial: Floats
-    between: Floats
-    prior: Floats  # before the reference windows are seen
-    weight: Floats
-    mean: Floats
-    mean_variance: Floats
-
-    @property
-    def mean_serial(self) -> float:
-        """The serial correlation, on average of what is possible."""
-        return float(self.weight @ self.serial)
-
-
-def possible(values: Floats, noise: Floats, places: tuple[int, ...]) -> PossibleLevels:
-    """Return what the reference windows at these places of the series leave possible.
-
-    The prior is flat in the mean and in the log of the scatter, sampling noise included; correlations have
-    the weight `DEPENDENT` together. Cost: O(n g).
-    """
-    degrees = len(values) - 1
-    typical = float(1 / np.mean(1 / noise))
-    seen = max(float(values.var(ddof=1)), 1e-3 * typical)
-    rare = 2 * scipy.special.gammaincinv(degrees / 2, np.array([_RARE, 1 - _RARE]))
-    totals = seen * degrees / np.geomspace(rare[0], rare[1], _SCATTERS)
-    scatters, count = np.unique(np.maximum(totals - typical, 0.0), return_counts=True)
-    serial, variance = (grid.ravel() for grid in np.meshgrid(SERIAL, scatters, indexing="ij"))
-    prior = np.where(serial == 0, 1 - DEPENDENT, DEPENDENT / (len(SERIAL) - 1))
-    series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)
-    middle = float(values.mean())
-    series[list(places)], variances[list(places)] = values - middle, noise
-    likelihood = series_likelihood(series, variances, serial, np.sqrt(variance))
-    prior *= np.tile(count, len(SERIAL)) / _SCATTERS
-    log = likelihood.of_any_mean()[-1] + np.log(prior)
-    weight = np.exp(log - log.max())
-    return PossibleLevels(
-        serial=serial,
-        between=np.sqrt(variance),
-        prior=prior,
-        weight=weight / weight.sum(),
-        mean=middle + likelihood.score[-1] / likelihood.information[-1],
-        mean_variance=1 / likelihood.information[-1],
-    )
 
 
 def chart_limit(

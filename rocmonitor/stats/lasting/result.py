@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
-from rocmonitor.stats.lasting.limit import PossibleLevels, Running, alarms, possible
+from rocmonitor.stats.dependence import PossibleLevels, possible
+from rocmonitor.stats.lasting.limit import Running, alarms
 from rocmonitor.stats.lasting.windows import unscaled
 from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import require_level

@@ -20,8 +20,8 @@ from rocmonitor.stats import (
     lasting_change,
     lasting_chart,
 )
-from rocmonitor.stats.dependence import scatter_between
-from rocmonitor.stats.lasting.limit import CAP, DECAY, alarms, possible, running
+from rocmonitor.stats.dependence import possible, scatter_between
+from rocmonitor.stats.lasting.limit import CAP, DECAY, alarms, running
 from rocmonitor.stats.lasting.result import mixed_quantile, step_sums, steps
 from rocmonitor.stats.lasting.windows import PairVariances, scaled, unscaled
 from rocmonitor.wording import caveats
