@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import Namespace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -328,6 +329,15 @@ class TestPage:
         names = {name for section in papers.SECTIONS.values() for name in section.studies}
         assert {name for name in names if f"| `{name}`:" not in page} == set()
         assert "NAME=drift" in page
+
+    def test_every_row_has_its_verdict(self) -> None:
+        """Reproduced, differs with the reason, or not stated: on the page, and where it is written."""
+        page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+        rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+        assert {row[0].split("`")[1]: row[-1] for row in rows} == papers.VERDICTS
+        assert {len(row) for row in rows} == {4}
+        for verdict in papers.VERDICTS.values():
+            assert re.fullmatch(r"reproduced|differs \(.{10,}\)|not stated", verdict)
 
 
 def test_the_studies_need_only_data_that_the_tests_know() -> None:
