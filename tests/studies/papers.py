@@ -49,9 +49,6 @@ SECTIONS = {
             "dg09-total-rate",
         ),
         (
-            "At fixed rates Agresti's worst coverage is above that of the kernel method and of "
-            "percentiles, though not on every data set.",
-            "Class sizes may be taken as fixed: full and stratified sampling cover alike on average.",
             "The probability that one model dominates is weak as a test, as the paper warns.",
             "Agresti's regions can cover less than their level, those of pairs by several points. Those "
             'of `method="clopper-pearson"` cannot, and name the thresholds where they cover clearly '
