@@ -77,9 +77,7 @@ def main() -> None:
 def cli(context: click.Context, path: Path, verbose: bool, log_format: logs.Format) -> None:
     """Watch binary classifiers in production.
 
-    Scheduled jobs pull scored and labelled rows from a database, compute statistics of the ROC curve with
-    their uncertainty, and log them to MLflow. When the AUROC of a window leaves its normal range, you get an
-    alarm with the reason.
+    rocmonitor judges windows of scored and labelled rows, and alarms when the AUROC leaves its normal range.
 
     Exit codes: 0 ok, 2 usage or configuration, 3 degraded, 4 insufficient data, 5 an outside system failed.
 

@@ -110,15 +110,11 @@ def lines(found: NDArray[np.float64]) -> list[list[str]]:
 def differences() -> str:
     """Why ours and the print differ, as far as it is known."""
     return (
-        "Sup norm: the print does not say how curves begin at FPR 0. Counted from 0, a band is as high as\n"
-        "the first step and holds nearly every curve: the print's 100; from the first negative on, about as\n"
-        "often as it should.\n"
-        "d_B: not reproduced by any reading of the distance, its centre or its inverse. What is near in\n"
-        "either direction is forgiven, so these bands hold too much; with three terms less. Nearest to the\n"
-        "print is the true curve judged by its own inverse, within three points of both values, though the\n"
-        "smoothed band holds less often than the naive one; in the print, more.\n"
-        "At FPR 0.2: the naive interval as in the print; the smoothed one is near its level about the\n"
-        "smoothed curve, and the print is between that and the empirical one."
+        "Sup norm: the print's 100 if a band counts from FPR 0, where it is as high as the first step; from\n"
+        "the first negative on, about the level. d_B: no reading of the distance, its centre or its inverse\n"
+        "gives the print. What is near in either direction is forgiven, so these bands hold too much; the\n"
+        "true curve judged by its own inverse is within three points of both values. At FPR 0.2: the naive\n"
+        "interval is as printed, the smoothed one near its level about the smoothed curve."
     )
 
 

@@ -128,7 +128,6 @@ def conclusion(found: dict[tuple[float, float], Floats]) -> str:
     return (
         f"Without any change ({label((0.7, 0.7))}) the bins find {still[0, 0]:.4f} nats and fitted laws "
         f"{still[1, 0]:.4f}, nearly all of it sampling ({still[2, 0]:.4f} is left without). "
-        f"The realised AUC is covered by the bins in {ranges['ten bins']}, by fitted laws in "
-        f"{ranges['likelihood']}, and less sampling in {ranges['less sampling']}: the printed coverage comes "
-        "from the noise of the bins; a better estimate of the distance covers less."
+        f"The bins cover the realised AUC in {ranges['ten bins']}, fitted laws in {ranges['likelihood']}, "
+        f"less sampling in {ranges['less sampling']}: the printed coverage comes from the noise of the bins."
     )
