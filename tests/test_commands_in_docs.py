@@ -472,7 +472,7 @@ def test_a_caveat_is_made():
 @pytest.mark.xdist_group("commands in docs")
 def test_the_rows_of_a_window_are_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(folder)
-    mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
     named = "tags.rocmonitor.outcome = 'degraded'"
     found = mlflow.search_runs(search_all_experiments=True, filter_string=named, output_format="list")
     known: dict[str, Any] = {"mlflow": mlflow, "run_id": found[0].info.run_id}
@@ -484,8 +484,9 @@ def test_the_rows_of_a_window_are_read_again(folder: Path, monkeypatch: pytest.M
 @pytest.mark.slow
 @pytest.mark.xdist_group("commands in docs")
 def test_the_webhook_is_made(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("MLFLOW_WEBHOOK_SECRET_ENCRYPTION_KEY", Fernet.generate_key().decode())
-    mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
     known = {"MlflowClient": mlflow.MlflowClient, "secret": "0123456789abcdef"}
     made = block("how-to/mlflow.md", "from mlflow").replace(
         "https://…/", "https://1.1.1.1/"
