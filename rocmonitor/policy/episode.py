@@ -37,6 +37,7 @@ UPDATE_EVERY = timedelta(days=7)
 """No two messages about one episode are closer, but for its first and its last."""
 
 RECOVERED, VERSION, CLOSED, REMOVED = "recovered", "another version", "closed", "not watched any more"
+ANOTHER = "another loss began later"
 """Why an episode ended."""
 
 OF_EPISODE = ("no-longer-certain", "recovered")
@@ -340,7 +341,9 @@ def episodes_after(
         episodes = [followed(before, evaluation, points(), status, zone)]
         if episodes[0].ended_with is not None:
             state.end(evaluation.window)
-    is_new = before is None or (bool(episodes) and episodes[0].end_why == VERSION)
+        elif episodes[0].is_open and _begins_another(before, evaluation, points(), zone):
+            episodes[0] = before.closed(before.alarm.end, ANOTHER)
+    is_new = before is None or (bool(episodes) and episodes[0].end_why in (VERSION, ANOTHER))
     if is_new and status is Status.DEGRADED:
         new = begun(evaluation, state.since(status, evaluation.window), zone)
         episodes.append(followed(new, evaluation, points(), status, zone))
@@ -350,13 +353,14 @@ def episodes_after(
 def due_for_update(episode: Decline, at: datetime, *, again: bool) -> bool:
     """Return True if people are told of an open episode once more.
 
-    A week after the last message at the earliest, if size or groups have clearly changed since then, or a
-    rule finds the loss `again` after none did.
+    A week after the last message at the earliest, if a loss is shown of which size or groups have clearly
+    changed since then, or a rule finds it `again` after none did.
     """
     last = episode.last_message
     if last is None or at - last < UPDATE_EVERY:
         return False
-    return again or episode.differs()
+    is_shown = episode.size_high is None or episode.size_high < 0
+    return again or (is_shown and episode.differs())
 
 
 def due_for_groups(episode: Decline | None, window: Window) -> bool:
@@ -390,6 +394,29 @@ def _with_rules(episode: Decline, verdicts: Sequence[Verdict], zone: ZoneInfo) -
     latest = (episode.alarm.start, episode.alarm.start, episode.alarm.end)
     first, low, high = map(min, start, latest)
     return replace(episode, rules=rules, start=first, start_low=low, start_high=high)
+
+
+def _begins_another(
+    episode: Decline, evaluation: Evaluation, points: Sequence[Point], zone: ZoneInfo
+) -> bool:
+    """Return True if a chart dates a loss after the alarm, and the windows between show none.
+
+    Then the alarm was of its own, be it a false one: with it the loss would be dated too early, and pooled
+    with windows in which nothing was lost.
+    """
+    start = _start(evaluation.verdicts, zone)
+    if start is None:
+        return False
+    used, changes = _changes(points, episode.champion_version)
+    between = [
+        change
+        for point, change in zip(used, changes, strict=True)
+        if episode.alarm.end <= point.window.start < start[1]
+    ]
+    if not between:
+        return False
+    size, error = weighted_mean([change.value for change in between], [change.error for change in between])
+    return size + NORMAL_95 * math.hypot(error, between[-1].reference_error) >= 0
 
 
 def _start(verdicts: Sequence[Verdict], zone: ZoneInfo) -> tuple[datetime, datetime, datetime] | None:

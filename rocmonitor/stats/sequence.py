@@ -183,7 +183,7 @@ def confidence_sequence(
     --------
     >>> weeks = confidence_sequence([0.03, 0.01, 0.02, 0.02], [0.005, 0.005, 0.006, 0.005])
     >>> print(weeks)
-    Difference after 4 windows +0.0200, from -0.0010 to +0.0410 (95 % for all checks together, p = 0.0569)
+    Difference after 4 windows +0.020, from -0.001 to +0.041 (95 % for all checks together, p = 0.0569)
     >>> print(confidence_sequence([0.03, 0.01, 0.02, 0.02], [0.005, 0.005, 0.006, 0.005], estimand="period"))
     Difference after 4 windows +0.0200, from +0.0119 to +0.0281 (95 % for all checks together, p = 1.27e-10)
     """

@@ -13,6 +13,7 @@ import pytest
 from scipy.special import ndtri
 
 from rocmonitor.policy.episode import (
+    ANOTHER,
     CHALLENGER,
     CHANGE,
     RECOVERED,
@@ -305,6 +306,35 @@ def test_another_version_ends_it_and_begins_its_own(known: Scenario) -> None:
     assert (second.champion_version, second.start) == ("4", bad.window.start)
 
 
+def test_a_later_loss_is_not_dated_by_an_alarm_that_was_one_window(known: Scenario) -> None:
+    stream = Stream(known)
+    level = known.auc.auc
+    alarm = stream.add(level - 0.055)
+    for _ in range(6):
+        stream.add(level + 0.003)
+    for _ in range(12):
+        stream.add(level - 0.04)
+        if len(stream.episodes) > 1:
+            break
+    first, second = stream.episodes
+    assert (first.alarm, first.end, first.end_why) == (alarm.window, alarm.window.end, ANOTHER)
+    began = stream.evaluations[7].window.start
+    assert second.start_low <= began <= second.start_high
+    assert second.start_low > alarm.window.end
+    assert second.size == pytest.approx(-0.04, abs=0.015)
+
+
+def test_a_loss_that_grows_is_one(known: Scenario) -> None:
+    stream = Stream(known)
+    stream.add(known.auc.auc - 0.08)
+    for _ in range(6):
+        stream.add(known.auc.auc - 0.03)
+    for _ in range(6):
+        stream.add(known.auc.auc - 0.06)
+    [episode] = stream.episodes
+    assert episode.start == stream.evaluations[0].window.start
+
+
 def test_what_is_told_again(known: Scenario) -> None:
     stream = Stream(known)
     stream.add(known.auc.auc - 0.08)
@@ -318,6 +348,8 @@ def test_what_is_told_again(known: Scenario) -> None:
     assert not due_for_update(told, later - timedelta(hours=1), again=True)
     other = replace(told, told_size=told.size_low - 0.01)
     assert due_for_update(other, later, again=False)
+    none = replace(told, told_size=-0.5, size=0.0, size_low=-0.02, size_high=0.02)
+    assert not due_for_update(none, later, again=False)  # "still degraded: 0.000 higher"
     grouped = replace(told, groups=({"column": "channel", "group": "Broker"},))
     assert due_for_update(grouped, later, again=False)
     assert not due_for_update(grouped.told(later, ["ops"]), later + UPDATE_EVERY, again=False)

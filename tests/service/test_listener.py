@@ -230,8 +230,11 @@ def test_600_connections_that_hang_take_no_threads_and_keep_nobody_out(port: int
     with half_open(port, 600, sent) as sockets:
         assert get(port, "/health")[0] == 200
         assert threading.active_count() <= before
-        ended = sum(_is_closed(one) for one in sockets)
-    assert ended >= 600 - 2 * server.CONNECTIONS  # the last have not had their time yet
+        # The last have not had their time yet, and a busy machine is slow to look at the others.
+        patience = time.monotonic() + 60
+        while sum(map(_is_closed, sockets)) < 600 - 2 * server.CONNECTIONS:
+            assert time.monotonic() < patience
+            time.sleep(0.2)
 
 
 def test_200_connections_at_once_are_all_answered() -> None:

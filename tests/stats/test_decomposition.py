@@ -196,7 +196,7 @@ def test_results_are_plain_data():
     assert frame.shape == (3, 13)
     assert list(frame["group"]) == ["a", "b", "c"]
     assert isinstance(ours, GroupChanges)
-    assert str(ours).startswith(f"AUROC {ours.change:+.4f} (standard error {ours.change_se:.4f}): mix")
+    assert str(ours).startswith(f"AUROC {ours.change:+.3f} (standard error {ours.change_se:.3f}): mix")
     assert f"{ours:.3f}" == f"{ours.change:.3f}"
 
 

@@ -486,8 +486,8 @@ def test_what_is_no_number_is_refused():
         with pytest.raises(InputError, match="estimates must be numbers, one for each window"):
             confidence_sequence(wrong, [0.1])
     whole = confidence_sequence(np.array([0, 0.01], dtype=object), np.float32([0.1, 0.1]))
-    assert str(whole).startswith("Difference after 2 windows +0.0050")
-    assert str(confidence_sequence([0], [1])).startswith("Difference after 1 window +0.0000")
+    assert str(whole).startswith("Difference after 2 windows +0.01")
+    assert str(confidence_sequence([0], [1])).startswith("Difference after 1 window +0.00")
 
 
 @pytest.mark.parametrize("level", [1e-300, 1e-9, 0.5, 1 - 1e-15])
@@ -517,7 +517,7 @@ def test_leaves_as_plain_data():
         "unseen_low",
         "unseen_high",
     ]
-    assert str(ours).startswith("Difference after 2 windows +0.0150, from -1.0000 to +1.0000 ")
+    assert str(ours).startswith("Difference after 2 windows +0.01, from -1.00 to +1.00 ")
     assert "(95 % for all checks together, p = " in str(ours)
     with pytest.raises(ValueError, match="read-only"):
         ours.low[0] = 0.0

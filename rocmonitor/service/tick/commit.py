@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.policy.episode import Decline, due_for_update, episodes_after
+from rocmonitor.policy.episode import ANOTHER, Decline, due_for_update, episodes_after
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.judge import reasons_for
 from rocmonitor.policy.lessons import judged_outlook
@@ -201,12 +201,13 @@ def _change(
         reasons = (Caveat("no-longer-certain" if last.is_open else "recovered", **ends), *reasons)
     holds = last is not None and last.is_open
     again = segment_state.status is not Status.DEGRADED
+    another = bool(episodes) and episodes[0].end_why == ANOTHER
     change, notify = segment_state.change(
         status,
         at=evaluation.at,
         since=_since(last, status) or segment_state.since(status, evaluation.window),
         reasons=reasons if revised is None else (*reasons, as_reason(revised)),
-        news=open_ is not None and holds and due_for_update(open_, evaluation.at, again=again),
+        news=another or (open_ is not None and holds and due_for_update(open_, evaluation.at, again=again)),
         hold=holds,
     )
     if notify and episodes and episodes[-1].is_open and status is Status.DEGRADED:
