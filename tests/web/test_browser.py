@@ -8,6 +8,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -144,6 +145,33 @@ def test_no_word_of_a_chart_is_on_another_and_a_loss_is_a_step(
     assert any(word.startswith("alarm ") for word in shown)
     assert browser.measure(OVERLAPS) == []
     assert browser.measure("ribbons") == 0
+
+
+TICKS = """window.ticks = []; const each = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  if (this.textAlign === 'right') ticks.push(text); return each.apply(this, arguments); };"""
+
+
+def test_an_axis_says_where_its_lines_are(browser: Browser, site: Site, tmp_path: Path) -> None:
+    """Steps of 0.025 need three decimals: with two of them, 0.775 was written 0.78 or 0.77."""
+    view = monitor_view(site, "credit", Choice())
+    assert view is not None
+    point = view["points"][-1] | {"auc": 0.71, "low": 0.69, "high": 0.73}
+    near = [point | {"expected_low": 0.78, "expected_high": 0.84}]
+    path = tmp_path / "near.html"
+    path.write_text(
+        report_of(
+            view | {"points": near, "changes": [], "reference": None, "floor": None}, written="", command=""
+        ),
+        "utf-8",
+    )
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=TICKS)["identifier"]
+    browser.open(path, width=1280)
+    browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    shown = {tick for tick in browser.measure("ticks") if tick.startswith("0.")}
+    steps = [round(high - low, 9) for low, high in pairwise(sorted(map(float, shown)))]
+    assert "0.775" in shown
+    assert len(set(steps)) == 1
 
 
 @pytest.mark.usefixtures("drawn")

@@ -290,6 +290,9 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     return [5, 2, 1].find(each => each * power <= high) * power;
   }
 
+  // The decimals that show each number of an axis as it is: 0.025 needs three.
+  const digitsOf = step => { let digits = 2; while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits += 1; return digits; };
+
   function options(panel, place, width) {
     const main = place === 0, last = place === spec.panels.length - 1;
     const axis = { stroke: colour("soft"), font: `12px ${colour("sans")}`, grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid") } };
@@ -307,7 +310,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       scales: { x: { time: true, range: () => range || [spec.reference ? Math.min(spec.starts[0], spec.reference.start) : spec.starts[0], spec.ends[spec.ends.length - 1]] }, y: { range: () => extent(panel) } },
       axes: [
         { ...axis, show: last, space: 70, size: 32, values: dates },
-        { ...axis, size: left, values: (_, ticks, __, ___, step) => ticks.map(tick => formats[panel.format](tick, Math.max(2, Math.ceil(-Math.log10(step) - 1e-9)))), ...(main ? {} : { splits: (_, __, low, high) => [0, round(high)] }) },
+        { ...axis, size: left, values: (_, ticks, __, ___, step) => ticks.map(tick => formats[panel.format](tick, digitsOf(step))), ...(main ? {} : { splits: (_, __, low, high) => [0, round(high)] }) },
       ],
       series,
       hooks: {
