@@ -550,12 +550,13 @@ class TestExperiment:
             rf"\]\(#/experiments/{found.experiment_id}/runs\?{RUNS}&searchFilter=([^&)]*)", first
         )
         tracking.publish_series(INSTANCE, monitor, "", [point(0, 0.7)])
+        opened = json.loads(found.tags[note.VIEW])["searchFilter"]
         shown = [
             [
                 run.data.tags["rocmonitor.kind"]
                 for run in tracking.client.search_runs([found.experiment_id], unquote(each))
             ]
-            for each in filters
+            for each in [opened, *filters]
         ]
         assert shown == [["series"], ["window"], ["window"], []]  # no review yet
 
@@ -591,8 +592,8 @@ class TestExperiment:
         assert "window (America/New_York)" in head
         assert len(older) == 7
         assert newest == (
-            "| 2013-11-17 19:00\u2003| ▲ degraded\u2003| 0.630\u2003| 0.610 to 0.650\u2003| "
-            "0.716 to 0.761\u2003| 1,310\u2003| 87.3 % |"
+            "| 2013-11-17 19:00&emsp;| ▲ degraded&emsp;| 0.630&emsp;| 0.610 to 0.650&emsp;| "
+            "0.716 to 0.761&emsp;| 1,310&emsp;| 87.3 % |"
         )
 
     def test_it_follows_the_windows_until_somebody_edits_it(self, tracking: Tracking, monitor: str) -> None:
@@ -626,7 +627,10 @@ class TestExperiment:
         tags = tracking.client.get_experiment_by_name(f"rocmonitor/{monitor}").tags
         view = json.loads(tags[note.VIEW])
         assert view["globalLineChartConfig"]["xAxisKey"] == "time"
-        assert "viewStateShareKey=rocmonitor)" in tags["mlflow.note.content"]
+        (lines,) = re.findall(r"\[lines\]\((.*?)\)", tags["mlflow.note.content"])
+        assert lines.endswith("viewStateShareKey=rocmonitor")
+        assert "searchFilter" not in lines  # beside one MLflow opens no view
+        assert "series" in view["searchFilter"]
         assert set(view["compareRunCharts"][0]["selectedMetricKeys"]) <= {f"AUROC/{key}" for key in HEADLINE}
 
 
