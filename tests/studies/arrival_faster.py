@@ -160,22 +160,22 @@ def judged(window: Window, design: Design, past: Reference) -> Floats:
     assert isinstance(now, Estimate)
     assert now.errors is not None
     old, errors, refused = as_before(known, waiting, labels.at(age))
-    then = Estimate(found=old, age=age, reading=labels.at(age), errors=errors)
+    then = Estimate(partly=old, age=age, reading=labels.at(age), errors=errors)
     values, above = [], math.inf
     for each, no, ends in (
         (then, refused, interval_before(old, errors)),
-        (now, bool(now.lacks), now.errors.ci(now.found)),
+        (now, bool(now.lacks), now.errors.ci(now.partly)),
     ):
         assert each.errors is not None
-        low, high, _ = each.errors.final_interval(each.found)
-        above = math.inf if no else each.found.auc - lowest(each, past)
+        low, high, _ = each.errors.final_interval(each.partly)
+        above = math.inf if no else each.partly.auc - lowest(each, past)
         held = [np.nan, np.nan] if no else [low <= final <= high, ends[0] <= window.truth <= ends[1]]
         values.append([no, *held, above < 0])
     alone = math.inf
-    if now.found.labelled_share >= MIN_LABELLED:
+    if now.partly.labelled_share >= MIN_LABELLED:
         alone = auc(known).auc - full.interval(cells, (known.n_pos, known.n_neg)).low
     pairs = np.array(values, dtype=np.float64).T.ravel()
-    return np.concatenate([[now.found.labelled_share], pairs, [alone < 0, above, alone]])
+    return np.concatenate([[now.partly.labelled_share], pairs, [alone < 0, above, alone]])
 
 
 _FITS: dict[int, tuple[Reading, ForecastFit, float]] = {}

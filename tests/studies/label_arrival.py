@@ -155,18 +155,18 @@ def judged(window: Window, past: Reference) -> Floats:
     found = estimate(past, known, Awaiting(unlabelled=waiting, age=AGE))
     assert isinstance(found, Estimate)
     assert found.errors is not None
-    low, high, _ = found.errors.final_interval(found.found)
-    true = found.errors.ci(found.found)
+    low, high, _ = found.errors.final_interval(found.partly)
+    true = found.errors.ci(found.partly)
     intervals = forecasts(found, RULES, NormalRanges.of(past))
     return np.array(
         [
-            found.found.labelled_share,
+            found.partly.labelled_share,
             alone - final,
-            found.found.auc - final,
+            found.partly.auc - final,
             float(low <= final <= high),
             float(true[0] <= window.truth <= true[1]) if np.isfinite(window.truth) else np.nan,
             left,
-            float(not intervals["forecast"].contains(found.found.auc)) if intervals else np.nan,
+            float(not intervals["forecast"].contains(found.partly.auc)) if intervals else np.nan,
         ]
     )
 
