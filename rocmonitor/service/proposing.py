@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Literal
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError
-from rocmonitor.service.window_lengths import finds, reason
+from rocmonitor.service.window_lengths import FEWEST_REFERENCE, Loss, finds, loss_at_end, reason
 from rocmonitor.stats import auc
 
 Role = Literal["time", "score", "label"]
@@ -21,8 +21,7 @@ Role = Literal["time", "score", "label"]
 FEWEST_PER_CLASS: int = Monitor.model_fields["min_per_class"].default
 """Rows of each class that a window should have."""
 MOST_POOLED = 8
-_REFERENCE_WINDOWS = 20
-"""Nineteen reach a level of 95 %; one more, for one of them may be insufficient."""
+_REFERENCE_WINDOWS = FEWEST_REFERENCE + 1  # one of them may be insufficient
 _LENGTHS = {
     "1d": pd.DateOffset(days=1),
     "7d": pd.DateOffset(days=7),
@@ -97,6 +96,8 @@ class Proposal:
         The time that labels take, and how sure that is.
     reference : tuple of str
         Its first day, and the one after its last.
+    loss : str
+        A loss at the end of the reference, or that it ends before; empty without one.
     reference_windows, later_windows : int
         Whole windows whose labels have had their time.
     fewer_class : float
@@ -119,6 +120,7 @@ class Proposal:
     label_delay: str
     delay_reason: str
     reference: tuple[str, str]
+    loss: str
     reference_windows: int
     later_windows: int
     fewer_class: float
@@ -216,7 +218,8 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
 
     Of the lengths of which nearly all windows have enough rows of both classes, the one that finds a drop of
     0.02 soonest with few false alarms; else some that are joined. The
-    reference is the first three fifths of them, twenty at least where there are so many.
+    reference is the first three fifths of them, twenty at least where there are so many; it ends before a
+    loss, if nineteen are left.
 
     Raises
     ------
@@ -247,26 +250,27 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
     until = min(known_until - delay, at.max())
     high = -score if positive.get("scores") == "lower" else score
     classes = pd.DataFrame({"at": at[labelled], "positive": is_positive, "score": high})[usable]
-    every, pool, edges, counts, why = _windows(classes.query("at < @until"), at.min(), until)
-    n = len(counts)
+    classes = classes.query("at < @until")
+    chosen = _windows(classes, _cuts(classes, at.min(), until), delay)
+    edges, n, reference = chosen.edges, len(chosen.counts), chosen.reference
     if n < 2:
         days = (at.max() - at.min()) / pd.Timedelta(days=1)
         raise ConfigError(
             f"{roles.time}: two windows or more with labels are needed, for a reference; the rows span "
             f"{days:.0f} days, and labels take {delay.days} ({reason})"
         )
-    reference = min(n, max(round(0.6 * n), _REFERENCE_WINDOWS))
     return Proposal(
         positive=positive,
-        every=every,
-        every_reason=why,
-        pool=pool,
+        every=chosen.every,
+        every_reason=chosen.why,
+        pool=chosen.pool,
         label_delay=f"{delay.days}d",
         delay_reason=reason,
         reference=(f"{edges[0]:%Y-%m-%d}", f"{edges[reference]:%Y-%m-%d}"),
         reference_windows=reference,
+        loss=_loss_said(chosen.loss, edges[reference]),
         later_windows=n - reference,
-        fewer_class=float(np.median(counts.min(axis=1))),
+        fewer_class=float(np.median(chosen.counts.min(axis=1))),
         rows=len(rows),
         positive_share=float(is_positive.mean()),
         auc=area,
@@ -408,10 +412,24 @@ def _label_delay(
     return whole * _DAY, why, known_until
 
 
-def _windows(
+class _Windows(NamedTuple):
+    """Windows of a length: how many are joined, the rows of both classes of each, and why this length; the
+    first of them that are the reference, and a loss that it holds or ends before.
+    """
+
+    every: str
+    edges: Sequence[pd.Timestamp]
+    counts: Any
+    pool: int | None = None
+    why: str = ""
+    reference: int = 0
+    loss: Loss | None = None
+
+
+def _cuts(
     classes: pd.DataFrame, first: pd.Timestamp, until: pd.Timestamp
-) -> tuple[str, int | None, list[pd.Timestamp], Any, str]:
-    """Return length, windows to join, edges, the rows of both classes of each window, and why."""
+) -> dict[str, tuple[list[pd.Timestamp], Any]]:
+    """Return the edges of windows of each length, and the rows of both classes in them."""
     made = {}
     for every, step in _LENGTHS.items():
         start = first.floor("D") if first - first.floor("D") < _BEGINS else first.ceil("D")
@@ -430,20 +448,34 @@ def _windows(
             places = cut[classes["positive"] == positive].dropna().astype(int)
             counts[:, number] = np.bincount(places, minlength=len(edges) - 1)
         made[every] = (edges, counts)
+    return made
+
+
+def _windows(
+    classes: pd.DataFrame, made: Mapping[str, tuple[list[pd.Timestamp], Any]], delay: timedelta
+) -> _Windows:
     if not made:
-        return "1d", None, [first], np.zeros((0, 2), dtype=int), ""
+        return _Windows("1d", (), np.zeros((0, 2), dtype=int))
     full = [
         every
         for every, (_, counts) in made.items()
         if len(counts) > _REFERENCE_WINDOWS and np.mean(counts.min(axis=1) >= FEWEST_PER_CLASS) >= _FILLED
     ]
-    if len(full) == 1:
-        return full[0], None, *made[full[0]], ""
     if full:
-        computed = {every: finds(classes, made[every][0], FEWEST_PER_CLASS) for every in full}
-        judged = {every: one for every, one in computed.items() if one is not None}
-        best = min(judged, key=lambda length: judged[length].order, default=full[0])
-        return best, None, *made[best], reason(judged, best) if judged else ""
+        edges = made[full[0]][0]
+        loss = loss_at_end(classes, edges[: _reference(edges, None) + 1])
+        sizes = {every: _reference(made[every][0], loss) for every in full}
+        if loss is not None:  # rather a length whose reference ends before it
+            full = [every for every in full if made[every][0][sizes[every]] <= loss.start] or full
+        best, why = full[0], ""
+        if len(full) > 1:
+            computed = {
+                every: finds(classes, made[every][0][: sizes[every] + 1], FEWEST_PER_CLASS) for every in full
+            }
+            judged = {every: one for every, one in computed.items() if one is not None}
+            best = min(judged, key=lambda length: judged[length].order, default=best)
+            why = reason(judged, best, delay) if judged else ""
+        return _Windows(best, *made[best], None, why, sizes[best], loss)
     # Too few rows, or windows, for any alone: the shortest that are enough when some are joined.
     pools = {}
     made = {every: entry for every, entry in made.items() if every in _JOINED}
@@ -456,7 +488,28 @@ def _windows(
     ]
     every = (few or list(made))[0 if few else -1]
     pool = next((n for n in range(pools[every], MOST_POOLED) if _enough(made[every][1], n)), MOST_POOLED)
-    return every, pool if pool > 1 else None, *made[every], ""
+    edges, counts = made[every]
+    loss = loss_at_end(classes, edges[: _reference(edges, None) + 1])
+    return _Windows(
+        every, edges, counts, pool if pool > 1 else None, reference=_reference(edges, loss), loss=loss
+    )
+
+
+def _reference(edges: Sequence[pd.Timestamp], loss: Loss | None) -> int:
+    """Return how many of the windows are the reference."""
+    n = len(edges) - 1
+    most = min(n, max(round(0.6 * n), _REFERENCE_WINDOWS))
+    before = n if loss is None else sum(edge <= loss.start for edge in edges[1:])
+    return min(before, most) if before >= FEWEST_REFERENCE else most
+
+
+def _loss_said(loss: Loss | None, end: pd.Timestamp) -> str:
+    if loss is None:
+        return ""
+    day, lower = f"{loss.start:%Y-%m-%d}", f"the AUROC is about {loss.drop:.2g} lower from then on"
+    if end <= loss.start:
+        return f"Ends before {day}: {lower}."
+    return f"Holds a loss since {day}: {lower}, and too few windows come before."
 
 
 def _enough(counts: Any, pool: int) -> bool:

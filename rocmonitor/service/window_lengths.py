@@ -1,10 +1,11 @@
-"""The length of window that finds a decline soonest, as `check` counts it, from rows already read."""
+"""The length of window that finds a decline soonest, and a loss in the reference, from rows already read."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from statistics import median_low
 from typing import NamedTuple
 
@@ -12,13 +13,15 @@ import numpy as np
 import pandas as pd
 
 from rocmonitor.config.sections import AlarmPolicy
+from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import InputError
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
 from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import PROPOSED
-from rocmonitor.stats import AucSpread, Sample
+from rocmonitor.stats import AucSpread, Sample, lasting_change
+from rocmonitor.stats.lasting.chart import LONGEST
 from rocmonitor.wording.format import count
 
 SMALL, LARGE = 0.02, 0.05
@@ -26,6 +29,12 @@ SMALL, LARGE = 0.02, 0.05
 
 BUDGET = 2.0
 """False alarms a year that a length may have, if another has fewer."""
+
+FEWEST_REFERENCE = 19
+"""Windows that reach a level of 95 %."""
+
+_SURELY = 0.01
+"""Chance of a false alarm of the chart over a whole history."""
 
 _ALARM = AlarmPolicy().policy()
 _NAMES = {
@@ -67,15 +76,7 @@ def finds(rows: pd.DataFrame, edges: Sequence[pd.Timestamp], least: int) -> Find
     -----
     Rules `forecast` and `lasting` as they are by default. Cost: 1 s.
     """
-    cut = np.searchsorted(pd.DatetimeIndex(list(edges)), rows["at"], side="right") - 1
-    order = np.argsort(cut, kind="stable")
-    ends = np.searchsorted(cut[order], np.arange(len(edges)))
-    positive, score = rows["positive"].to_numpy()[order], rows["score"].to_numpy()[order]
-    windows = [
-        (Window(one.to_pydatetime(), other.to_pydatetime()), Sample(positive[a:b], score[a:b]))
-        for one, other, a, b in zip(edges, edges[1:], ends, ends[1:], strict=False)
-        if min(np.count_nonzero(positive[a:b]), np.count_nonzero(~positive[a:b])) >= least
-    ]
+    windows = [entry for entry in _cut(rows, edges) if min(entry[1].n_pos, entry[1].n_neg) >= least]
     try:
         reference = freeze(windows, PROPOSED, min_per_class=least)
         spread = AucSpread.from_sample(Sample.merge([sample for _, sample in windows]))
@@ -104,12 +105,57 @@ def finds(rows: pd.DataFrame, edges: Sequence[pd.Timestamp], least: int) -> Find
     return Finds(drawn.false_alarms(_ALARM).expected, *days)
 
 
-def reason(by_length: Mapping[str, Finds], chosen: str) -> str:
-    """Return why a length was chosen, beside the others.
+class Loss(NamedTuple):
+    """A loss that lasts: the window with which it began, and how much lower the AUROC is since then."""
+
+    start: pd.Timestamp
+    drop: float
+
+
+def loss_at_end(rows: pd.DataFrame, edges: Sequence[pd.Timestamp]) -> Loss | None:
+    """Return the loss with which the windows between these edges end; None where none is sure.
+
+    The chart of lasting changes, set up by the first 19 windows; by 8 where it shows none.
+    """
+    samples = [sample if sample.n_pos and sample.n_neg else None for _, sample in _cut(rows, edges)]
+    for first in (FEWEST_REFERENCE, ENOUGH_WINDOWS):
+        chart = partial(
+            lasting_change,
+            samples[:first],
+            false_alarm_probability=_SURELY,
+            horizon=min(len(samples), LONGEST),
+        )
+        try:
+            change = chart(samples[first:])
+        except InputError:
+            continue
+        if change.active:
+            calm = np.flatnonzero(change.alarm == 0)
+            found_with = int(calm[-1]) + 1 if len(calm) else 0
+            # As it was dated soon after the alarm: starts are looked for among the latest windows.
+            change = chart(samples[first : first + found_with + ENOUGH_WINDOWS])
+            if change.since is not None and change.change is not None:
+                return Loss(edges[first + change.since], -change.change)
+    return None
+
+
+def _cut(rows: pd.DataFrame, edges: Sequence[pd.Timestamp]) -> list[tuple[Window, Sample]]:
+    cut = np.searchsorted(pd.DatetimeIndex(list(edges)), rows["at"], side="right") - 1
+    order = np.argsort(cut, kind="stable")
+    ends = np.searchsorted(cut[order], np.arange(len(edges)))
+    positive, score = rows["positive"].to_numpy()[order], rows["score"].to_numpy()[order]
+    return [
+        (Window(one.to_pydatetime(), other.to_pydatetime()), Sample(positive[a:b], score[a:b]))
+        for one, other, a, b in zip(edges, edges[1:], ends, ends[1:], strict=False)
+    ]
+
+
+def reason(by_length: Mapping[str, Finds], chosen: str, delay: timedelta) -> str:
+    """Return why a length was chosen, beside the others; a drop is found once its labels are there.
 
     Examples
     --------
-    >>> reason({"1d": Finds(6.2, 35, 7), "7d": Finds(0.3, 28, 7)}, "7d")
+    >>> reason({"1d": Finds(6.2, 28, 7), "7d": Finds(0.3, 21, 7)}, "7d", timedelta(days=7))
     'weekly: 0.3 false alarms a year, a drop of 0.02 in 4 weeks; daily: 6, 5 weeks'
     """
     parts: list[str] = []
@@ -117,8 +163,9 @@ def reason(by_length: Mapping[str, Finds], chosen: str) -> str:
         one = by_length[every]
         text = "not within a year"
         if not math.isinf(one.small):
-            weeks = round(one.small / 7)
-            text = count(weeks, "week") if weeks > 1 else count(round(one.small), "day")
+            days = one.small + delay.days
+            weeks = round(days / 7)
+            text = count(weeks, "week") if weeks > 1 else count(round(days), "day")
         alarms = f"{one.false_alarms:.1g}" if one.false_alarms < 10 else f"{one.false_alarms:.0f}"
         if parts:
             parts.append(f"{_NAMES[every]}: {alarms}, {text}")

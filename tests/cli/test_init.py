@@ -249,6 +249,26 @@ def test_the_length_of_windows_is_the_one_that_finds_declines_and_says_so():
     assert not found.outlook
 
 
+@pytest.mark.parametrize(
+    ("per_day", "lost_from", "to", "said"),
+    [
+        (200, "2025-09-15", "2025-09-15", r"Ends before 2025-09-15: the AUROC is about 0\.1\d* lower .*\."),
+        # A loss after eight weeks: 56 days are enough, of weeks there are too few.
+        (500, "2025-03-03", "2025-03-03", r"Ends before 2025-03-03: the AUROC is about 0\.1\d* lower .*\."),
+        (40, "2025-03-31", "2026-01-05", r"Holds a loss since 2025-03-31: .* too few windows come before\."),
+        (200, "2027-01-01", "2026-01-05", ""),
+    ],
+)
+def test_a_reference_ends_before_a_loss_if_enough_windows_are_left(per_day, lost_from, to, said):
+    rows = _drawn(per_day, 616)
+    lost = rows["scored_at"] >= lost_from
+    noise = np.random.default_rng(2).normal(0, 0.3, len(rows))
+    rows["score"] = rows["score"].where(~lost, rows["score"] + noise)
+    proposed = propose(rows, find_roles(rows, {}), datetime(2027, 1, 1, tzinfo=UTC))
+    assert re.fullmatch(said, proposed.loss)
+    assert proposed.reference[1] == to
+
+
 def test_labels_that_take_longer_than_two_windows_get_an_outlook(tmp_path, rocmonitor):
     rows = table(weeks=60)
     late = rows["outcome_date"] + pd.Timedelta(days=30)

@@ -59,7 +59,7 @@ Alternative = Literal["two-sided", "less"]
 
 ENOUGH_WINDOWS = 8
 _ALIKE = 0.15  # serial correlation, on average of what is possible, that is worth a caveat
-_LONGEST = 1000  # windows of a horizon
+LONGEST = 1000  # windows of a horizon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -325,8 +325,8 @@ def _valid_promise(probability: float, horizon: int, alternative: str) -> tuple[
         raise InputError(
             f"false_alarm_probability must lie within 0.001 and 0.5, for example 0.05; it is {probability!r}"
         )
-    if not is_number(horizon) or not 1 <= horizon <= _LONGEST or horizon != int(horizon):
-        raise InputError(f"horizon must be a whole number of windows, 1 to {_LONGEST}; it is {horizon!r}")
+    if not is_number(horizon) or not 1 <= horizon <= LONGEST or horizon != int(horizon):
+        raise InputError(f"horizon must be a whole number of windows, 1 to {LONGEST}; it is {horizon!r}")
     return float(probability), int(horizon)
 
 
