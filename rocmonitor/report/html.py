@@ -38,6 +38,9 @@ STATIC = {
 _LONG_WORD = 36
 _NUMERIC = re.compile(r"–|flags nothing|not bounded yet|(< |[-+])?[\d.,]+( %)?( (to |\().*)?")
 _TYPED = re.compile(r"`([^`]*)`")
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?!\d)")  # broken by a browser at its last hyphen
+_FRACTION = re.compile(r"(?<=T\d\d:\d\d:\d\d)\.\d+")
+_DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 _FORMATS = {
     "area": "{:.3f}",
@@ -89,6 +92,7 @@ def environment() -> Environment:
         "percent": percent,
         "share": written,
         "code": code,
+        "dated": dated,
         "data": data,
         "typeset": typeset,
         "kind": kind_of,
@@ -117,11 +121,11 @@ def number(value: float | None, form: str = "area") -> Markup:
     return Markup(f'<span title="{value!r}">{escape(shown)}</span>')
 
 
-def percent(share: float | None) -> Markup:
+def percent(share: float | None, digits: int = 3) -> Markup:
     """Write a share as everywhere, with its full precision on hover."""
     if share is None:
         return Markup(NOTHING)
-    return Markup(f'<span title="{share!r}">{escape(typeset(written(share)))}</span>')
+    return Markup(f'<span title="{share!r}">{escape(typeset(written(share, digits)))}</span>')
 
 
 def data(value: Any) -> Markup:
@@ -133,6 +137,12 @@ def data(value: Any) -> Markup:
 def code(words: str) -> Markup:
     """Return a sentence of ours, in which what stands between backticks is to be typed."""
     return Markup(_TYPED.sub(r"<code>\1</code>", str(escape(words))))
+
+
+def dated(words: str | Markup) -> Markup:
+    """Return text whose dates stay on one line, times end at the second, and digests show 12 digits."""
+    text = _DIGEST.sub(r'<span title="\g<0>">\1</span>', _FRACTION.sub("", str(escape(words))))
+    return Markup(_DATE.sub(r'<span class="date">\g<0></span>', text))
 
 
 def kind_of(cells: Sequence[str]) -> str:

@@ -137,9 +137,11 @@ def groups(explanation: Explanation, width: int | None = None) -> str:
         "clear": ["●" if group.is_marked(explanation.change) else "" for group in shown],
         "column": [group.column for group in shown],
         "group": [one_line(group.group, 30) for group in shown],
-        "part (95 %)": [f"{group.part:+.3f} ± {NORMAL_95 * group.se:.3f}" for group in shown],
-        "by its ranking": [f"{group.ranking:+.3f}" for group in shown],
-        "by its share": [f"{group.mix:+.3f}" for group in shown],
+        "part (95 %)": [
+            f"{number(group.part, 3, sign=True)} ± {NORMAL_95 * group.se:.3f}" for group in shown
+        ],
+        "by its ranking": [number(group.ranking, 3, sign=True) for group in shown],
+        "by its share": [number(group.mix, 3, sign=True) for group in shown],
         "rows": [f"{group.rows:,}" for group in shown],
         "share": [percent(group.share, 2) for group in shown],
         "before": [percent(group.reference_share, 2) for group in shown],

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from rocmonitor.policy.explanation import Explanation
 from rocmonitor.report.html import render
 from rocmonitor.wording import explanation as words
-from rocmonitor.wording.format import percent
+from rocmonitor.wording.format import number, percent
 
 WIDE = 120
 """Length of the axis."""
@@ -46,7 +46,7 @@ def steps(explanation: Explanation) -> list[WaterfallLine]:
         (
             group.group,
             group.part,
-            (f"{group.ranking:+.3f}", percent(group.share, 2), percent(group.reference_share, 2)),
+            (number(group.ranking, 3, sign=True), percent(group.share, 2), percent(group.reference_share, 2)),
         )
         for group in groups
     ]
@@ -66,7 +66,7 @@ def steps(explanation: Explanation) -> list[WaterfallLine]:
     for (name, part, cells), before, after in zip(moves, levels, levels[1:], strict=False):
         ends = sorted((x(before), x(after)))
         length = max(round(ends[1] - ends[0], 1), 1.0)
-        lines.append(WaterfallLine(name, ends[0], length, (f"{part:+.3f}", *cells)))
+        lines.append(WaterfallLine(name, ends[0], length, (number(part, 3, sign=True), *cells)))
     return [*lines, total(words.WINDOW, explanation.auc)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rocmonitor.policy.explanation import Explanation, GroupPart
 from rocmonitor.policy.record import Row
-from rocmonitor.wording.format import apart, count, percent
+from rocmonitor.wording.format import apart, percent
 from rocmonitor.wording.shift import change_of
 
 REFERENCE, WINDOW, REST = "reference", "this window", "all others"
@@ -73,11 +73,12 @@ def curve_sentence(rows: Sequence[Row], change: float) -> str:
     if not clear:
         return ""
     row = max(clear, key=lambda point: way * point["difference"])
-    more = f", the most of {count(len(clear), 'rate')}" if len(clear) > 1 else ""
+    low, high = sorted(abs(100 * row[end]) for end in ("low", "high"))
+    more = f", the largest gap of {len(rows)} checked" if len(rows) > 1 else ""
     return (
         f"At a false positive rate of {percent(row['fpr'])} it finds {percent(row['tpr'])} of the positives, "
-        f"{percent(row['reference_tpr'])} in the reference: {100 * row['difference']:+.1f} points, "
-        f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}{more}."
+        f"{percent(row['reference_tpr'])} in the reference: {abs(100 * row['difference']):.1f} points "
+        f"{'fewer' if way < 0 else 'more'} ({low:.1f} to {high:.1f}){more}."
     )
 
 

@@ -12,7 +12,7 @@ from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition,
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import status as words
-from rocmonitor.wording.format import count, decimals, one_line, percent
+from rocmonitor.wording.format import count, decimals, normal_range, one_line, percent
 from rocmonitor.wording.verdicts import reasons, without_basis
 from rocmonitor.wording.window import moved_briefly
 
@@ -70,20 +70,19 @@ def _is_why(verdict: Verdict) -> bool:
 def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None = None) -> str:
     """Return how far chance can explain what was found; empty where there is no AUROC."""
     metrics, counts = evaluation.metrics, evaluation.counts
-    interval = known(metrics, "champion/auc", "champion/auc_low", "champion/auc_high")
+    interval = known(metrics, "champion/auc_low", "champion/auc_high")
     if interval is None:
         return ""
     if episode is not None and episode.end is not None and episode.still is not None:
         return ""  # the first line has it
+    source = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
+    loss, (low, high) = words.lasting(change, episode), interval
+    if loss is not None:
+        source = count(loss.windows, "window")
+        low, high = loss.auc_low or low, loss.auc_high or high
     often = _often(change, evaluation)
-    if loss := words.lasting(change, episode):
-        decided = words.deciding(change, evaluation)
-        often = often if decided is not None and decided.kind == "lasting" else ""
-        return f"{count(loss.windows, 'window')} together{often and f'; {often}'}."
-    rows = f"{count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
-    digits = decimals(interval[1], interval[2], 1)
-    ends = f"{interval[1]:.{digits}f} to {interval[2]:.{digits}f}"
-    return f"{percent(LEVEL)} interval {ends}, from {rows}{often and f'; {often}'}."
+    ends = normal_range(low, high, decimals(low, high, 1))
+    return f"{percent(LEVEL)} interval {ends}, from {source}{often and f'; {often}'}."
 
 
 def _often(change: Transition, evaluation: Evaluation) -> str:

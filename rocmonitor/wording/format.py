@@ -288,7 +288,7 @@ def rate(value: float, low: float | None, high: float | None) -> str:
 
 def number(value: float, digits: int, *, sign: bool = False) -> str:
     """Return a number with a real minus, or with its sign."""
-    return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")
+    return f"{round(value, digits) + 0.0:{'+' if sign else ''}.{digits}f}".replace("-", "−")
 
 
 def span_of(low: float, high: float) -> str:

@@ -75,7 +75,7 @@ COSTS = "Normalised cost at each operating condition w"
 SHARES = "Precision when a share of all rows is flagged"
 CALIBRATION = "Calibration of the champion's probabilities"
 
-_PLAIN = str.maketrans("▲◆●↑○✕·–—…×⁺⁻²", "!?*+ox.--.x+-2")
+_PLAIN = str.maketrans("▲◆●↑○✕·–—−…×⁺⁻²", "!?*+ox.---.x+-2")
 _ATTENTION = ("degraded", "error")
 _DAY = timedelta(days=1)
 
@@ -313,9 +313,9 @@ def signs(warned: int, outlooks: int, charts: Mapping[str, Chart]) -> str:
     Examples
     --------
     >>> signs(3, 8, {"lasting": Chart(0.7, 0.6)})
-    '3 of the last 8 outlooks warned; lasting is at 70 % of its limit, and rising'
+    '3 of the last 8 outlooks warned; lasting: a change at 70 % of the alarm limit, and growing'
     >>> signs(0, 8, {"lasting": Chart(1.2, 0.9, alarm=True)})
-    'lasting is in alarm: at 120 % of its limit, and rising'
+    'lasting: in alarm, the change still growing (120 % of the alarm limit)'
     """
     parts = [_warned(warned, outlooks)] if warned > 1 or warned == outlooks > 0 else []
     parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.alarm or chart.share >= NEAR]
@@ -331,7 +331,7 @@ def no_signs(warned: int, outlooks: int, charts: int) -> str:
     'No early sign of a drift: 1 of the last 8 outlooks warned.'
     """
     parts = [_warned(warned, outlooks)] if outlooks else []
-    parts += [f"no lasting change is at {100 * NEAR:.0f} % of its limit or more"] if charts else []
+    parts += [f"no lasting change is at {100 * NEAR:.0f} % of the alarm limit or more"] if charts else []
     return f"No early sign of a drift: {', and '.join(parts)}." if parts else ""
 
 
@@ -343,10 +343,13 @@ def _warned(warned: int, outlooks: int) -> str:
 
 def _chart(rule: str, chart: Chart) -> str:
     share = round(100 * chart.share)
-    at = f"at {share if chart.alarm else min(share, 99)} % of its limit"
-    if chart.before is not None and chart.share != chart.before:
-        at += f", and {'rising' if chart.share > chart.before else 'falling'}"
-    return f"{rule} is in alarm: {at}" if chart.alarm else f"{rule} is {at}"
+    grows, moves = "", chart.before is not None and chart.share != chart.before
+    if moves:
+        grows = "still growing" if chart.share > (chart.before or 0) else "shrinking"
+    if chart.alarm:
+        return f"{rule}: in alarm{grows and f', the change {grows}'} ({share} % of the alarm limit)"
+    grows = grows and f", and {grows}"
+    return f"{rule}: a change at {min(share, 99)} % of the alarm limit{grows.replace('still ', '')}"
 
 
 def ago(age: timedelta) -> str:

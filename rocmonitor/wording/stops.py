@@ -97,12 +97,10 @@ def how_sure(stop: Stop) -> str:
 
 
 def by_age(ages: Sequence[AtAge], zone: ZoneInfo) -> dict[str, list[str]]:
-    """Return a table of how many rows have a label by age: its columns by head; empty when nothing is
-    known.
-    """
+    """Return a table of how many rows have a label by age: its known columns by head."""
     if not ages:
         return {}
-    return {
+    columns = {
         "days after the window": [days(at_age.age / DAY) for at_age in ages],
         "labelled, on average": [
             percent(at_age.expected.mean, 2) if at_age.expected else _UNKNOWN for at_age in ages
@@ -113,13 +111,14 @@ def by_age(ages: Sequence[AtAge], zone: ZoneInfo) -> dict[str, list[str]]:
             else _UNKNOWN
             for at_age in ages
         ],
-        "newest window so old": [
+        "newest window of this age": [
             f"{percent(at_age.latest.share or 0, 2)}, {at_age.latest.window.in_zone(zone)}"
             if at_age.latest
             else _UNKNOWN
             for at_age in ages
         ],
     }
+    return {head: cells for head, cells in columns.items() if set(cells) != {_UNKNOWN}}
 
 
 def standing(stop: Stop, zone: ZoneInfo) -> str:

@@ -95,9 +95,9 @@ def _forecast(finding: Verdict) -> str:
     if "season" in finding.details:
         basis += f"; moved by {finding.details['season']:+.3f} for the season"
     ends = finding.details["sampling_low"], finding.details["sampling_high"]
-    if None not in ends:
-        basis += f"; from sampling alone {normal_range(*ends)}"
     digits = beside(finding.estimate, low, high)
+    if None not in ends and normal_range(*ends, digits) != normal_range(low, high, digits):
+        basis += f"; from sampling alone {normal_range(*ends, digits)}"
     return (
         f"AUROC {finding.estimate:.{digits}f} is {place} its normal range {normal_range(low, high, digits)} "
         f"({basis})"

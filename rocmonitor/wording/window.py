@@ -11,7 +11,7 @@ from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.joining import Counted, Joining
 from rocmonitor.policy.record import low_is_positive
 from rocmonitor.wording.explanation import curve_sentence, main_group, spread
-from rocmonitor.wording.format import count, instant, one_line, percent
+from rocmonitor.wording.format import count, instant, number, one_line, percent
 from rocmonitor.wording.shift import explanation, main_part, rounded_parts
 from rocmonitor.wording.verdicts import verdicts
 
@@ -89,8 +89,8 @@ def _explained(evaluation: Evaluation, words: Callable[..., str], *, told: bool 
 def _in_scores(seen: float, change: float) -> str:
     """Say how much of a change the scores showed, before any label."""
     if seen * change < 0:
-        return f"the scores showed {seen:+.3f}, labels {change:+.3f}"
-    return f"the scores showed {seen:+.3f} of {change:+.3f} before labels"
+        return f"the scores showed {number(seen, 3, sign=True)}, labels {number(change, 3, sign=True)}"
+    return f"the scores showed {number(seen, 3, sign=True)} of {number(change, 3, sign=True)} before labels"
 
 
 def foretold(metrics: Mapping[str, float]) -> str:

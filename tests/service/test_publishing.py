@@ -82,7 +82,9 @@ def test_with_little_detail_the_descriptions_have_every_number_too(here):
     rows = [line.strip("| ").split("|") for line in note.splitlines() if line.startswith("| 2026-")]
     assert len(rows) == len(kept) == 2
     for cells, one in zip(rows, reversed(kept), strict=True):
-        auc, interval, normal, positives, labelled = (cell.removesuffix("&emsp;").strip() for cell in cells[2:])
+        auc, interval, normal, positives, labelled = (
+            cell.removesuffix("&emsp;").strip() for cell in cells[2:]
+        )
         low, high = (one.metrics[f"champion/auc_{end}"] for end in ("low", "high"))
         assert auc == area(one.metrics["champion/auc"])
         assert interval == span(low, high)

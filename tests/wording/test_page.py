@@ -137,11 +137,16 @@ def test_what_fails_is_named_once() -> None:
         (2, 8, None, "2 of the last 8 outlooks warned"),
         (1, 1, None, "the only outlook warned"),
         (0, 0, Chart(0.49), ""),
-        (0, 0, Chart(0.5), "lasting is at 50 % of its limit"),
-        (0, 0, Chart(0.999, 0.9), "lasting is at 99 % of its limit, and rising"),
-        (0, 0, Chart(0.9, 0.9), "lasting is at 90 % of its limit"),
+        (0, 0, Chart(0.5), "lasting: a change at 50 % of the alarm limit"),
+        (0, 0, Chart(0.999, 0.9), "lasting: a change at 99 % of the alarm limit, and growing"),
+        (0, 0, Chart(0.9, 0.9), "lasting: a change at 90 % of the alarm limit"),
         # An alarm holds while its chart is inside the limit again.
-        (0, 0, Chart(0.8, 1.2, alarm=True), "lasting is in alarm: at 80 % of its limit, and falling"),
+        (
+            0,
+            0,
+            Chart(0.8, 1.2, alarm=True),
+            "lasting: in alarm, the change shrinking (80 % of the alarm limit)",
+        ),
     ],
 )
 def test_signs_of_a_drift(warned: int, outlooks: int, chart: Chart | None, expected: str) -> None:
@@ -154,8 +159,13 @@ def test_signs_of_a_drift(warned: int, outlooks: int, chart: Chart | None, expec
         (0, 0, 0, ""),
         (0, 1, 0, "the only outlook did not warn."),
         (0, 8, 0, "none of the last 8 outlooks warned."),
-        (1, 8, 2, "1 of the last 8 outlooks warned, and no lasting change is at 50 % of its limit or more."),
-        (0, 0, 1, "no lasting change is at 50 % of its limit or more."),
+        (
+            1,
+            8,
+            2,
+            "1 of the last 8 outlooks warned, and no lasting change is at 50 % of the alarm limit or more.",
+        ),
+        (0, 0, 1, "no lasting change is at 50 % of the alarm limit or more."),
     ],
 )
 def test_no_sign_of_a_drift(warned: int, outlooks: int, charts: int, expected: str) -> None:

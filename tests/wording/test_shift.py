@@ -104,8 +104,8 @@ def test_what_the_scores_foretold_and_the_rest_add_up() -> None:
 @pytest.mark.parametrize(
     ("seen", "said"),
     [
-        (-0.004, "the scores showed -0.004 of -0.079 before labels"),
-        (0.05, "the scores showed +0.050, labels -0.079"),
+        (-0.004, "the scores showed −0.004 of −0.079 before labels"),
+        (0.05, "the scores showed +0.050, labels −0.079"),
     ],
 )
 def test_an_alarm_says_what_the_scores_showed(seen: float, said: str) -> None:

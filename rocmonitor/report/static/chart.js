@@ -189,8 +189,10 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     (panel.lines || []).forEach(line => write(ctx, line.text, x0 + 4 * pixel, [y(line.y) - 5 * pixel, y(line.y) + 15 * pixel], "soft"));
     ctx.font = `${12 * pixel}px ${colour("sans")}`;
     (panel.steps || []).filter(() => shows("changes")).forEach(step => {
-      const from = Math.min(Math.max(x(step.start), x0), x0 + width - ctx.measureText(step.text).width - 8 * pixel) + 4 * pixel;
-      write(ctx, step.text, from, [6, 21].map(each => top + height - each * pixel), "degraded");
+      const begins = Math.max(x(step.start), x0), fits = text => ctx.measureText(text).width + 8 * pixel < x0 + width - begins;
+      const text = fits(step.text) ? step.text : step.text.split(" (")[0]; // else it would lie on the line of the alarm
+      const from = Math.min(begins, x0 + width - ctx.measureText(text).width - 8 * pixel) + 4 * pixel;
+      write(ctx, text, from, [6, 21].map(each => top + height - each * pixel), "degraded");
     });
     names(chart, panel);
     ctx.restore();
@@ -209,8 +211,11 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     });
     const last = panel.band_high && shows(panel.band) ? panel.band_high.findLastIndex(known) : -1;
     if (last < 0) return;
-    const edge = y(panel.band_high[last]), above = edge - top > 34 * pixel ? edge - 6 * pixel : edge + 16 * pixel, end = Math.min(x(spec.ends[last]), x0 + width) - ctx.measureText(panel.band).width - 6 * pixel;
-    write(ctx, panel.band, end, [above, edge + 16 * pixel, edge + 31 * pixel].map(each => Math.max(each, top + 13 * pixel)), "soft");
+    const edge = y(panel.band_high[last]), above = edge - top > 34 * pixel ? edge - 6 * pixel : edge + 16 * pixel, wide = ctx.measureText(panel.band).width, end = Math.min(x(spec.ends[last]), x0 + width) - wide - 6 * pixel;
+    const near = panel.y.map((value, at) => at).filter(at => known(panel.y[at]) && x(middle[at]) > end - 5 * pixel && x(middle[at]) < end + wide + 5 * pixel);
+    const clear = base => !near.some(at => y(panel.high[at] ?? panel.y[at]) < base + 2 * pixel && y(panel.low[at] ?? panel.y[at]) > base - 12 * pixel);
+    const bases = [above, edge - 6 * pixel, edge + 16 * pixel, edge + 31 * pixel].map(each => Math.max(each, top + 13 * pixel));
+    write(ctx, panel.band, end, bases.filter(clear), "soft"); // on no window: the caption names the band too
   }
 
   // Of many windows, the mean of each week by their precision, with its interval as a ribbon.

@@ -167,7 +167,7 @@ def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Eva
         metrics=finding.metrics | repeated(foreseen),
         tables=finding.tables,
         reference=state.summary(segment)[0],
-        provenance=_provenance(monitor, judged, seen, job.as_of),
+        provenance=_provenance(monitor, judged, seen, job.as_of) | {"settings_digest": state.settings_digest},
         caveats=(
             *doubts,
             *_circular(monitor, window),
