@@ -22,3 +22,14 @@ def test_a_loss_that_is_found_again_began_when_it_began(here: World) -> None:
     assert [str(each.after) for each in changes] == ["degraded", "ok", "degraded"]
     assert loss.is_open
     assert {changes[0].since, changes[2].since, loss.start} == {week(20)}
+
+
+def test_people_were_told_when_the_message_went_out_not_when_its_window_was_due(here: World) -> None:
+    """Four weeks are judged at once, months later: told today, once."""
+    for number in range(20, 24):
+        here.score(number, shift=0.85)
+    now = week(40)
+    with here.runtime(Clock(now), window=until("2026-06-22"), rules="[{kind: forecast}]") as runtime:
+        run_monitor(runtime, runtime.config.monitors["credit"], now=now)
+        [loss] = store.declines(runtime.store, "credit")
+    assert (loss.start, loss.first_message, loss.last_message) == (week(20), now, now)

@@ -207,11 +207,11 @@ def _change(
         at=evaluation.at,
         since=_since(last, status) or segment_state.since(status, evaluation.window),
         reasons=reasons if revised is None else (*reasons, as_reason(revised)),
-        news=another or (open_ is not None and holds and due_for_update(open_, evaluation.at, again=again)),
+        news=another or (open_ is not None and holds and due_for_update(open_, state.now, again=again)),
         hold=holds,
     )
     if notify and episodes and episodes[-1].is_open and status is Status.DEGRADED:
-        episodes[-1] = episodes[-1].told(evaluation.at, state.monitor.notify)
+        episodes[-1] = episodes[-1].told(state.now, state.monitor.notify)
     state.put_episodes(evaluation.segment, episodes)
     return change, notify, episodes
 
