@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import glob
 import os
 import re
 import sys
@@ -23,6 +25,8 @@ from rocmonitor.wording.format import percent
 
 _FEW, _MOST = 20_000, 1_000_000
 """Rows for a guess of the columns, and the newest rows for windows and reference."""
+_TRIED = 2**24
+"""Bytes of a text file that tell its encoding."""
 _SQLITE = b"SQLite format 3\0"
 _VARIABLE = "ROCMONITOR_SOURCE_URL"
 _REMOTE = ("s3://", "gs://", "gcs://", "r2://", "az://", "abfss://", "https://")
@@ -114,8 +118,10 @@ def _source(url: str) -> tuple[Database | Files, dict[str, str]]:
             raise click.UsageError(
                 f"--url: {url} is an SQLite database: sqlite:///{url}, and name its --table"
             )
+        usual = url.startswith(_REMOTE) or _is_utf8(url)
         try:
-            return Files(path=url), {"kind": "files", "path": url}
+            spec = Files(path=url, encoding="utf-8" if usual else "latin-1")
+            return spec, {"kind": "files", "path": url} | ({} if usual else {"encoding": spec.encoding})
         except ValidationError:
             raise ConfigError(
                 "--url: holds a login or a token; leave it out: DuckDB keeps one with "
@@ -126,6 +132,26 @@ def _source(url: str) -> tuple[Database | Files, dict[str, str]]:
     except ValidationError:
         os.environ[_VARIABLE] = url
         return Database(url_env=_VARIABLE), {"url_env": _VARIABLE}
+
+
+def _is_utf8(url: str) -> bool:
+    """Return False if a text file that these are, or the first of them, is in another encoding.
+
+    Its lines with an accent are left out else, and columns may look empty without them.
+    """
+    named = glob.glob(f"{url}/**" if Path(url).is_dir() else url, recursive=True)
+    texts = sorted(name for name in named if name.lower().endswith((".csv", ".tsv")))
+    with suppress(OSError):
+        for name in texts[:1]:
+            with Path(name).open("rb") as file:
+                start = file.read(_TRIED)
+            if start.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 says so itself
+                return True
+            try:
+                codecs.getincrementaldecoder("utf-8")().decode(start)
+            except UnicodeDecodeError:
+                return False
+    return True
 
 
 def _is_sqlite(path: Path) -> bool:

@@ -42,7 +42,7 @@ _NAMES: Mapping[str, str] = {
     "score": r"champion|score|prob|pred|^p$|^p_|_p$|risk",
     "label": r"label|target|outcome|^y$|default|fraud|churn|late|click|conver|bad",
     "challenger": r"challenger|candidate|shadow|_new$|_v2$",
-    "id": r"(id|uuid|guid)$|(^|[_\W])(key|nr|no|number)$",
+    "id": r"(id|uuid|guid|nummer|number)$|(^|[_\W])(key|nr|no|num)$",
 }
 _MOST_VALUES, _MOST_GROUPS = 50, 4
 """Values of a column that may explain a change, and such columns."""
@@ -154,9 +154,7 @@ def find_roles(
     ConfigError
         A column that is not there, no candidate for a role, or several.
     """
-    for role, name in given.items():
-        if name not in rows.columns:
-            raise ConfigError(f"--{role}: the table has no column {name!r}; it has {', '.join(rows.columns)}")
+    _require_columns(rows, given)
     texts = {name: some_text(rows[name]) for name in rows.columns}
     formats = {name: form for name, text in texts.items() if (form := _day_format(text)) is not None}
     commas = {name for name, text in texts.items() if _COMMA.fullmatch(text)}
@@ -180,22 +178,23 @@ def find_roles(
     label = pick("label", two, "has exactly two values")
     late = [name for name in timed if name != given.get("time") and _dates_labels(rows, name, label)]
     time = pick("time", [name for name in timed if name not in late], "holds times of scoring")
-    numeric = [
-        name
+    numeric = {
+        name: numbers
         for name in rows.columns
         if name not in timed
         and (numbers := _numbers(rows[name], comma=name in commas)) is not None
         and len(np.unique(numbers)) > 2
         and (not (numbers == np.round(numbers)).all() or re.search(_NAMES["score"], name.casefold()))
-    ]
+    }
     challengers = [name for name in numeric if re.search(_NAMES["challenger"], name.casefold())]
-    score = pick("score", [name for name in numeric if name not in challengers] or numeric, "holds scores")
-    if "challenger" not in taken and len(challengers) == 1 and challengers[0] != score:
-        taken["challenger"] = challengers[0]
-    if "id" not in taken:
-        named = (name for name in rows.columns if re.search(_NAMES["id"], name.casefold()))
-        unique = [name for name in named if name not in taken.values() and _identifies(rows[name])]
-        taken |= {"id": unique[0]} if unique else {}
+    own = [name for name in numeric if name not in challengers] or list(numeric)
+    if not any(re.search(_NAMES["score"], name.casefold()) for name in own):  # then probabilities
+        own = [name for name in own if np.all((numeric[name] >= 0) & (numeric[name] <= 1))] or own
+    score = pick("score", own, "holds scores")
+    if len(challengers) == 1 and challengers[0] != score:
+        taken.setdefault("challenger", challengers[0])
+    if "id" not in taken and (ids := _ids(rows.drop(columns=list(taken.values())))):
+        taken["id"] = ids[0]
     if "labelled_at" not in taken and len(late) == 1 and late[0] != time:
         taken["labelled_at"] = late[0]
     groups = [
@@ -211,6 +210,12 @@ def find_roles(
         date_format=formats.get(time),
         explain=tuple(groups[:_MOST_GROUPS]),
     )
+
+
+def _require_columns(rows: pd.DataFrame, given: Mapping[str, str]) -> None:
+    for role, name in given.items():
+        if name not in rows.columns:
+            raise ConfigError(f"--{role}: the table has no column {name!r}; it has {', '.join(rows.columns)}")
 
 
 def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
@@ -358,6 +363,11 @@ def _plain(value: Any) -> Any:
     except ValueError:
         return str(value)
     return int(number) if number.is_integer() else number
+
+
+def _ids(rows: pd.DataFrame) -> list[str]:
+    named = (name for name in rows.columns if re.search(_NAMES["id"], name.casefold()))
+    return [name for name in named if _identifies(rows[name])]
 
 
 def _identifies(values: pd.Series[Any]) -> bool:

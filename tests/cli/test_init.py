@@ -371,3 +371,28 @@ def test_what_cannot_be_proposed_says_what_to_name(rows, args, told, tmp_path, r
 )
 def test_a_table_that_is_not_there(args, code, told, rocmonitor):
     assert told in rocmonitor("init", *args, code=code).stderr
+
+
+def test_a_german_table_without_english_names_in_its_own_encoding(tmp_path, rocmonitor):
+    """A number of the row is its id, the column within 0 and 1 its score; no line with an umlaut is lost."""
+    rows = _drawn(120, 350)
+    at = rows["scored_at"].dt.strftime("%d.%m.%Y %H:%M")
+    channel = np.random.default_rng(3).choice(["Büro", "Straße", "Online"], len(rows))
+    german = pd.DataFrame(
+        {
+            "Antragsnummer": rows["id"] + 10**6,
+            "Datum": at,
+            "Wert": rows["score"].round(4).map(lambda value: f"{value:.4f}".replace(".", ",")),
+            "Laufzeit": (12.5 + rows["id"] % 70).map(lambda value: f"{value:.1f}".replace(".", ",")),
+            "Kanal": channel,
+            "Ausfall": rows["label"].map({0: "nein", 1: "ja"}),
+        }
+    )
+    german.to_csv(tmp_path / "antraege.csv", sep=";", index=False, encoding="cp1252")
+    rocmonitor("init", "--url", "antraege.csv")
+    loaded = config.load(tmp_path / "rocmonitor.yaml")
+    [monitor] = loaded.monitors.values()
+    columns = monitor.columns
+    assert (columns.id, columns.champion, columns.explain) == ("Antragsnummer", "Wert", ("Kanal",))
+    assert loaded.sources["data"].encoding == "latin-1"
+    assert "PROBLEM" not in rocmonitor("check", code=4).stdout  # a warning: the table has ended
