@@ -602,6 +602,14 @@ def test_check_names_a_reference_week_far_from_the_others_and_what_it_does(here)
     assert "far below the others" not in without
 
 
+@pytest.mark.slow
+def test_a_reference_whose_last_weeks_are_far_from_the_others_ends_before_them(here):
+    for number in (18, 19):
+        here.clear(number)
+        here.score(number, shift=-0.3)
+    assert "end the reference before them (reference.to: 2026-05-11)" in checked_with(here)
+
+
 def checked_with(here, **changes):
     here.configure(**changes)
     return checked(here)

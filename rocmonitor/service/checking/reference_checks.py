@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
@@ -341,14 +341,16 @@ def _chance(chance: float) -> str:
 
 
 def _ways(
-    monitor: Monitor, samples: Sequence[tuple[Window, Sample]], places: Iterable[int], keeps: bool
+    monitor: Monitor, samples: Sequence[tuple[Window, Sample]], places: Collection[int], keeps: bool
 ) -> str:
     """Return the line of the configuration that says which of the two is right."""
-    names = ", ".join(samples[place][0].name(monitor.timezone) for place in sorted(places))
-    if monitor.joining is not None and monitor.reference.windows is None:
+    starts = [samples[place][0].name(monitor.timezone) for place in sorted(places)]
+    if len(starts) > 1 and min(places) == len(samples) - len(starts):
+        without = f"end the reference before them (reference.to: {starts[0]})"
+    elif monitor.joining is not None and monitor.reference.windows is None:
         without = "leave their rows out in the query"
     else:
-        without = f"write reference: {{without: [{names}]}}"
+        without = f"write reference: {{without: [{', '.join(starts)}]}}"
     if keeps:
         return f"If they are no example of good ones, {without}"
     return f"If they were bad, {without}; if they were good, write reference: {{outliers: keep}}"
