@@ -22,9 +22,9 @@ from rocmonitor.wording.format import (
     count,
     decimals,
     instant,
-    number,
     one_line,
     percent,
+    signed,
     with_interval,
 )
 from rocmonitor.wording.outlook import moved as moved_scores
@@ -137,11 +137,9 @@ def groups(explanation: Explanation, width: int | None = None) -> str:
         "clear": ["●" if group.is_marked(explanation.change) else "" for group in shown],
         "column": [group.column for group in shown],
         "group": [one_line(group.group, 30) for group in shown],
-        "part (95 %)": [
-            f"{number(group.part, 3, sign=True)} ± {NORMAL_95 * group.se:.3f}" for group in shown
-        ],
-        "by its ranking": [number(group.ranking, 3, sign=True) for group in shown],
-        "by its share": [number(group.mix, 3, sign=True) for group in shown],
+        "part (95 %)": [f"{signed(group.part, 3)} ± {NORMAL_95 * group.se:.3f}" for group in shown],
+        "by its ranking": [signed(group.ranking, 3) for group in shown],
+        "by its share": [signed(group.mix, 3) for group in shown],
         "rows": [f"{group.rows:,}" for group in shown],
         "share": [percent(group.share, 2) for group in shown],
         "before": [percent(group.reference_share, 2) for group in shown],
@@ -310,4 +308,4 @@ def _gain(metrics: dict[str, float]) -> str:
     if (numbers := known(metrics, "difference/auc", "difference/auc_low", "difference/auc_high")) is None:
         return "-"
     value, low, high = numbers
-    return number(value, decimals(low, high), sign=True)
+    return signed(value, decimals(low, high))

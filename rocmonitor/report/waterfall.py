@@ -10,7 +10,7 @@ from markupsafe import Markup
 from rocmonitor.policy.explanation import Explanation
 from rocmonitor.report.html import render
 from rocmonitor.wording import explanation as words
-from rocmonitor.wording.format import number, percent
+from rocmonitor.wording.format import percent, signed
 
 WIDE = 120
 """Length of the axis."""
@@ -46,7 +46,7 @@ def steps(explanation: Explanation) -> list[WaterfallLine]:
         (
             group.group,
             group.part,
-            (number(group.ranking, 3, sign=True), percent(group.share, 2), percent(group.reference_share, 2)),
+            (signed(group.ranking, 3), percent(group.share, 2), percent(group.reference_share, 2)),
         )
         for group in groups
     ]
@@ -66,7 +66,7 @@ def steps(explanation: Explanation) -> list[WaterfallLine]:
     for (name, part, cells), before, after in zip(moves, levels, levels[1:], strict=False):
         ends = sorted((x(before), x(after)))
         length = max(round(ends[1] - ends[0], 1), 1.0)
-        lines.append(WaterfallLine(name, ends[0], length, (number(part, 3, sign=True), *cells)))
+        lines.append(WaterfallLine(name, ends[0], length, (signed(part, 3), *cells)))
     return [*lines, total(words.WINDOW, explanation.auc)]
 
 

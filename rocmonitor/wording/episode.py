@@ -20,6 +20,7 @@ from rocmonitor.wording.format import (
     lower,
     number,
     one_line,
+    signed,
     span_of,
     still,
     with_interval,
@@ -83,9 +84,7 @@ def brief(decline: Decline | None) -> str:
         return uncertain(decline)
     parts = [f"{name} ranked worse" for name in decline.group_names[:1]]
     if decline.size is not None and decline.size_low is not None and decline.size_high is not None:
-        parts.append(
-            f"AUROC {number(decline.size, decimals(decline.size_low, decline.size_high), sign=True)}"
-        )
+        parts.append(f"AUROC {signed(decline.size, decimals(decline.size_low, decline.size_high))}")
     return ", ".join(parts)
 
 

@@ -18,8 +18,8 @@ def area(value: float) -> str:
 
 
 def signed(value: float, digits: int = 4) -> str:
-    """Return a difference, with its sign."""
-    return f"{value:+.{digits}f}"
+    """Return a difference, with its sign; the minus is a real one."""
+    return f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")
 
 
 def span(low: float, high: float, *, sign: bool = False) -> str:
@@ -286,9 +286,9 @@ def rate(value: float, low: float | None, high: float | None) -> str:
     return f"{100 * value:.{digits}f} % ({100 * low:.{digits}f} to {100 * high:.{digits}f})"
 
 
-def number(value: float, digits: int, *, sign: bool = False) -> str:
-    """Return a number with a real minus, or with its sign."""
-    return f"{round(value, digits) + 0.0:{'+' if sign else ''}.{digits}f}".replace("-", "−")
+def number(value: float, digits: int) -> str:
+    """Return a number with a real minus."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def span_of(low: float, high: float) -> str:

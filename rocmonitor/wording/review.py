@@ -14,7 +14,6 @@ from rocmonitor.wording.format import (
     count,
     decimals,
     listed,
-    number,
     signed,
     signed_with_interval,
     span_of,
@@ -72,7 +71,7 @@ def summary(review: Review) -> list[str]:
 def difference_by_episode(review: Review) -> str:
     """Return the difference before, in and after a loss of the champion; empty where the period has none."""
     parts = [
-        f"{number(row['difference'], decimals(row['low'], row['high']), sign=True)} "
+        f"{signed(row['difference'], decimals(row['low'], row['high']))} "
         f"({span_of(row['low'], row['high'])}) {_PARTS[row['part']]} ({count(row['windows'], 'window')})"
         for row in review.tables.get("episodes", ())
     ]
@@ -219,7 +218,7 @@ def _reasons(review: Review) -> list[str]:
         return [mean, _few(review), _earlier(review, margin), also]
     if review.decision is Decision.NOT_WORSE:
         assert area.low is not None
-        least = f"{0 if area.low > 0 else -margin:g}"
+        least = "0" if area.low > 0 else f"−{margin:g}"
         shown = f", above {least}{_not_above(area, margin) or f' but not clearly above {margin:g}'}"
         return [f"{_mean(review, area)}{shown}.", _since(review), _earlier(review, margin), also]
     beyond = f", more than {margin:g} from 0" if margin else ""
@@ -241,13 +240,14 @@ def _mean(review: Review, area: Comparison) -> str:
     windows = "" if area.checks is None else f" {count(area.checks, 'window')}"
     mean = f"average of these{windows}" if _is_period(review) else f"long-run mean, from{windows}"
     if (area.low, area.high) == (-1, 1):
-        return f"AUROC difference, {mean}: {area.estimate:+.3f} (not bounded yet, at all checks together)"
+        estimate = signed(area.estimate or 0.0, 3)
+        return f"AUROC difference, {mean}: {estimate} (not bounded yet, at all checks together)"
     return f"AUROC difference, {mean}: {_estimate(area, ', at all checks together')}"
 
 
 def _not_shown(area: Comparison, margin: float) -> str:
     if margin:
-        return f"which may be below {-margin:g}{_not_above(area, margin)}"
+        return f"which may be below −{margin:g}{_not_above(area, margin)}"
     return "which may be 0"
 
 
@@ -273,7 +273,7 @@ def _earlier(review: Review, margin: float) -> str:
         if row.get("anytime_low") is not None
     ]
     shown = [
-        (number, f"above {margin:g}" if low > margin else f"below {-margin:g}")
+        (number, f"above {margin:g}" if low > margin else f"below −{margin:g}")
         for number, low, high in rows
         if low > margin or high < -margin
     ]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from rocmonitor.wording.format import signed
+
 SMALL_PART = 0.1
 """Share of a change below which a part of it is not explained further."""
 
@@ -46,7 +48,7 @@ def explanation(
         gain = part if key == "pos" else -part
         clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(ordered, key, gain, side, end)
         name = "positives" if key == "pos" else "negatives"
-        sentences.append(f"The {name}' part is {printed[key]:+.3f}{clause}.")
+        sentences.append(f"The {name}' part is {signed(printed[key], 3)}{clause}.")
     return " ".join(sentences)
 
 

@@ -93,7 +93,7 @@ def _forecast(finding: Verdict) -> str:
         known_level, windows = finding.details["known_level"], finding.details["n_windows"]
         basis += f" by a model: {windows} windows alone show {percent(known_level)}"
     if "season" in finding.details:
-        basis += f"; moved by {finding.details['season']:+.3f} for the season"
+        basis += f"; moved by {signed(finding.details['season'], 3)} for the season"
     ends = finding.details["sampling_low"], finding.details["sampling_high"]
     digits = beside(finding.estimate, low, high)
     if None not in ends and normal_range(*ends, digits) != normal_range(low, high, digits):

@@ -11,7 +11,7 @@ from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.joining import Counted, Joining
 from rocmonitor.policy.record import low_is_positive
 from rocmonitor.wording.explanation import curve_sentence, main_group, spread
-from rocmonitor.wording.format import count, instant, number, one_line, percent
+from rocmonitor.wording.format import count, instant, one_line, percent, signed
 from rocmonitor.wording.shift import explanation, main_part, rounded_parts
 from rocmonitor.wording.verdicts import verdicts
 
@@ -89,8 +89,8 @@ def _explained(evaluation: Evaluation, words: Callable[..., str], *, told: bool 
 def _in_scores(seen: float, change: float) -> str:
     """Say how much of a change the scores showed, before any label."""
     if seen * change < 0:
-        return f"the scores showed {number(seen, 3, sign=True)}, labels {number(change, 3, sign=True)}"
-    return f"the scores showed {number(seen, 3, sign=True)} of {number(change, 3, sign=True)} before labels"
+        return f"the scores showed {signed(seen, 3)}, labels {signed(change, 3)}"
+    return f"the scores showed {signed(seen, 3)} of {signed(change, 3)} before labels"
 
 
 def foretold(metrics: Mapping[str, float]) -> str:
@@ -101,16 +101,17 @@ def foretold(metrics: Mapping[str, float]) -> str:
     seen, change = values[0], values[1] - values[2]
     ends = known(metrics, "shift/foreseen_low", "shift/foreseen_high")
     if ends is not None and not metrics.get("shift/foreseen_known", 1):
+        low, high = (signed(end, 3) for end in ends)
         return (
-            f"How much of this the scores showed is not known: between {ends[0]:+.3f} and {ends[1]:+.3f}"
+            f"How much of this the scores showed is not known: between {low} and {high}"
             f"{_where_unsure(metrics)}."
         )
     rest = change - seen
     printed = rounded_parts({"seen": seen, "rest": rest}, change)
     cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
     return (
-        f"Of this, {printed['seen']:+.3f} showed in the scores (the cases became {cases} to rank) "
-        f"and {printed['rest']:+.3f} did not (the model became {model}, or chance)."
+        f"Of this, {signed(printed['seen'], 3)} showed in the scores (the cases became {cases} to rank) "
+        f"and {signed(printed['rest'], 3)} did not (the model became {model}, or chance)."
     )
 
 

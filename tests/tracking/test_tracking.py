@@ -179,7 +179,7 @@ class TestWindowRun:
         paragraphs = told.split("\n\n")
         assert paragraphs[2] == (
             "**What moved.** The AUROC fell by 0.037, from 0.738 to 0.701. The positives' part is "
-            "-0.037. The negatives' part is +0.000."
+            "−0.037. The negatives' part is +0.000."
         )
 
     def test_the_description_has_a_line_for_each_cost_and_names_what_there_is(self) -> None:

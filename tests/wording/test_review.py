@@ -69,11 +69,11 @@ def test_a_better_model_has_its_numbers_and_since_when() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "decision", "words"),
     [
-        (-0.001, 0.02, Decision.NOT_WORSE, "together), above -0.002 but not clearly above 0.002."),
+        (-0.001, 0.02, Decision.NOT_WORSE, "together), above −0.002 but not clearly above 0.002."),
         (0.001, 0.02, Decision.NOT_WORSE, "together), above 0 but not clearly above 0.002."),
-        (-0.001, 0.001, Decision.NOT_WORSE, "above -0.002 and is not above 0.002."),
-        (-0.01, 0.0244, Decision.UNDECIDED, "which may be below -0.002."),
-        (-0.01, 0.001, Decision.UNDECIDED, "which may be below -0.002 and is not above 0.002."),
+        (-0.001, 0.001, Decision.NOT_WORSE, "above −0.002 and is not above 0.002."),
+        (-0.01, 0.0244, Decision.UNDECIDED, "which may be below −0.002."),
+        (-0.01, 0.001, Decision.UNDECIDED, "which may be below −0.002 and is not above 0.002."),
     ],
 )
 def test_a_margin_says_what_is_shown_of_it(low: float, high: float, decision: Decision, words: str) -> None:
@@ -85,7 +85,7 @@ def test_a_margin_says_what_is_shown_of_it(low: float, high: float, decision: De
 def test_no_decision_says_in_one_sentence_why() -> None:
     open_ = undecided(AREA, tables=NO_TABLES)
     assert summary(open_) == [
-        f"{AVERAGE} (-0.001 to +0.024, at all checks together), which may be 0.",
+        f"{AVERAGE} (−0.001 to +0.024, at all checks together), which may be 0.",
         WHOLE,
     ]
     assert advice(open_) == "If you cannot wait for more windows, decide on other grounds."
@@ -124,7 +124,7 @@ def test_what_earlier_windows_showed_stays_true_of_them() -> None:
     assert words not in summary(future)
     lower = [{**row, "anytime_low": -0.03, "anytime_high": -0.01} for row in rows[:2]]
     margin = undecided(AREA, rule=RULE.to_dict(), tables={"windows": [*lower, rows[2]]})
-    assert "The average of windows 1 to 2 was below -0.002; with the later ones it may not be." in summary(
+    assert "The average of windows 1 to 2 was below −0.002; with the later ones it may not be." in summary(
         margin
     )
 
@@ -145,7 +145,7 @@ def test_a_trade_off_names_both_and_their_regions() -> None:
     crossed = decided(Decision.TRADE_OFF, AREA, RATE, champion, tables={"regions": regions})
     assert summary(crossed) == [
         "The challenger is better by TPR at FPR 0.1, +0.030 (+0.010 to +0.050); the champion is better by "
-        "TPR at FPR 0.01, -0.020 (-0.030 to -0.010).",
+        "TPR at FPR 0.01, −0.020 (−0.030 to −0.010).",
         "In the band over the whole period the challenger is better at FPR 0.3, the champion at FPR 0.01 to "
         "0.05.",
         WHOLE,
@@ -305,4 +305,4 @@ def test_windows_that_are_alike_say_how_often_that_decides_wrongly() -> None:
     assert "20 at 0.6 and 57 at 0.9" in str(bare)
     assert "use longer windows" in str(bare)
     told = Caveat("windows-correlated", correlation=0.46, low=-0.02, high=0.05, pvalue=0.31)
-    assert "with the correlation estimated it is -0.02 to +0.05 (p = 0.31)" in str(told)
+    assert "with the correlation estimated it is −0.02 to +0.05 (p = 0.31)" in str(told)

@@ -33,8 +33,8 @@ def test_the_printed_parts_add_up_and_name_a_score() -> None:
         from_negatives=-0.00996,
     )
     assert text == (
-        "The AUROC fell by 0.100, from 0.750 to 0.650. The positives' part is -0.090: 40.0 % of them "
-        "score above 1, 80.0 % in the reference. The negatives' part is -0.010."
+        "The AUROC fell by 0.100, from 0.750 to 0.650. The positives' part is −0.090: 40.0 % of them "
+        "score above 1, 80.0 % in the reference. The negatives' part is −0.010."
     )
 
 
@@ -92,13 +92,13 @@ def test_the_larger_part_is_said_in_one_sentence(
 def test_what_the_scores_foretold_and_the_rest_add_up() -> None:
     metrics = {"reference/auc": 0.7577, "champion/auc": 0.6067, "shift/foreseen": -0.07741}
     assert foretold(metrics) == (
-        "Of this, -0.077 showed in the scores (the cases became harder to rank) and -0.074 did not "
+        "Of this, −0.077 showed in the scores (the cases became harder to rank) and −0.074 did not "
         "(the model became worse, or chance)."
     )
     assert foretold({"reference/auc": 0.7577, "champion/auc": 0.6067}) == ""
     eased = foretold(metrics | {"shift/foreseen": 0.02})
     assert "+0.020 showed in the scores (the cases became easier" in eased
-    assert "-0.171 did not (the model became worse" in eased
+    assert "−0.171 did not (the model became worse" in eased
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_what_the_scores_foretold_is_not_known_where_the_reference_has_few_rows(
         "shift/outside_share": 0.031,
     }
     assert foretold(metrics) == (
-        "How much of this the scores showed is not known: between -0.093 and +0.026 (of its scores, 42 % "
+        "How much of this the scores showed is not known: between −0.093 and +0.026 (of its scores, 42 % "
         "lie where the reference has few rows and 3.1 % lie beyond the reference's range)."
     )
     assert foretold(metrics | {"shift/thin_share": 0.0, "shift/outside_share": 0.0}).endswith("and +0.026.")
-    assert "-0.010 showed in the scores" in foretold(metrics | {"shift/foreseen_known": 1.0})
+    assert "−0.010 showed in the scores" in foretold(metrics | {"shift/foreseen_known": 1.0})

@@ -75,7 +75,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
                 limit=(-0.02, 0.02),
                 details={"auc": 0.74, "reference_auc": 0.75},
             ),
-            "AUROC 0.74, 0.75 in the reference: -0.010 (-0.030 to +0.010): no clear change of more than 0.02",
+            "AUROC 0.74, 0.75 in the reference: −0.010 (−0.030 to +0.010): no clear change of more than 0.02",
         ),
         (
             found(
