@@ -25,8 +25,8 @@ demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./d
 test: $(READY) ## Run the tests but for the slow ones: five to six minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
-test-slow: $(READY) ## Run slow tests, those that ask for servers, Spark or a browser, and more generated examples
-	HYPOTHESIS_PROFILE=full $(PYTEST) --numprocesses=3 -m 'slow or served or hypothesis' tests
+test-slow: $(READY) ## Run slow tests, and those that ask for servers, Spark or a browser
+	$(PYTEST) --numprocesses=3 -m 'slow or served' tests
 
 check: $(READY) ## Check format, types, imports, migrations and the documentation
 	$(BIN)/ruff format --check .

@@ -1,7 +1,7 @@
 """What every test works in, and every process that a test starts.
 
 Hypothesis draws the same examples in every run, however slow the machine: few by default, four times as many
-where ``HYPOTHESIS_PROFILE`` is ``full``, as in ``make test-slow``. A test that says how many it needs draws
+where ``HYPOTHESIS_PROFILE`` is ``full``, as before a release. A test that says how many it needs draws
 those in both.
 """
 

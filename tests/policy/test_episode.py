@@ -160,14 +160,14 @@ def drawn(known: Scenario, rng: np.random.Generator, drops: Sequence[float]) -> 
 
 @pytest.mark.slow
 def test_a_drop_of_002_that_stays_is_not_said_to_be_over() -> None:
-    """A hundred references, each with a year in which the AUROC stays 0.02 lower."""
+    """Thirty references, each with a year in which the AUROC stays 0.02 lower."""
     over, found = 0, 0
-    for seed in range(100):
+    for seed in range(30):
         rng = np.random.default_rng([48, seed])
         stream = drawn(scenario(rng), rng, [0.02] * 52)
         found += bool(stream.episodes)
         over += any(each.end_why == RECOVERED for each in stream.episodes)
-    assert found >= 90
+    assert found >= 27
     assert over == 0  # of 260 streams 2 are
 
 
