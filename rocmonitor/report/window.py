@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,6 +17,7 @@ from rocmonitor.report import shapes
 from rocmonitor.report.html import render
 from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import CUT, instant, set_aside_parts
+from rocmonitor.wording.page import provenance
 from rocmonitor.wording.verdicts import by_rule
 from rocmonitor.wording.window import calibration, curve_moved, moved, moved_most
 
@@ -76,7 +76,11 @@ def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | 
         "cut": CUT.lstrip("; ") if evaluation.counts.truncated else "",
         "revisions": [],
         "caveats": [str(caveat) for caveat in evaluation.caveats],
-        "provenance": _facts(evaluation),
+        "provenance": provenance(
+            evaluation.provenance | {"evaluated_at": plain(evaluation.evaluated_at)},
+            zone,
+            omitted=("query", "episode"),
+        ),
         "query": str(evaluation.provenance.get("query") or ""),
         "run": None,
         "command": _command(evaluation, zone),
@@ -108,16 +112,6 @@ def _numbers(verdict: Verdict | None) -> Row:
 
 _DIFFERENCES = ("challenger", "drop", "lasting")
 """Kinds of rules whose estimate is a difference, so that 0 is of interest."""
-
-
-def _facts(evaluation: Evaluation) -> list[list[str]]:
-    """Return the provenance by name, without query and episode, which are shown by themselves."""
-    provenance: Mapping[str, Any] = evaluation.provenance | {"evaluated at": plain(evaluation.evaluated_at)}
-    return [
-        [name.replace("_", " "), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
-        for name, value in provenance.items()
-        if name not in ("query", "episode") and value not in (None, "", [], {})
-    ]
 
 
 def _command(evaluation: Evaluation, zone: ZoneInfo) -> str:

@@ -5,7 +5,8 @@ The report of a monitor is the same as a file and says the same, in the words of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -414,3 +415,28 @@ def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:
     if sum(statuses.get(status, 0) for status in ("ok", "improved")) == total:
         return "Both models are ok." if total == 2 else f"All {total} models are ok."
     return "Neither model is degraded." if total == 2 else f"None of the {total} models is degraded."
+
+
+def provenance(
+    entries: Mapping[str, Any], zone: ZoneInfo, *, omitted: Container[str]
+) -> list[tuple[str, str]]:
+    """Return where numbers come from, by name and in words; what is shown elsewhere is `omitted`."""
+    return [
+        (name.replace("_", " "), _in_words(value, zone))
+        for name, value in entries.items()
+        if name not in omitted and value not in (None, "", [], {})
+    ]
+
+
+def _in_words(value: Any, zone: ZoneInfo) -> str:
+    if isinstance(value, Mapping) and any(isinstance(item, Mapping | list) for item in value.values()):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {_in_words(item, zone)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_in_words(item, zone) for item in value)
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
+    except ValueError:
+        moment = None
+    return str(value) if moment is None or moment.tzinfo is None else instant(moment, zone)

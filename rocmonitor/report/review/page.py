@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, time
+from datetime import time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -31,6 +31,7 @@ from rocmonitor.report.review.tables import (
 from rocmonitor.report.text import table
 from rocmonitor.wording import review as wording
 from rocmonitor.wording.format import instant, percent, signed_with_interval
+from rocmonitor.wording.page import provenance
 
 _WIDTH = 110
 _LAST = 8
@@ -106,7 +107,9 @@ def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
         level=wording.level(review.rule),
         model=_model(review),
         command=_command(review, zone),
-        facts=_facts(review, zone),
+        facts=provenance(
+            review.provenance | {"rule_digest": review.rule.get("digest")}, zone, omitted=("query", *PULLED)
+        ),
         query=str(review.provenance.get("query") or ""),
         **more,
     )
@@ -154,6 +157,7 @@ def text(review: Review, zone: ZoneInfo) -> str:
     --------
     >>> from rocmonitor.policy.review.document import Decision
     >>> from rocmonitor.policy.windows import Window
+    >>> from datetime import datetime
     >>> utc = ZoneInfo("UTC")
     >>> start, end = datetime(2026, 1, 5, tzinfo=utc), datetime(2026, 3, 30, tzinfo=utc)
     >>> review = Review(
@@ -251,30 +255,6 @@ def _command(review: Review, zone: ZoneInfo) -> str:
     parts = ["rocmonitor", "review", review.monitor, "--from", ends[0], "--to", ends[1]]
     parts += ["--segment", review.segment] if review.segment else []
     return shlex.join([*parts, "--output", "review.html"])
-
-
-def _facts(review: Review, zone: ZoneInfo) -> list[tuple[str, str]]:
-    """Return the provenance by name, without the query and the windows, which are shown elsewhere."""
-    provenance = review.provenance | {"rule_digest": review.rule.get("digest")}
-    return [
-        (name.replace("_", " "), _words(value, zone))
-        for name, value in provenance.items()
-        if name not in ("query", *PULLED) and value not in (None, "", [], {})
-    ]
-
-
-def _words(value: Any, zone: ZoneInfo) -> str:
-    if isinstance(value, Mapping) and any(isinstance(item, Mapping | list) for item in value.values()):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} = {_words(item, zone)}" for name, item in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(_words(item, zone) for item in value)
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
-    except ValueError:
-        moment = None
-    return str(value) if moment is None or moment.tzinfo is None else instant(moment, zone)
 
 
 def _wrapped(words: str, mark: str = "    ") -> list[str]:
