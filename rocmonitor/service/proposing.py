@@ -22,6 +22,8 @@ FEWEST_PER_CLASS: int = Monitor.model_fields["min_per_class"].default
 """Rows of each class that a window should have."""
 MOST_POOLED = 8
 _REFERENCE_WINDOWS = FEWEST_REFERENCE + 1  # one of them may be insufficient
+_SHOWN_BY = 10
+"""Rows of each class by which a window shows its AUROC."""
 _LENGTHS = {
     "1d": pd.DateOffset(days=1),
     "7d": pd.DateOffset(days=7),
@@ -471,9 +473,8 @@ def _windows(
         for every, (_, counts) in made.items()
         if len(counts) > _REFERENCE_WINDOWS and np.mean(counts.min(axis=1) >= FEWEST_PER_CLASS) >= _FILLED
     ]
+    loss = _loss(classes, made)
     if full:
-        edges = made[full[0]][0]
-        loss = loss_at_end(classes, edges[: _reference(edges, None) + 1])
         sizes = {every: _reference(made[every][0], loss) for every in full}
         if loss is not None:  # rather a length whose reference ends before it
             full = [every for every in full if made[every][0][sizes[every]] <= loss.start] or full
@@ -499,10 +500,17 @@ def _windows(
     every = (few or list(made))[0 if few else -1]
     pool = next((n for n in range(pools[every], MOST_POOLED) if _enough(made[every][1], n)), MOST_POOLED)
     edges, counts = made[every]
-    loss = loss_at_end(classes, edges[: _reference(edges, None) + 1])
     return _Windows(
         every, edges, counts, pool if pool > 1 else None, reference=_reference(edges, loss), loss=loss
     )
+
+
+def _loss(classes: pd.DataFrame, made: Mapping[str, tuple[list[pd.Timestamp], Any]]) -> Loss | None:
+    """Return a loss within the reference, from the shortest windows that show an AUROC."""
+    for edges, counts in made.values():
+        if np.mean(counts.min(axis=1) >= _SHOWN_BY) >= _FILLED:
+            return loss_at_end(classes, edges[: _reference(edges, None) + 1])
+    return None
 
 
 def _reference(edges: Sequence[pd.Timestamp], loss: Loss | None) -> int:

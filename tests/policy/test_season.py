@@ -19,6 +19,7 @@ from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Forecast
 from rocmonitor.stats import AucSpread, Sample
 from rocmonitor.stats.season import YEAR_DAYS
+from rocmonitor.wording.format import signed
 from rocmonitor.wording.verdicts import verdict as worded
 
 MONTH = timedelta(days=28)
@@ -60,9 +61,8 @@ def test_a_summer_as_good_as_a_year_is_only_then_an_improvement(reference):
     assert (seasonal.outcome, plain.outcome) == (Status.IMPROVED, Status.OK)
     verdict = seasonal.verdicts[0]
     assert verdict.details["season"] == pytest.approx(-0.06, abs=0.02)
-    assert f"(calibrated, 95 %; moved by {verdict.details['season']:+.3f} for the season; from" in worded(
-        verdict
-    )
+    moved = signed(verdict.details["season"], 3)
+    assert f"(calibrated, 95 %; moved by {moved} for the season; from" in worded(verdict)
     assert seasonal.metrics["forecast/high"] < plain.metrics["forecast/high"]
 
 

@@ -208,6 +208,7 @@ def spied(monkeypatch: pytest.MonkeyPatch, *, works: bool = True) -> tuple[Asked
     return together, alone
 
 
+@pytest.mark.slow
 def test_a_catch_up_is_one_query_and_the_same_to_the_last_bit(
     catching_up: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,7 +153,7 @@ def explain_shift(
     >>> shift.from_positives, shift.from_negatives, shift.pos_contribution.tolist()
     (-0.15625, 0.0, [-0.12109375, -0.03515625])
     >>> print(shift)  # doctest: +ELLIPSIS
-    The AUROC fell by 0.156, from 0.938 to 0.781. The positives' part is -0.156: 50.0 % of them score...
+    The AUROC fell by 0.156, from 0.938 to 0.781. The positives' part is −0.156: 50.0 % of them score...
     """
     _require_valid(reference, window, bins)
     scale = reference.score if joined else np.union1d(reference.score, window.score)

@@ -261,7 +261,7 @@ def test_words_say_who_moved_and_where():
     before, now = (oracle.auc(*oracle.expand(each.score, each.pos, each.neg)) for each in (reference, fallen))
     assert told.startswith(
         f"The AUROC fell by {before - now:.3f}, from {before:.3f} to {now:.3f}. "
-        f"The positives' part is {now - before:.3f}: "
+        f"The positives' part is −{before - now:.3f}: "
         "50.0 % of them score above 0.3, 70.0 % in the reference. The negatives' part is +0.000."
     )
     risen = explain_shift(fallen, reference, bins=4).words()
@@ -275,15 +275,15 @@ def test_words_name_the_larger_part_first_and_opposite_ones_with_their_sign():
     shift = explain_shift(reference, window, bins=4)
     told = shift.words()
     assert shift.from_negatives < 0 < shift.from_positives
-    assert told.index("The negatives' part is -") < told.index("The positives' part is +")
+    assert told.index("The negatives' part is −") < told.index("The positives' part is +")
     assert "80.0 % of them score above 0.3, 30.0 % in the reference" in told
 
 
 def printed(words):
     """The change and the two parts, in thousandths."""
     verb, size = re.match(r"The AUROC (rose|fell) by (\d\.\d{3})", words).groups()
-    parts = re.findall(r"part is ([+-]\d\.\d{3})", words)
-    change, *parts = (round(1e3 * float(each)) for each in (size, *parts))
+    parts = re.findall(r"part is ([+−]\d\.\d{3})", words)
+    change, *parts = (round(1e3 * float(each.replace("−", "-"))) for each in (size, *parts))
     return (change if verb == "rose" else -change), parts
 
 

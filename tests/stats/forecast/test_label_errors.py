@@ -57,7 +57,9 @@ def test_the_interval_of_the_population_has_the_noise_of_missing_labels_once() -
     )
 
 
-@pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
+@pytest.mark.parametrize(
+    "share", [0.6, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.2, 0.9))]
+)
 def test_the_standard_error_is_that_of_estimates_with_the_right_probabilities(share: float) -> None:
     rng = np.random.default_rng(8)
     levels, chance = np.arange(5.0), np.array([0.1, 0.2, 0.35, 0.6, 0.8])

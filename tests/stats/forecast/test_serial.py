@@ -67,6 +67,7 @@ def test_share_outside_is_that_of_simulated_forecasts(fit: ForecastFit, phi: flo
     assert (np.mean(estimated) > 0.085) == (phi > 0)
 
 
+@pytest.mark.slow
 def test_independent_windows_seldom_raise_the_caveat(fit: ForecastFit) -> None:
     rng = np.random.default_rng(7)
     raised = sum(
