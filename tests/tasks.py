@@ -32,8 +32,8 @@ class KilledOnce:
     def size(self) -> int:
         return self.request.size
 
-    def run(self, source: Any, said: Callable[[str], None]) -> Any:
-        answer = self.request.run(source, said)
+    def run(self, source: Any, on_step: Callable[[str], None]) -> Any:
+        answer = self.request.run(source, on_step)
         if (first := self.folder / "tries").exists():
             return answer
         first.mkdir()
@@ -47,7 +47,7 @@ class Deadly:
 
     size: int = 1
 
-    def run(self, source: Any, said: Callable[[str], None]) -> None:
+    def run(self, source: Any, on_step: Callable[[str], None]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -58,7 +58,7 @@ class Endless:
     begun: Path
     size: int = 1
 
-    def run(self, source: Any, said: Callable[[str], None]) -> None:
+    def run(self, source: Any, on_step: Callable[[str], None]) -> None:
         self.begun.touch()
         threading.Event().wait()
 
@@ -69,7 +69,7 @@ class Which:
 
     size: int = 1
 
-    def run(self, source: Any, said: Callable[[str], None]) -> int:
+    def run(self, source: Any, on_step: Callable[[str], None]) -> int:
         return os.getpid()
 
 
@@ -79,7 +79,7 @@ class Wrong:
 
     size: int = 1
 
-    def run(self, source: Any, said: Callable[[str], None]) -> None:
+    def run(self, source: Any, on_step: Callable[[str], None]) -> None:
         raise KeyError("postgresql://me:a-secret@host/db")
 
 
@@ -87,7 +87,7 @@ def caller(**changes: Any) -> Caller:
     """One who waits patiently and listens to nothing."""
     plain: dict[str, Any] = {
         "stop": threading.Event(),
-        "said": lambda _: None,
+        "on_step": lambda _: None,
         "is_hung": lambda: False,
     }
     return Caller(**plain | changes)

@@ -275,7 +275,7 @@ def _why_not(url: str, log: str) -> str:
     return f" ({scheme[1]}://): {reason or 'no such service, or a part of it is missing'}"
 
 
-class _Said(logging.Handler):
+class _LogLines(logging.Handler):
     """The log lines of Apprise in one thread: another thread may log another channel's URL."""
 
     def __init__(self) -> None:
@@ -291,14 +291,14 @@ class _Said(logging.Handler):
         return "\n".join(self._lines)
 
 
-_listening: set[_Said] = set()
+_listening: set[_LogLines] = set()
 _changing = threading.Lock()
 
 
 @contextmanager
-def _apprise_log() -> Iterator[_Said]:
+def _apprise_log() -> Iterator[_LogLines]:
     """Keep Apprise's records out of the process's own log: they may hold parts of the URL."""
-    logger, listener = logging.getLogger("apprise"), _Said()
+    logger, listener = logging.getLogger("apprise"), _LogLines()
     logger.addHandler(listener)
     with _changing:
         _listening.add(listener)

@@ -87,8 +87,8 @@ class ExplainRequest:
         """The number of windows to read."""
         return 1 + (0 if self.reference else len(self.windows))
 
-    def run(self, source: SqlSource, said: Callable[[str], None]) -> Explained:
-        """Read the window, and the reference if it is not counted yet; `said` is called with each window.
+    def run(self, source: SqlSource, on_step: Callable[[str], None]) -> Explained:
+        """Read the window, and the reference if it is not counted yet; `on_step` is called with each window.
 
         Raises
         ------
@@ -111,8 +111,8 @@ class ExplainRequest:
         if reference is None:
             if not self.windows:
                 raise DegenerateDataError(f"{monitor.name} has no reference window to compare with")
-            reference = (self._counted if self.grouped else self._read)(source, said)
-        said("")  # the step of the one who asks is still the one
+            reference = (self._counted if self.grouped else self._read)(source, on_step)
+        on_step("")  # the step of the one who asks is still the one
         groups = {name: column.groups for name, column in reference.columns.items()}
         fewest = monitor.min_group
         if self.grouped:
@@ -123,7 +123,7 @@ class ExplainRequest:
             numbers = [name for name, cut in groups.items() if cut.kind == "numbers"]
             labelled = not self.expected
             if self.read is None:
-                parts = self._frames(source, [self.window], self.as_of, said, labelled=labelled)
+                parts = self._frames(source, [self.window], self.as_of, on_step, labelled=labelled)
             else:
                 parts = [bare_frame(monitor, self.columns, self.read, labelled=labelled)]
             rows = _rows(parts, monitor, self.columns, numbers)
@@ -132,21 +132,21 @@ class ExplainRequest:
         explained = explanation(reference, rows, fewest=fewest, seed=seed, expected=self.expected)
         return Explained(explanation=explained, reference=reference)
 
-    def _read(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
+    def _read(self, source: SqlSource, on_step: Callable[[str], None]) -> GroupReference:
         monitor, parts = self.monitor, list[Frame]()
         most = 1  # until the rows of a window are known
         while len(parts) < len(self.windows):
             some = source.side_by_side(monitor, self.windows[len(parts) :], most=max(most, 1))
             what = f"{monitor.name} reference {some[0].in_zone(monitor.timezone)}, groups"
-            said(Step(what, len(parts) + len(some), len(self.windows)))
-            parts += self._frames(source, some, self.reference_as_of, said, labelled=True)
+            on_step(Step(what, len(parts) + len(some), len(self.windows)))
+            parts += self._frames(source, some, self.reference_as_of, on_step, labelled=True)
             most = together(max(len(frame.rows) for frame in parts))
         rows = _rows(parts, self.monitor, self.columns)
         return group_reference(rows, fewest=self.monitor.min_group)
 
-    def _counted(self, source: SqlSource, said: Callable[[str], None]) -> GroupReference:
+    def _counted(self, source: SqlSource, on_step: Callable[[str], None]) -> GroupReference:
         monitor, period = self.monitor, Window(self.windows[0].start, self.windows[-1].end)
-        said(f"{monitor.name} reference {period.in_zone(monitor.timezone)}")
+        on_step(f"{monitor.name} reference {period.in_zone(monitor.timezone)}")
         groups, refused = grouped_columns(source, monitor, period, self.columns)
         if not groups:
             raise InputError("; ".join(refused.values()))
@@ -160,12 +160,12 @@ class ExplainRequest:
         source: SqlSource,
         windows: Sequence[Window],
         as_of: datetime | None,
-        said: Callable[[str], None],
+        on_step: Callable[[str], None],
         *,
         labelled: bool,
     ) -> list[Frame]:
         monitor, columns = self.monitor, self.columns
-        read = source.explaining(monitor, windows, columns, as_of=as_of, on_progress=lambda _: said(""))
+        read = source.explaining(monitor, windows, columns, as_of=as_of, on_progress=lambda _: on_step(""))
         if read is not None:
             return [bare_frame(monitor, columns, frame, labelled=labelled) for frame in read]
         how: dict[str, Any] = {"as_of": as_of, "extra": columns, "labelled": labelled, "bare": True}

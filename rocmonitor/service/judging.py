@@ -268,8 +268,8 @@ class WindowRequest:
         """The number of statements to wait for."""
         return 2 if self.judges and self.labels is None else 1
 
-    def run(self, source: SqlSource, said: Callable[[str], None]) -> Judged:
-        """Read the window and judge it; `said` is called while rows arrive.
+    def run(self, source: SqlSource, on_step: Callable[[str], None]) -> Judged:
+        """Read the window and judge it; `on_step` is called while rows arrive.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class WindowRequest:
             As `SqlSource.pull`.
         """
         began = time.monotonic()
-        batch, labels = self._read(source, lambda _: said(""))
+        batch, labels = self._read(source, lambda _: on_step(""))
         seconds, same = time.monotonic() - began, batch.digest == self.judged_as
         keeps = self.keeps_counts and self.judges and not same
         return Judged(
@@ -361,14 +361,14 @@ class SpanRequest:
     as_of: datetime
     size: int = 1
 
-    def run(self, source: SqlSource, said: Callable[[str], None]) -> list[Batch] | None:
-        """Read the rows, with the columns that may explain a change; `said` is called while they arrive."""
+    def run(self, source: SqlSource, on_step: Callable[[str], None]) -> list[Batch] | None:
+        """Read the rows, with the columns that may explain a change; `on_step` hears of each step."""
         return source.pull_together(
             self.monitor,
             self.windows,
             as_of=self.as_of,
             explain=self.monitor.columns.explain,
-            on_progress=lambda _: said(""),
+            on_progress=lambda _: on_step(""),
         )
 
 

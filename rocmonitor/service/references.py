@@ -108,8 +108,8 @@ class ReferenceRequest:
         """The number of windows to read."""
         return len(self.windows)
 
-    def run(self, source: SqlSource, said: Callable[[str], None]) -> Built:
-        """Read and reduce; `said` is called while rows arrive, and with each window.
+    def run(self, source: SqlSource, on_step: Callable[[str], None]) -> Built:
+        """Read and reduce; `on_step` is called while rows arrive, and with each window.
 
         Raises
         ------
@@ -121,13 +121,13 @@ class ReferenceRequest:
         segments, read = dict[str, list[tuple[Window, Rows]]](), dict[Window, int]()
         counts: list[store.KeptCounts] = []
         for number, window in enumerate(self.windows, 1):
-            said(
+            on_step(
                 Step(
                     f"{monitor.name} reference {window.in_zone(monitor.timezone)}", number, len(self.windows)
                 )
             )
             how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": False}
-            how |= {"on_rows": lambda _: said(""), "following": self.windows[number:]}
+            how |= {"on_rows": lambda _: on_step(""), "following": self.windows[number:]}
             if self.keeps_counts:
                 batch, labels = counted.read_and_count(window, **how)
                 counts += to_keep(monitor, window, batch, labels, self.now, ages)
@@ -181,7 +181,7 @@ def load_or_build(
     now: datetime,
     keep: bool = True,
     keep_counts: bool = True,
-    said: Callable[[str], None] = lambda _: None,
+    on_step: Callable[[str], None] = lambda _: None,
     build: Callable[[ReferenceRequest], Built] | None = None,
 ) -> dict[str, Reference]:
     """Return the reference of each segment (all rows: ``""``), from the store or computed and kept there.
@@ -194,7 +194,7 @@ def load_or_build(
     frozen = store.reference(kept, monitor.name, name)
     if frozen:
         return {segment: Reference.from_dict(plain) for segment, plain in frozen.items()}
-    windows, pieces = reference_windows(monitor, source, now, lambda: said(""))
+    windows, pieces = reference_windows(monitor, source, now, lambda: on_step(""))
     freezes, (_, ages) = keep and now >= complete_at(monitor), read_at(monitor, now)
     request = ReferenceRequest(
         monitor=monitor,
@@ -203,7 +203,7 @@ def load_or_build(
         stored=InStore(kept, monitor, windows, ages),
         keeps_counts=freezes and keep_counts,
     )
-    built = request.run(source, said) if build is None else build(request)
+    built = request.run(source, on_step) if build is None else build(request)
     computed = built.references
     if pieces and computed:
         counted = [_piece(*entry) for entry in pieces]

@@ -398,7 +398,7 @@ class _Work:
                 now=state.now,
                 keep=not state.dry_run,
                 keep_counts=bool(state.runtime.config.keep.counts),
-                said=self._said,
+                on_step=self._said,
                 build=self._run,
             )
             state.set_references(built)
@@ -413,7 +413,7 @@ class _Work:
         if isinstance(task.spec, Spark):  # the cluster works; each process would make a session of its own
             executor = InProcess()
         limit = task.spec.deadline * (1 if executor.reports else request.size) + HUNG_AFTER
-        caller = Caller(stop=runtime.stop, said=self._said, is_hung=runtime.work.is_hung)
+        caller = Caller(stop=runtime.stop, on_step=self._said, is_hung=runtime.work.is_hung)
         with runtime.work.on(f"monitor:{monitor.name}", limit):
             return executor.run(task, self._source, caller)
 

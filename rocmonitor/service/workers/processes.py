@@ -73,7 +73,7 @@ class ProcessPool:
         if pool is not None:
             return self._sent(task, pool, caller)
         try:
-            return task.request.run(source, caller.said)
+            return task.request.run(source, caller.on_step)
         finally:
             with self._changed:
                 self._here -= 1

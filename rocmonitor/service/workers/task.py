@@ -32,8 +32,8 @@ class Request(Protocol[Answer_co]):
     def size(self) -> int:
         """The number of statements, each of which may take as long as the source's ``deadline``."""
 
-    def run(self, source: SqlSource, said: Callable[[str], None]) -> Answer_co:
-        """Ask an open source; call `said` with each step, and with ``""`` in between."""
+    def run(self, source: SqlSource, on_step: Callable[[str], None]) -> Answer_co:
+        """Ask an open source; call `on_step` with each step, and with ``""`` in between."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +58,14 @@ class Caller:
     ----------
     stop : Event
         Set when the process must stop.
-    said : callable
+    on_step : callable
         Called with the steps of a task that is done in this process, and ``""`` whenever it moves.
     is_hung : callable
         Returns True when the task has been silent for too long and is given up.
     """
 
     stop: threading.Event
-    said: Callable[[str], None]
+    on_step: Callable[[str], None]
     is_hung: Callable[[], bool]
 
 
@@ -78,7 +78,7 @@ class Executor(Protocol):
 
     @property
     def reports(self) -> bool:
-        """True if `Caller.said` hears each step of a task."""
+        """True if `Caller.on_step` hears each step of a task."""
 
     def run(self, task: Task[Answer], source: SqlSource, caller: Caller) -> Answer:
         """Return the answer to a task, wherever it is done; `source` is open in this process.
@@ -100,7 +100,7 @@ class InProcess:
 
     def run(self, task: Task[Answer], source: SqlSource, caller: Caller) -> Answer:
         """Do a task as `Executor.run` says."""
-        return task.request.run(source, caller.said)
+        return task.request.run(source, caller.on_step)
 
 
 @dataclass(frozen=True, slots=True)

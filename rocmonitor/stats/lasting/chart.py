@@ -32,8 +32,8 @@ from rocmonitor.stats.lasting.result import (
     ChartCourse,
     LastingChange,
     alarms_of,
+    change_shown,
     chart_course,
-    found_change,
 )
 from rocmonitor.stats.lasting.windows import (
     PairVariances,
@@ -114,7 +114,7 @@ class LastingChart(Result):
         Cost: O(k); with a change O(k² g), g some 200.
         """
         course, values, noise = self._course(later)
-        return found_change(self, course, values, noise)
+        return change_shown(self, course, values, noise)
 
     def follow(self, later: Sequence[WindowAuc | None]) -> ChartCourse:
         """Return the chart over later windows without the change that it shows. Cost: O(k)."""

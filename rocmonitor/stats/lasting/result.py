@@ -255,7 +255,7 @@ def chart_course(chart: LastingChart, course: Running) -> ChartCourse:
     return ChartCourse(statistic, mean_change, alarm_change, alarm)
 
 
-def found_change(chart: LastingChart, course: Running, values: Floats, noise: Floats) -> LastingChange:
+def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Floats) -> LastingChange:
     """Return what the chart after each window amounts to; values and noise of the windows have shape (k,)."""
     columns = chart_course(chart, course)
     reached = columns.statistic if chart.alternative == "less" else np.abs(columns.statistic)
