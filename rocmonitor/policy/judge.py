@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import LEVEL
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking
 from rocmonitor.policy.curve_change import curve_change
@@ -20,6 +21,7 @@ from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.rules import Rule, highest_floor, settings_of
+from rocmonitor.rules.cost import cost_then
 from rocmonitor.rules.evidence import AllLabels, Evidence
 from rocmonitor.rules.lasting import lasting_metrics
 from rocmonitor.stats import (
@@ -137,6 +139,8 @@ def judge(
         costs=reference.cost_thresholds,
         missing=counts.no_challenger,
     )
+    for row in measured.tables.get("costs", ()):
+        row["reference_cost"] = cost_then(reference.cost_of(row["w"])[1], row["w"], LEVEL).cost
     measured = beyond_ranking(measured, champion, pair, beyond)
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
     metrics |= measured.metrics

@@ -59,7 +59,7 @@ class Cost(TwoSided):
         if self.value is not None:
             return _from_estimate(name, self, now, beyond(now.low > self.value, False), stated)
         assert self.margin is not None
-        then = cost_of(_decided(*past), self.w, 0.5, self.confidence_level)
+        then = cost_then(past, self.w, self.confidence_level)
         gap = now.cost - then.cost
         change = Estimated(
             gap,
@@ -90,6 +90,17 @@ def cost_of(sample: Sample, w: float, threshold: float, confidence_level: float)
     return Estimated(**of_any_order(sample, table)[0])
 
 
+def cost_then(past: tuple[WrongDecisions, int, int], w: float, confidence_level: float) -> Estimated:
+    """Return the normalised cost of the reference, from its errors there, positives and negatives."""
+    from rocmonitor.stats import Sample
+
+    errors, n_pos, n_neg = past
+    decided = Sample.from_counts(
+        [0.0, 1.0], [errors.missed, n_pos - errors.missed], [n_neg - errors.false_alarms, errors.false_alarms]
+    )
+    return cost_of(decided, w, 0.5, confidence_level)
+
+
 def _from_estimate(
     name: str, rule: Cost, estimated: Estimated, outcome: Status, stated: dict[str, Any]
 ) -> Verdict:
@@ -106,13 +117,4 @@ def _from_estimate(
         limit=(None if rule.margin is None else -rule.margin, most),
         margin=most - estimated.low,
         details=stated,
-    )
-
-
-def _decided(errors: WrongDecisions, n_pos: int, n_neg: int) -> Sample:
-    """Return the sample of decisions, 1 for flagged."""
-    from rocmonitor.stats import Sample
-
-    return Sample.from_counts(
-        [0.0, 1.0], [errors.missed, n_pos - errors.missed], [n_neg - errors.false_alarms, errors.false_alarms]
     )

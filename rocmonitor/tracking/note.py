@@ -164,7 +164,11 @@ def _aurocs(evaluation: Evaluation) -> str:
 
 def _cost(row: Mapping[str, Any]) -> str:
     at = "nothing flagged" if row["threshold"] is None else f"threshold {row['threshold']:.4g}"
-    return f"- cost at w = {row['w']:g}: {row['cost']:.3f} ({row['low']:.3f} to {row['high']:.3f}), {at}"
+    then = row.get("reference_cost")
+    before = "" if then is None else f", {then:.3f} in the reference"
+    return (
+        f"- cost at w = {row['w']:g}: {row['cost']:.3f} ({row['low']:.3f} to {row['high']:.3f}){before}, {at}"
+    )
 
 
 def _rows(counts: Counts) -> str:

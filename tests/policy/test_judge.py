@@ -257,6 +257,7 @@ def test_what_decisions_cost_is_measured_at_the_thresholds_of_the_reference():
     assert [found.metrics[name] for name in names] == [curve.cost[0], curve.low[0], curve.high[0]]
     # Where misses cost nothing, nothing is flagged, at no cost.
     assert found.tables["costs"][0] | {"high": 0} == {
+        "reference_cost": 0.0,
         "model": "champion",
         "w": 0.0,
         "threshold": None,

@@ -34,6 +34,8 @@ def test_a_window_that_costs_more_is_degraded_and_so_it_stays_when_it_is_judged_
         by_rule = {each.rule: each for each in first.verdicts}
         assert by_rule["cost_2"].outcome is Status.DEGRADED
         assert by_rule["cost_2"].details["reference_cost"] < by_rule["cost_2"].details["cost"]
+        then = {row["w"]: row["reference_cost"] for row in first.tables["costs"]}
+        assert then[by_rule["cost_2"].details["w"]] == by_rule["cost_2"].details["reference_cost"]
         assert first.metrics["cost_2/margin"] < 0
         [*_, last] = run_monitor(
             runtime, monitor, now=week(24), windows=[first.window], again=True
