@@ -50,6 +50,8 @@ def test_check_tells_what_it_assumes_of_a_reference_that_is_too_large_to_read(he
     monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", 7_999)
     told = checked(here)
     assert "more than 7,999 rows and is not read here; it is assumed to scatter as the last window" in told
+    assert "known with the first run: the reference is too large to be read here; at an AUROC of 0." in told
+    assert "in the reference. A drop" not in told
     assert "each rule alone: drop" in told
     monkeypatch.setattr(checking, "MOST_ROWS", 399)
     told = checked(here)

@@ -89,7 +89,7 @@ from rocmonitor.wording.verdicts import verdict
 MOST_ROWS = 2_000_000
 """A larger window is counted, but not read."""
 
-MOST_REFERENCE_ROWS = 200_000
+MOST_REFERENCE_ROWS = 5_000_000
 """A larger reference is counted, but not read."""
 
 ASSUMED_AUC = 0.8
@@ -271,7 +271,7 @@ def _answers(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> An
     sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
     drawn = seen.drawn if seen.drawn is not None and counts_alarms(seen.drawn) else None
     if drawn is not None and seen.scenario is not None:
-        answers.add("normal", normal(monitor, seen.scenario, drawn, sizes))
+        answers.add("normal", normal(monitor, seen.scenario, drawn, sizes, is_read=seen.ranges is not None))
     answers.add("judged", judged(monitor, sizes, seen.last_counts, now))
     if not monitor.is_over(now):
         answers.add("checked", (f"next {_next_times(monitor, monitor.schedule, now)}", []))

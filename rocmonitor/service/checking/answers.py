@@ -47,7 +47,12 @@ class Answers:
 
 
 def normal(
-    monitor: Monitor, scenario: Scenario, drawn: Simulation, sizes: Sequence[tuple[int, int]] = ()
+    monitor: Monitor,
+    scenario: Scenario,
+    drawn: Simulation,
+    sizes: Sequence[tuple[int, int]] = (),
+    *,
+    is_read: bool = True,
 ) -> tuple[str, list[Doubt]]:
     """Return the range that will be normal, and the drops that show.
 
@@ -55,10 +60,16 @@ def normal(
     ----------
     sizes : sequence of pairs of int
         As `reference` of `judged`; no drop is named if no such window could be judged.
+    is_read : bool
+        Whether the rows of the reference were read; else its AUROC is an assumption.
     """
     interval, auc = scenario.ranges.first(), drawn.auc
     range_ = f"AUROC {normal_range(interval.low, interval.high)}; " if interval is not None else "AUROC "
     line, doubts, drops = f"{range_}{auc:.2f} in the reference", list[Doubt](), list[str]()
+    if not is_read:
+        line = (
+            f"known with the first run: the reference is too large to be read here; at an AUROC of {auc:.2f}"
+        )
     if sizes and all(min(size) < monitor.min_per_class for size in _as_windows(monitor, sizes)):
         return line, doubts
     seen, alarm = drawn.single_window_drop(power=POWER), monitor.alarm.policy()
@@ -70,7 +81,7 @@ def normal(
     if stays:
         drops.append(f"{'one' if drops else 'a drop'} of {STAYS:g} that stays {stays}")
     if drops:
-        line += f". {', '.join(drops).capitalize()}"
+        line += f". {', '.join(drops).capitalize()}" if is_read else f" {', '.join(drops)}"
     if wide and (drawn.single or not drawn.stated):
         ways = "longer windows (window.every) or a longer reference"
         if not any(rule.needs.chart for rule in scenario.rules.values()):
