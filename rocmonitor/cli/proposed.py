@@ -99,6 +99,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
     template = files("rocmonitor.cli").joinpath("templates", "proposed.yaml.j2").read_text(encoding="utf-8")
     text = environment.from_string(template).render(
         proposal=proposal,
+        newest=len(rows) == _MOST,
         table=table,
         source=section | {key: value for key, value in texts.items() if value is not None},
         name=_name(spec, table),

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rocmonitor.config import Monitor
+from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import ConfigError
 from rocmonitor.service.window_lengths import FEWEST_REFERENCE, Loss, finds, loss_at_end, reason
 from rocmonitor.stats import auc
@@ -226,7 +227,7 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
     Of the lengths of which nearly all windows have enough rows of both classes, the one that finds a drop of
     0.02 soonest with few false alarms; else some that are joined. The
     reference is the first three fifths of them, twenty at least where there are so many; it ends before a
-    loss, if nineteen are left.
+    loss, if eight are left.
 
     Raises
     ------
@@ -275,7 +276,7 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
         delay_reason=reason,
         reference=(f"{edges[0]:%Y-%m-%d}", f"{edges[reference]:%Y-%m-%d}"),
         reference_windows=reference,
-        loss=_loss_said(chosen.loss, edges[reference]),
+        loss=_loss_said(chosen.loss, edges, reference),
         later_windows=n - reference,
         fewer_class=float(np.median(chosen.counts.min(axis=1))),
         rows=len(rows),
@@ -477,7 +478,8 @@ def _windows(
     if full:
         sizes = {every: _reference(made[every][0], loss) for every in full}
         if loss is not None:  # rather a length whose reference ends before it
-            full = [every for every in full if made[every][0][sizes[every]] <= loss.start] or full
+            before = [every for every in full if made[every][0][sizes[every]] <= loss.start]
+            full = [every for every in before if sizes[every] >= FEWEST_REFERENCE] or before or full
         best, why = full[0], ""
         if len(full) > 1:
             computed = {
@@ -506,10 +508,11 @@ def _windows(
 
 
 def _loss(classes: pd.DataFrame, made: Mapping[str, tuple[list[pd.Timestamp], Any]]) -> Loss | None:
-    """Return a loss within the reference, from the shortest windows that show an AUROC."""
+    """Return a loss within the longest reference, from the shortest windows that show an AUROC."""
+    end = max(edges[_reference(edges, None)] for edges, _ in made.values())
     for edges, counts in made.values():
         if np.mean(counts.min(axis=1) >= _SHOWN_BY) >= _FILLED:
-            return loss_at_end(classes, edges[: _reference(edges, None) + 1])
+            return loss_at_end(classes, [edge for edge in edges if edge <= end])
     return None
 
 
@@ -518,14 +521,14 @@ def _reference(edges: Sequence[pd.Timestamp], loss: Loss | None) -> int:
     n = len(edges) - 1
     most = min(n, max(round(0.6 * n), _REFERENCE_WINDOWS))
     before = n if loss is None else sum(edge <= loss.start for edge in edges[1:])
-    return min(before, most) if before >= FEWEST_REFERENCE else most
+    return min(before, most) if before >= ENOUGH_WINDOWS else most
 
 
-def _loss_said(loss: Loss | None, end: pd.Timestamp) -> str:
-    if loss is None:
+def _loss_said(loss: Loss | None, edges: Sequence[pd.Timestamp], reference: int) -> str:
+    if loss is None or loss.start >= edges[_reference(edges, None)]:
         return ""
     day, lower = f"{loss.start:%Y-%m-%d}", f"the AUROC is about {loss.drop:.2g} lower from then on"
-    if end <= loss.start:
+    if edges[reference] <= loss.start:
         return f"Ends before {day}: {lower}."
     return f"Holds a loss since {day}: {lower}, and too few windows come before."
 
