@@ -162,7 +162,9 @@ def judge(
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=metrics | rule_metrics(verdicts, reference, forecasts) | _change(ranges, now, day),
+        metrics=metrics
+        | rule_metrics(verdicts, reference, forecasts)
+        | _change(ranges, now, measured.champion.se, day),
         tables=measured.tables,
         caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *doubts])),
     )
@@ -267,11 +269,11 @@ def verdict_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
     return margins | lasting_metrics(verdicts)
 
 
-def _change(ranges: NormalRanges, now: WindowAuc, day: float | None) -> dict[str, float]:
+def _change(ranges: NormalRanges, now: WindowAuc, se: float, day: float | None) -> dict[str, float]:
     """Return the metrics that show later whether a drop is over."""
     if ranges.level is None:
         return {}
-    change = ranges.level.change(now._replace(day=day))
+    change = ranges.level.change(now._replace(day=day), se)
     return dict(zip(CHANGE, change, strict=True))
 
 

@@ -120,20 +120,21 @@ class LastingChart(Result):
         """Return the chart over later windows without the change that it shows. Cost: O(k)."""
         return chart_course(self, self._course(later)[0])
 
-    def change(self, window: WindowAuc) -> Change:
+    def change(self, window: WindowAuc, se: float = 0.0) -> Change:
         """Return the AUROC of a later window less that of the reference windows, with what it is known by.
 
-        Serial correlation makes neighbouring windows count as fewer: variances grow by (1 + r) / (1 - r).
+        `se` is that of the window's own AUROC: where the classes overlap more than in the reference, it counts
+        in place of that of its size there. Serial correlation makes neighbouring windows count as fewer:
+        variances grow by (1 + r) / (1 - r).
         """
         values, noise = self._numbers([window])
         usual = unscaled(self.mean + scaled(window.auc) - float(values[0]))
-        per_auc = math.sqrt(max(usual * (1 - usual), 1e-12)) * math.sqrt(
-            (1 + self.serial) / (1 - self.serial)
-        )
+        per_auc, alike = max(usual * (1 - usual), 1e-12), (1 + self.serial) / (1 - self.serial)
+        sampling = max(per_auc * float(noise[0]), se**2)
         return Change(
             window.auc - usual,
-            per_auc * math.sqrt(self.between**2 + float(noise[0])),
-            per_auc * math.sqrt(self.mean_share * (self.between**2 + self.noise)),
+            math.sqrt(alike * (per_auc * self.between**2 + sampling)),
+            math.sqrt(alike * per_auc * self.mean_share * (self.between**2 + self.noise)),
         )
 
     def alarms(self, values: Floats) -> NDArray[np.int8]:
