@@ -431,13 +431,14 @@ def _start(verdicts: Sequence[Verdict], zone: ZoneInfo) -> tuple[datetime, datet
 
 
 def _changes(points: Sequence[Point], version: str) -> tuple[list[Point], list[Change]]:
-    """Return the windows of one champion that can be compared with the reference."""
+    """Return the windows of one champion that were judged and can be compared with the reference."""
     from rocmonitor.stats.recovery import Change
 
     used, changes = list[Point](), list[Change]()
     for point in points:
         values = known(point.metrics, "champion/auc", *CHANGE)
-        if values is not None and point.champion_version == version:
+        judged = point.outcome is not Status.INSUFFICIENT
+        if values is not None and judged and point.champion_version == version:
             used.append(point)
             changes.append(Change(*values[1:]))
     return used, changes

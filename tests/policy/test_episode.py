@@ -81,7 +81,9 @@ class Stream:
     def ends(self) -> list[datetime]:
         return [each.end for each in self.episodes if each.ended_with is not None and each.end is not None]
 
-    def add(self, auc: float, version: str = "3", **metrics: float) -> Evaluation:
+    def add(
+        self, auc: float, version: str = "3", outcome: Status | None = None, **metrics: float
+    ) -> Evaluation:
         window = week(self.first + len(self.evaluations))
         now = WindowAuc(auc, N_POS, N_NEG)
         evidence = {name: self.scenario.evidence(name, auc) for name in self.rules}
@@ -100,7 +102,7 @@ class Stream:
             champion_version=version,
             at=window.end,
             evaluated_at=window.end,
-            outcome=outcome_of(verdicts),
+            outcome=outcome or outcome_of(verdicts),
             status=Status.OK,
             verdicts=verdicts,
             counts=Counts(rows=N_POS + N_NEG, n_pos=N_POS, n_neg=N_NEG),
@@ -133,6 +135,7 @@ class Stream:
                 at=each.at,
                 metrics=each.metrics,
                 champion_version=each.champion_version,
+                outcome=each.outcome,
             )
             for each in self.evaluations
             if each.window.start >= after
@@ -156,6 +159,17 @@ def drawn(known: Scenario, rng: np.random.Generator, drops: Sequence[float]) -> 
     for drop in drops:
         stream.add(float(mean - drop + noise * rng.standard_normal()))
     return stream
+
+
+def test_a_window_that_was_not_judged_is_no_part_of_a_loss(known: Scenario) -> None:
+    """Its AUROC is that of the rows that could be used."""
+    stream, low = Stream(known), known.auc.auc - 0.1
+    stream.add(low)
+    stream.add(low - 0.1, outcome=Status.INSUFFICIENT)
+    stream.add(low)
+    loss = stream.open
+    assert loss is not None
+    assert (loss.windows, loss.auc) == (2, pytest.approx(low))
 
 
 @pytest.mark.slow

@@ -123,8 +123,8 @@ class LastingChart(Result):
     def change(self, window: WindowAuc, se: float = 0.0) -> Change:
         """Return the AUROC of a later window less that of the reference windows, with what it is known by.
 
-        `se` is that of the window's own AUROC: where the classes overlap more than in the reference, it counts
-        in place of that of its size there. Serial correlation makes neighbouring windows count as fewer:
+        `se` is that of the window's own AUROC: it counts where it is larger than that of such a window in the
+        reference, for the classes overlap more. Serial correlation makes neighbouring windows count as fewer:
         variances grow by (1 + r) / (1 - r).
         """
         values, noise = self._numbers([window])
