@@ -12,7 +12,17 @@ from rocmonitor.config import Monitor
 from rocmonitor.policy.episode import REMOVED
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.stops import ARRIVES, Arrival, Arrived, AtAge, CountedKind, Stop, stop, usable_stop
+from rocmonitor.policy.stops import (
+    ARRIVES,
+    Arrival,
+    Arrived,
+    AtAge,
+    CountedKind,
+    Stop,
+    stop,
+    unusable,
+    usable_stop,
+)
 from rocmonitor.policy.windows import DAY, Window
 from rocmonitor.service.references import digest
 from rocmonitor.sources import LabelCounts
@@ -66,7 +76,9 @@ class Arrivals:
         """Note how many rows of a window can be used; `passed` if a later one was read by an earlier tick."""
         before = self._read.get(labelled)
         if counts.rows and (before is None or before.window <= window):
-            self._read[labelled] = _Read(window, counts, reference, passed)
+            short = before is not None and unusable(before.reference, before.counts) is not None
+            since = before.since if before is not None and short else window.start
+            self._read[labelled] = _Read(window, counts, reference, passed, since)
 
     def conclude(self, lease: store.Lease, lapse: Stop | None, *, news: bool) -> None:
         """Save what was counted, and send what has stopped or arrives again.
@@ -150,7 +162,11 @@ class Arrivals:
             late = late._replace(counts=replace(late.counts, bad_score=0, duplicates=0, outside=0))
         read = [part for part in (late, early) if part is not None]
         stops = [usable_stop(self._monitor.name, part.window, part.counts, part.reference) for part in read]
-        short = [seen for seen, is_short in stops if is_short]
+        short = [
+            replace(seen, start=part.since)
+            for part, (seen, is_short) in zip(read, stops, strict=True)
+            if is_short
+        ]
         if short:
             return _begun(short[0], before)
         if before is None:
@@ -186,12 +202,15 @@ class Arrivals:
 
 
 class _Read(NamedTuple):
-    """The rows of a window that was read."""
+    """The rows of a window that was read; `since`, the first of those in a row before it with too few usable
+    ones, or its own start.
+    """
 
     window: Window
     counts: Counts
     reference: Reference
     passed: bool
+    since: datetime
 
 
 def _begun(seen: Stop, before: Stop | None) -> Stop | None:

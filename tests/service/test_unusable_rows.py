@@ -211,3 +211,15 @@ def test_labels_that_are_none_count_likewise(here: World) -> None:
     assert found.outcome is Status.INSUFFICIENT
     assert "120 with a label of neither class" in str(found.verdicts[0].lacks[0])
     assert "120 with a label of neither class, usually none" in here.alarms
+
+
+def test_after_a_catch_up_rows_are_unusable_since_the_first_such_window(here: World) -> None:
+    """Four weeks read at once, of which the last two lack scores."""
+    for number in range(20, 24):
+        here.score(number)
+    for number in (22, 23):
+        change(here, number, 0.3, "NULL")
+    judged(here, 23)
+    with here.runtime(week(24)) as runtime:
+        [stop] = [each for each in store.open_stops(runtime.store)["credit"] if each.kind == "usable"]
+    assert (stop.start, stop.window.start) == (week(22), week(23))
