@@ -254,7 +254,10 @@ def _standing(
         "why": why,
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
-        "reviews": [plain(review) for review in review_list(kept, monitor.name)],
+        "reviews": [
+            plain(review) | {"dates": review.period.in_zone(zone)}
+            for review in review_list(kept, monitor.name)
+        ],
         "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
         "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
     }

@@ -18,8 +18,10 @@ from scenario import runtime_of
 from web.serving import serving
 
 from rocmonitor import config, store
+from rocmonitor.report.review.shapes import review_chart
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.store.history import review_list
 from rocmonitor.web.site import Site
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -119,6 +121,7 @@ def test_every_page_has_the_months_of_berlin(reader: Browser, address: str) -> N
     )
     assert shown == months[::-1]
     assert "from 2026-11-01 to 2026-12-01" in text(reader, ".sentence")
+    assert "2026-01-01 to 2026-12-01" in text(reader, ".reviews")
     reader.measure("document.querySelector('.plot').focus()")
     reader.press("ArrowLeft")
     assert months[-2] in text(reader, ".readout")
@@ -162,3 +165,10 @@ def test_the_report_has_the_dates_calibration_and_precision(
     shown = text(browser, "main")
     assert "23:00" not in shown
     assert shown.index("Precision when a share") < shown.index("Calibration of the champion")
+
+
+def test_the_chart_of_a_review_has_the_months_of_berlin(folder: Path) -> None:
+    with store.open_store(config.load(folder / "rocmonitor.yaml").store_url) as kept:
+        [number] = [one.id for one in review_list(kept, "months")]
+        names = review_chart(store.review(kept, number))["names"]
+    assert names == [f"{start:%Y-%m-%d}" for start in JUDGED]

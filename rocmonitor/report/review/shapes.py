@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
 from rocmonitor.policy.evaluation import Brief
 from rocmonitor.policy.review.document import Review
+from rocmonitor.policy.windows import Window
 from rocmonitor.report.chart import seconds
 from rocmonitor.report.drawing import SparkChart, area, polyline, scale, spark
 from rocmonitor.report.review.tables import known
@@ -78,7 +80,10 @@ def review_chart(review: Review) -> dict[str, Any]:
         "starts": [seconds(row["start"]) for row in rows],
         "ends": [seconds(row["end"]) for row in rows],
         "slugs": [""] * len(rows),
-        "names": [row["start"][:10] for row in rows],
+        "names": [
+            Window(*(datetime.fromisoformat(row[end]) for end in ("start", "end"))).name(review.zone)
+            for row in rows
+        ],
         "chosen": "",
         "reference": None,
         "verticals": []

@@ -57,7 +57,7 @@ def test_every_figure_shows_and_nothing_runs_over(
         assert size["height"] > 150
     inside, window = browser.measure(WIDTHS)
     assert window == width
-    assert inside <= window
+    assert inside <= window, browser.measure(BEYOND)
     assert browser.measure(BEYOND) == []
 
 
