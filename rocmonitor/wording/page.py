@@ -314,9 +314,9 @@ def signs(warned: int, outlooks: int, charts: Mapping[str, Chart]) -> str:
     Examples
     --------
     >>> signs(3, 8, {"lasting": Chart(0.7, 0.6)})
-    '3 of the last 8 outlooks warned; lasting: a change at 70 % of the alarm limit, and growing'
+    '3 of the last 8 outlooks warned; lasting: evidence of a change at 70 % of the alarm limit, and growing'
     >>> signs(0, 8, {"lasting": Chart(1.2, 0.9, alarm=True)})
-    'lasting: in alarm, the change still growing (120 % of the alarm limit)'
+    'lasting: in alarm, the evidence still growing (120 % of the alarm limit)'
     """
     parts = [_warned(warned, outlooks)] if warned > 1 or warned == outlooks > 0 else []
     parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.alarm or chart.share >= NEAR]
@@ -348,9 +348,11 @@ def _chart(rule: str, chart: Chart) -> str:
     if moves:
         grows = "still growing" if chart.share > (chart.before or 0) else "shrinking"
     if chart.alarm:
-        return f"{rule}: in alarm{grows and f', the change {grows}'} ({share} % of the alarm limit)"
+        return f"{rule}: in alarm{grows and f', the evidence {grows}'} ({share} % of the alarm limit)"
     grows = grows and f", and {grows}"
-    return f"{rule}: a change at {min(share, 99)} % of the alarm limit{grows.replace('still ', '')}"
+    return (
+        f"{rule}: evidence of a change at {min(share, 99)} % of the alarm limit{grows.replace('still ', '')}"
+    )
 
 
 def ago(age: timedelta) -> str:

@@ -131,9 +131,9 @@ class TestOverview:
     @pytest.mark.parametrize(
         ("shares", "said"),
         [
-            ((0.4, 0.7), "calm : lasting: a change at 70 % of the alarm limit, and growing"),
-            ((0.95, 0.9), "calm : lasting: a change at 90 % of the alarm limit, and shrinking"),
-            ((0.9, 1.2), "calm : lasting: in alarm, the change still growing (120 % of the alarm limit)"),
+            ((0.4, 0.7), "calm : lasting: evidence of a change at 70 % of the alarm limit, and growing"),
+            ((0.95, 0.9), "calm : lasting: evidence of a change at 90 % of the alarm limit, and shrinking"),
+            ((0.9, 1.2), "calm : lasting: in alarm, the evidence still growing (120 % of the alarm limit)"),
             ((0.7, 0.4), "and no lasting change is at 50 % of the alarm limit or more."),
         ],
     )

@@ -137,15 +137,15 @@ def test_what_fails_is_named_once() -> None:
         (2, 8, None, "2 of the last 8 outlooks warned"),
         (1, 1, None, "the only outlook warned"),
         (0, 0, Chart(0.49), ""),
-        (0, 0, Chart(0.5), "lasting: a change at 50 % of the alarm limit"),
-        (0, 0, Chart(0.999, 0.9), "lasting: a change at 99 % of the alarm limit, and growing"),
-        (0, 0, Chart(0.9, 0.9), "lasting: a change at 90 % of the alarm limit"),
+        (0, 0, Chart(0.5), "lasting: evidence of a change at 50 % of the alarm limit"),
+        (0, 0, Chart(0.999, 0.9), "lasting: evidence of a change at 99 % of the alarm limit, and growing"),
+        (0, 0, Chart(0.9, 0.9), "lasting: evidence of a change at 90 % of the alarm limit"),
         # An alarm holds while its chart is inside the limit again.
         (
             0,
             0,
             Chart(0.8, 1.2, alarm=True),
-            "lasting: in alarm, the change shrinking (80 % of the alarm limit)",
+            "lasting: in alarm, the evidence shrinking (80 % of the alarm limit)",
         ),
     ],
 )
