@@ -83,7 +83,7 @@ def compose_outage(
         Line("Look", f"rocmonitor status ({named})"),
     ]
     kind: Kind = "recovery" if ended else "alarm"
-    title = titled("OK" if ended else "ERROR", words.subject(notice), words.title(notice))
+    title = titled("RESOLVED" if ended else "ERROR", words.subject(notice), words.title(notice))
     return assemble(title, kind, lines)
 
 
@@ -190,6 +190,6 @@ def compose_stop(stop: Stop, context: Context, also: Sequence[Transition] = ()) 
         looking("rocmonitor status", context, stop.monitor, stop.kind, stop.start.isoformat(), phase),
     ]
     heads = {"usable": "UNUSABLE", "judged": "NOT JUDGED", "watch": "ENDED"}
-    head = heads.get(stop.kind, "STOPPED") if stop.is_open else "OK"
+    head = heads.get(stop.kind, "STOPPED") if stop.is_open else "RESOLVED"
     title = titled(head, stop.monitor, stops.title(stop))
     return assemble(title, kind, lines)

@@ -217,7 +217,8 @@ def reasons_for(
     before: Status,
     warning: Answer | None = None,
 ) -> tuple[Reason, ...]:
-    """Why a window led to a status: the verdicts behind its outcome; of a recovery, all.
+    """Why a window led to a status: the verdicts behind its outcome; of a recovery, all but that of a chart
+    which remembers the loss.
 
     Broken scores and unusable rows come first. When the warning of the window itself ends, the answer of its
     labels (`warning`) is said: nothing where it could not be judged.
@@ -227,7 +228,9 @@ def reasons_for(
     judged = before is Status.AT_RISK and finding.outcome is not Status.INSUFFICIENT
     ended = (Caveat("warning-ended", answer=str(warning)),) if judged and warning is not None else ()
     if status is Status.OK:
-        return (*ended, *(verdict for verdict in finding.verdicts if verdict.margin is not None))
+        remembered = ("lasting", Status.DEGRADED)
+        shown = (one for one in finding.verdicts if (one.kind, one.outcome) != remembered)
+        return (*ended, *(verdict for verdict in shown if verdict.margin is not None))
     agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
     broken = [caveat for caveat in finding.caveats if caveat.code in ("one-score", "rows-unusable")]
     others = row_caveats if finding.outcome is Status.INSUFFICIENT else ()

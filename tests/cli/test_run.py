@@ -160,7 +160,7 @@ def test_a_store_that_fails_is_announced_once_and_so_is_its_end(here, rocmonitor
             other.execute("ALTER TABLE away RENAME TO rocmonitor_lease")
     for _ in range(2):
         rocmonitor("run")
-    assert here.alarms.count("OK store: works again") == 1
+    assert here.alarms.count("RESOLVED store: works again") == 1
     assert not memory.exists()
 
 

@@ -102,7 +102,7 @@ class Service:
         """Whether the file channel says that a place fails, and that it works again; each once."""
         lines = self.world.alarms.splitlines()
         began = [line for line in lines if line.startswith(f"ERROR {place}")]
-        ended = [line for line in lines if line.startswith(f"OK {place}") and "works again" in line]
+        ended = [line for line in lines if line.startswith(f"RESOLVED {place}") and "works again" in line]
         assert (len(began), len(ended)) in ((1, 1), (0, 0)), lines
         return bool(began)
 
@@ -437,7 +437,7 @@ def test_channel_in_a_file(due, http_sink, fault):
     with service(due, http_sink) as made:
         made.suffer(fault(due.folder / "alarms.log"))
         assert any(title.startswith("ERROR channel log") for title in http_sink.titles), http_sink.titles
-        assert any(title.startswith("OK channel log") for title in http_sink.titles), http_sink.titles
+        assert any(title.startswith("RESOLVED channel log") for title in http_sink.titles), http_sink.titles
         made.all_is_well()
 
 

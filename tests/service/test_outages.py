@@ -255,7 +255,7 @@ def test_a_store_that_fails_is_told_by_the_process_once_without_it(three, runtim
     assert "ERROR store: still failing after 24 hours" in three.alarms
     for thread in watch.works():
         thread.join()
-    assert "OK store: works again after 24 hours" in three.alarms
+    assert "RESOLVED store: works again after 24 hours" in three.alarms
     assert watch.works() == []
     assert watch.failed(StoreError("again")) == []
 
@@ -279,11 +279,11 @@ def test_a_source_that_fails_is_told_by_the_runs_of_cron(here):
     source.rmdir()
     shutil.move(gone, source)
     assert run() is Status.OK
-    said = [line for line in here.alarms.splitlines() if line.startswith(("ERROR", "OK"))]
+    said = [line for line in here.alarms.splitlines() if line.startswith(("ERROR", "RESOLVED"))]
     mine = [line for line in said if "MLflow" not in line]
     assert mine[0] == "ERROR source here: 1 monitor cannot be judged"
     assert re.fullmatch(r"ERROR source here: still failing after (24 hours|2 days)", mine[1])
-    assert mine[-1] == "OK source here: works again after 3 days"
+    assert mine[-1] == "RESOLVED source here: works again after 3 days"
     assert "\nOwner: Ana Ruiz\nRunbook: mend it\n" in here.alarms
     with here.runtime(clock, **parts) as runtime:
         changes = store.transitions(runtime.store, "credit")

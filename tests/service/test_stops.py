@@ -63,7 +63,7 @@ def test_rows_that_stop_are_sent_before_any_label_is_due_and_once(here, rocmonit
     here.score(21)
     for hours in (40, 47):
         tick(here, week(22) + timedelta(hours=hours))
-    assert sent(here)[1:] == ["OK credit: rows arrive again"]
+    assert sent(here)[1:] == ["RESOLVED credit: rows arrive again"]
     with here.runtime(week(23), **RULES) as runtime:
         drain(runtime)
     assert "stopped" not in rocmonitor("status", code=4).stdout
@@ -88,7 +88,7 @@ def test_a_table_that_is_empty_for_a_day_is_seen_in_daily_windows(here):
     tick(here, week(20) + 5 * DAY, **daily)
     assert sent(here) == ["STOPPED credit: no rows arrived, usually 57 or more"]
     tick(here, week(20) + 6 * DAY, **daily)
-    assert sent(here)[1:] == ["OK credit: rows arrive again"]
+    assert sent(here)[1:] == ["RESOLVED credit: rows arrive again"]
 
 
 @pytest.mark.parametrize(("kept", "stops"), [(399, False), (200, False), (199, True)])
@@ -108,7 +108,7 @@ def test_labels_that_stop_without_instants_are_seen_when_a_window_is_due(here):
     assert sent(here) == ["STOPPED credit: labels for 2 % of the rows, usually 100 %"]
     here.label_late(21)
     tick(here, week(22) + 3 * DAY)
-    assert sent(here)[1:] == ["OK credit: labels arrive again"]
+    assert sent(here)[1:] == ["RESOLVED credit: labels arrive again"]
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_labels_that_stop_are_seen_by_their_age_where_instants_are_known(dated):
     assert days <= 14  # not after label_delay, 30 days
     assert sent(dated)[0].startswith("STOPPED credit: labels for ")
     tick(dated, at + (days + 1) * DAY, window=changes["window"])
-    assert sent(dated)[1:] == ["OK credit: labels arrive again"]
+    assert sent(dated)[1:] == ["RESOLVED credit: labels arrive again"]
 
 
 def test_while_it_is_muted_nothing_is_sent_and_afterwards_what_still_holds(here):

@@ -154,7 +154,7 @@ def test_it_is_an_alarm_of_its_own_whatever_the_status_and_said_once(
             assert "usable rows stopped arriving" in rocmonitor("status", code=3).stdout
     titles = [line for line in here.alarms.splitlines() if " credit: " in line]
     assert [each.split()[0] for each in titles] == ["DEGRADED", "UNUSABLE", "STILL", "OK"]
-    assert titles[3] == "OK credit: rows can be used again"
+    assert titles[3] == "RESOLVED credit: rows can be used again"
     assert "Too few could be used from 2026-06-01 (UTC) on." in here.alarms
 
 
@@ -176,7 +176,7 @@ def test_scores_that_are_none_are_an_alarm_before_any_label_and_no_warning(here:
     titles = [line for line in here.alarms.splitlines() if " credit: " in line]
     assert [each for each in titles if "INSUFFICIENT" not in each] == [
         "UNUSABLE credit: 30 % of the rows cannot be used, usually none",
-        "OK credit: rows can be used again",
+        "RESOLVED credit: rows can be used again",
     ]
 
 
