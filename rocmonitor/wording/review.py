@@ -47,7 +47,16 @@ def versions(review: Review) -> str:
 
 def title(review: Review) -> str:
     """Return the decision and the versions, for one line."""
-    return f"{review.decision} (champion {review.champion_version}, challenger {review.challenger_version})"
+    return f"{decision(review)} (champion {review.champion_version}, challenger {review.challenger_version})"
+
+
+def decision(review: Review) -> str:
+    """Return the decision; and that the challenger is better only while the champion is in a loss."""
+    margin = review.rule.get("margin") or 0
+    parts = {row["part"]: row["low"] > margin for row in review.tables.get("episodes", ())}
+    only = parts.pop("in", False) and parts and not any(parts.values())
+    better = review.decision is Decision.CHALLENGER
+    return f"{review.decision}{', but only during a loss of the champion' if better and only else ''}"
 
 
 def sentence(review: Review) -> str:
@@ -55,8 +64,8 @@ def sentence(review: Review) -> str:
     area = _area(review)
     sides = f"challenger {review.challenger_version} against champion {review.champion_version}"
     if area is None or area.estimate is None:
-        return f"{review.decision}, {sides}"
-    return f"{review.decision}, {sides}: AUROC {_estimate(area)}"
+        return f"{decision(review)}, {sides}"
+    return f"{decision(review)}, {sides}: AUROC {_estimate(area)}"
 
 
 def summary(review: Review) -> list[str]:

@@ -87,6 +87,7 @@ def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
         review=review,
         zone=str(zone),
         period=review.period.in_zone(zone),
+        verdict=wording.decision(review),
         decided=None if review.decided_at is None else instant(review.decided_at, zone),
         reviewed=instant(review.reviewed_at, zone),
         kind=review.decision.name.lower(),
@@ -207,8 +208,8 @@ def _period(review: Review, zone: ZoneInfo) -> str:
 
 
 def _decision(review: Review, zone: ZoneInfo) -> str:
-    since = "" if review.decided_at is None else f", since {instant(review.decided_at, zone)}"
-    return f"{review.decision.upper()}{since}"
+    decided = "" if review.decided_at is None else f", decided {instant(review.decided_at, zone)}"
+    return f"{wording.decision(review).upper()}{decided}"
 
 
 def _not_compared(review: Review) -> list[str]:

@@ -10,9 +10,10 @@ import pytest
 from reviews import review
 
 from rocmonitor.policy.episode import Decline
+from rocmonitor.policy.review.document import Decision
 from rocmonitor.policy.review.episodes import difference_by_episode
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.review import summary
+from rocmonitor.wording.review import decision, summary
 
 WEEK, START = timedelta(days=7), datetime(2026, 3, 2, tzinfo=UTC)
 PERIOD = Window(START, START + 26 * WEEK)
@@ -77,3 +78,20 @@ def test_windows_count_by_their_rows_as_in_the_average_of_the_period() -> None:
 def test_a_loss_outside_of_the_period_is_none() -> None:
     assert difference_by_episode(windows([0.01] * 26), PERIOD, [loss(-9, -2), loss(26)]) == []
     assert difference_by_episode(windows([0.01] * 26), PERIOD, []) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "within", "said"),
+    [
+        (0.0, 0.05, "challenger better, but only during a loss of the champion"),
+        (0.03, 0.05, "challenger better"),
+    ],
+)
+def test_a_challenger_that_is_better_only_during_a_loss_is_said_to_be(before, within, said) -> None:
+    rng = np.random.default_rng(6)
+    values = np.r_[np.full(12, before), np.full(14, within)] + 0.01 * rng.standard_normal(26)
+    found = difference_by_episode(windows(values.tolist()), PERIOD, [loss(12)])
+    shown = review()
+    better = replace(shown, decision=Decision.CHALLENGER, tables=shown.tables | {"episodes": found})
+    assert decision(better) == said
+    assert decision(replace(better, decision=Decision.TRADE_OFF)) == "trade-off"

@@ -154,7 +154,7 @@ class TestPage:
         for words in (*summary(shown), advice(shown), *map(str, shown.caveats), *rule(shown), chosen(shown)):
             assert minus(words) in minus(said)
         assert "champion 3 against challenger 5" in said
-        assert "Trade-off since 2013-11-11" in said
+        assert "Trade-off decided 2013-11-11" in said
         assert "2013-09-02 to 2013-12-30 (America/New_York)" in said
         for value in ("8812047713", "3f9a" * 3, RULE.digest[:12], "warehouse", "time = scored_at", "1.17.0"):
             assert value in said
@@ -383,7 +383,7 @@ class TestText:
     def test_it_says_the_decision_first_and_what_to_bear_in_mind_last(self) -> None:
         shown = review()
         told = text(shown, ZONE)
-        assert told.splitlines()[5:7] == ["", "TRADE-OFF, since 2013-11-11"]
+        assert told.splitlines()[5:7] == ["", "TRADE-OFF, decided 2013-11-11"]
         together = " ".join(told.split())
         assert all(line in together for line in summary(shown))
         assert advice(shown) in together
