@@ -189,6 +189,12 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
             )
         case "query" | "writes" | "outside" as kind:
             return ConfigError(f"{query}: {line}{_rule(kind, origin) or _advice(line, cause)}")
+        case "file" if line.endswith(" encoded"):  # as of Windows, with a euro sign
+            return SourceError(
+                f"{origin.where_key}: {line}; save it as UTF-8, such as with: iconv -f cp1252 -t utf-8 "
+                "FILE > NEW",
+                transient=False,
+            )
         case "file":
             return SourceError(
                 f"{origin.where_key}: a file cannot be read: {line}; if it is still being written, it is "

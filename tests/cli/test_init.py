@@ -396,3 +396,12 @@ def test_a_german_table_without_english_names_in_its_own_encoding(tmp_path, rocm
     assert (columns.id, columns.champion, columns.explain) == ("Antragsnummer", "Wert", ("Kanal",))
     assert loaded.sources["data"].encoding == "latin-1"
     assert "PROBLEM" not in rocmonitor("check", code=4).stdout  # a warning: the table has ended
+
+
+def test_a_csv_in_no_encoding_that_is_read_says_how_to_make_it_one(tmp_path, rocmonitor):
+    """A euro sign of Windows is no letter of latin-1."""
+    lines = [f"{n};2026-01-{1 + n % 28:02d} 10:00:00;0.{n % 97:02d}1;{n % 2};{n} €" for n in range(99)]
+    text = "\n".join(["id;scored_at;score;label;fee", *lines])
+    (tmp_path / "scored.csv").write_text(text, encoding="cp1252")
+    told = rocmonitor("init", "--url", "scored.csv", code=5).stderr
+    assert "File is not latin-1 encoded; save it as UTF-8, such as with: iconv -f cp1252 -t utf-8" in told
