@@ -40,9 +40,17 @@ def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
         example = labels[~np.asarray(positive | negative, dtype=np.bool_)][:1].tolist()[0]
         raise InputError(
             f"y_true must hold only 0 and 1: {bad} of {len(labels)} labels are neither, "
-            f"for example {example!r}; map the labels or set the rows aside"
+            f"for example {example!r}; {_way_out(example)}"
         )
     return np.asarray(positive, dtype=np.bool_)
+
+
+def _way_out(label: object) -> str:
+    if isinstance(label, str):
+        return f"name the positive one, as in auc(…, pos_label={label!r}), or map the labels"
+    if isinstance(label, float) and not label.is_integer():
+        return "labels come first, scores second: are they swapped?"
+    return "map the labels or set the rows aside"
 
 
 def valid_scores(y_score: ArrayLike, name: str) -> Floats:

@@ -147,11 +147,12 @@ def test_what_databases_and_frames_hold():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1, 2, 0], "1 of 3 labels are neither, for example 2"),
+        ([1, 2, 0], "1 of 3 labels are neither, for example 2; map the labels"),
+        ([0.3, 0.8, 1], "for example 0.3; labels come first, scores second: are they swapped?"),
         ([1, -1, -1], "2 of 3 labels are neither, for example -1"),
         ([1, np.nan, 0], "y_true is missing in 1 of 3 rows"),
         ([1, None, 0], "y_true is missing in 1 of 3 rows"),
-        (["yes", "no", "yes"], "3 of 3 labels are neither, for example 'yes'"),
+        (["yes", "no", "yes"], r"example 'yes'; name the positive one, as in auc\(…, pos_label='yes'\)"),
         (pd.array([1, None, 0], dtype="Int64"), "y_true is missing in 1 of 3 rows"),
         ([[1, 0, 1]], r"y_true must be one-dimensional; its shape is \(1, 3\)"),
         ([1, 0], "y_true and y_score must have equal length: y_true has 2, y_score has 3"),
