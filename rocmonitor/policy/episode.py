@@ -371,10 +371,16 @@ def due_for_groups(episode: Decline | None, window: Window) -> bool:
     return weeks[0] != weeks[1]
 
 
-def pooled_window(verdicts: Sequence[Verdict], window: Window, zone: ZoneInfo) -> Window:
-    """Return the period whose rows explain an alarm: from the start that a rule ``lasting`` has estimated."""
-    start = _start(verdicts, zone)
-    return window if start is None else Window(min(start[0], window.start), window.end)
+def pooled_window(
+    episode: Decline | None, verdicts: Sequence[Verdict], window: Window, zone: ZoneInfo
+) -> Window:
+    """Return the period whose rows explain an alarm: from the start of the open episode, or from that which a
+    rule ``lasting`` has estimated.
+    """
+    start, starts = _start(verdicts, zone), [window.start]
+    starts += [] if start is None else [start[0]]
+    starts += [] if episode is None else [episode.start]
+    return Window(min(starts), window.end)
 
 
 def weighted_mean(values: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:

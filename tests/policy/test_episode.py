@@ -250,7 +250,7 @@ def test_a_chart_sets_the_start_and_pools_what_came_since(known: Scenario) -> No
     assert episode.alarm.start > episode.start
     assert episode.windows == 7
     assert episode.auc == pytest.approx(known.auc.auc - 0.03)
-    assert pooled_window(stream.evaluations[-1].verdicts, low[-1].window, UTC_ZONE) == Window(
+    assert pooled_window(None, stream.evaluations[-1].verdicts, low[-1].window, UTC_ZONE) == Window(
         low[0].window.start, low[-1].window.end
     )
 

@@ -48,6 +48,17 @@ def judged(world: World, now=None, **changes):
     return {each.window.start: each for each in found if not each.segment}
 
 
+def test_the_groups_of_an_episode_are_those_of_all_its_windows(regions):
+    """Also where no rule dates its start: two windows below the limit are explained together."""
+    regions.score(23)
+    regions.score(23, n=200, region="north", shift=0.0)
+    with regions.runtime(week(25), columns=COLUMNS, rules=DROP) as runtime:
+        run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+        [loss] = store.declines(runtime.store, "credit")
+    assert (loss.start, loss.windows) == (week(22), 2)
+    assert [(group["group"], group["rows"]) for group in loss.groups] == [("north", 400)]
+
+
 def test_only_a_window_that_changed_is_explained_and_all_read_the_same(regions):
     found = judged(regions)
     assert found[week(21)].outcome is Status.OK
@@ -241,4 +252,5 @@ def test_a_dry_run_reads_what_a_run_reads_and_the_reference_once(regions):
         read[dry_run] = groups, sum("region" in each for each in sent)
     assert len(read[True][0]) == 3
     assert read[True] == read[False]
-    assert read[True][1] == 20 + 3  # windows of the reference, and those that are explained
+    # Windows of the reference, those that are explained, and two of them with those before in the loss.
+    assert read[True][1] == 20 + 3 + 2

@@ -299,12 +299,13 @@ class _Work:
         if not monitor.columns.explain or finding is None or finding.outcome not in CHANGED:
             return judged
         expected = seen is not None and seen.finding is None
-        pooled = pooled_window(finding.verdicts, job.window, monitor.timezone)
+        episode = state.episode("")
+        pooled = pooled_window(episode, finding.verdicts, job.window, monitor.timezone)
         try:
             explanation = self._explanation(job, judged, job.window, expected=expected)
             told: Explanation | None = explanation
             if pooled != job.window:
-                due = due_for_groups(state.episode(""), job.window)
+                due = due_for_groups(episode, job.window)
                 told = self._explanation(job, judged, pooled) if due else None
         except (StoppedError, StoreError):
             raise
