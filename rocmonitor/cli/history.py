@@ -50,8 +50,12 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
             for outlook in store.outlooks(opened, monitor, pending=not as_json)
             if start is None or outlook.window.start >= start
         ]
+        every_change = store.transitions(opened, monitor)
+        newest = {change.segment: change for change in every_change}  # says how it stands, however old it is
         changes = [
-            change for change in store.transitions(opened, monitor) if start is None or change.since >= start
+            change
+            for change in every_change
+            if start is None or change.since >= start or change is newest[change.segment]
         ]
         episodes = [
             decline

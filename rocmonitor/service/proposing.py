@@ -16,6 +16,7 @@ from rocmonitor.conventions import ENOUGH_WINDOWS
 from rocmonitor.errors import ConfigError
 from rocmonitor.service.window_lengths import FEWEST_REFERENCE, Loss, finds, loss_at_end, reason
 from rocmonitor.stats import auc
+from rocmonitor.wording.format import count
 
 Role = Literal["time", "score", "label"]
 
@@ -399,7 +400,8 @@ def _label_delay(
         old = known_until - at[waited.index] >= pd.Timedelta(days=2 * days)
         days = float(waited[old].quantile(_SURE)) if old.any() else days
         whole = max(1, int(np.ceil(days)))
-        return whole * _DAY, f"95 % of the {len(waited):,} labels came within {whole} days", known_until
+        why = f"95 % of the {len(waited):,} labels came within {count(whole, 'day')}"
+        return whole * _DAY, why, known_until
     written = now - newest <= _STILL_WRITTEN
     if labelled.all():
         if not written:
@@ -417,7 +419,7 @@ def _label_delay(
     short = shares.index[shares < _SURE * final]
     late = [days for days in short if days <= shares.index[len(shares) // 2]]
     whole = max(1, int(max(late)) + 1) if late else max(1, int(shares.index[0]))
-    why = f"the share of labelled rows is level from an age of {whole} days on"
+    why = f"the share of labelled rows is level from an age of {count(whole, 'day')} on"
     if not written:
         why += f", counted from the newest row ({newest:%Y-%m-%d}): nothing was added since"
     elif silent:

@@ -108,6 +108,17 @@ def test_last_shows_the_newest_windows_and_what_changed_in_them(here, rocmonitor
     assert "--last" in rocmonitor("history", "credit", "--last", "0", code=2).stderr
 
 
+@pytest.mark.slow
+def test_last_shows_a_change_before_its_windows_that_still_holds(here, rocmonitor):
+    here.configure(window=until("2026-06-22"))
+    here.score(22, shift=0.2)
+    here.score(23, shift=0.2)
+    rocmonitor("run", code=3)
+    newest = rocmonitor("history", "credit", "--last", "1").stdout
+    assert "2026-06-08 to" not in newest
+    assert "▲ degraded since 2026-06-08" in newest
+
+
 def test_a_tick_that_does_not_come_is_a_problem(here, rocmonitor):
     here.configure(window=until("2099-01-01"))
     rocmonitor("run", code=4)  # there are no rows
