@@ -262,7 +262,8 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
         value, range_ = auc_and_range(*map(last.metrics.get, AREA))
         measured = f" AUROC {value}{range_ and f', normal range {range_}'}"
     if last.outcome is Status.INSUFFICIENT:
-        measured += "".join(f" cannot be judged: {reason}" for reason in why(last)[:1])
+        stop = "," if measured else ""
+        measured += "".join(f"{stop} cannot be judged: {reason}" for reason in why(last)[:1])
     yield f"{count(len(whole), 'window')} judged ({listed})"
     yield f"{last.window.in_zone(zone)}{measured}"
 
