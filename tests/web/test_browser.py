@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import struct
 from base64 import b64decode
 from collections.abc import Iterator
@@ -65,6 +66,22 @@ def test_axe_finds_what_is_wrong(browser: Browser, address: str) -> None:
     browser.measure("document.querySelector('label[for=text]').remove(); 0")
     browser.measure(f"{AXE}; 0")
     assert "label" in " ".join(browser.later(RUN_AXE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("monitor", ["credit", "calm"])
+def test_the_sentence_and_the_line_below_the_chart_have_one_precision(
+    browser: Browser, address: str, monitor: str
+) -> None:
+    browser.visit(f"{address}/monitors/{monitor}", width=1280)
+    sentence, line = (
+        browser.measure(f"document.querySelector('{of}').textContent") for of in (".sentence", ".readout")
+    )
+    auc, low, high = re.match(
+        r"AUROC (\S+ \(\S+ to \S+\)) .*normal range (\S+) to (\d\.\d+)", sentence
+    ).groups()
+    assert f"AUROC {auc}" in line
+    assert f"normal range {low} to {high}" in line
 
 
 def test_a_script_within_the_page_does_not_run(browser: Browser, address: str) -> None:

@@ -27,12 +27,14 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     number: value => `${+value.toPrecision(3)}`,
   };
   // A number with its interval: as many decimals as that allows, one unit of the last of an AUROC, three of a difference.
-  function measured(value, low, high, format) {
+  function measured(value, low, high, format, least = 2) {
     if (!known(low)) return formats[format](value);
-    const digits = [2, 3].find(each => (high - low) / 2 * 10 ** each >= (format === "area" ? 1 : 3)) || 4;
+    const digits = Math.max(least, [2, 3].find(each => (high - low) / 2 * 10 ** each >= (format === "area" ? 1 : 3)) || 4);
     const [shown, ...ends] = [value, low, high].map(each => formats[format](each, digits));
     return `${shown} (${ends.join(" to ")})`;
   }
+  // Decimals that show on which side of both ends a value lies, as in the sentence above.
+  const beside = (value, low, high) => [2, 3, 4, 5].find(digits => [low, high].every(end => Math.sign(value - end) === Math.sign(value.toFixed(digits) - end.toFixed(digits)))) || 6;
   const inkOf = mark => ["degraded", "error", "at-risk", "ok", "improved", "insufficient"].includes(mark.kind) ? mark.kind : "champion";
   const known = value => value !== null && value !== undefined;
   const zoned = stamp => uPlot.tzDate(new Date(stamp * 1e3), spec.zone);
@@ -362,9 +364,10 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   function words(at) {
     if (!known(at) || at < 0) return "";
     const main = spec.panels[0], form = formats[main.format], parts = [spec.names[at]];
-    if (known(main.y[at])) parts.push(`${main.title} ${measured(main.y[at], main.low[at], main.high[at], main.format)}`);
+    const banded = main.band_low && known(main.band_low[at]), least = main.format !== "area" ? 3 : banded && known(main.y[at]) ? beside(main.y[at], main.band_low[at], main.band_high[at]) : 2;
+    if (known(main.y[at])) parts.push(`${main.title} ${measured(main.y[at], main.low[at], main.high[at], main.format, main.format === "area" ? least : 2)}`);
     if (main.outlook && known(main.outlook.auc[at])) parts.push(`outlook ${measured(main.outlook.auc[at], main.outlook.low[at], main.outlook.high[at], "area")}`);
-    if (main.band_low && known(main.band_low[at])) parts.push(`${main.band} ${form(main.band_low[at], main.format === "area" ? 2 : 3)} to ${form(main.band_high[at], main.format === "area" ? 2 : 3)}`);
+    if (banded) parts.push(`${main.band} ${form(main.band_low[at], least)} to ${form(main.band_high[at], least)}`);
     spec.panels.slice(1).forEach(panel => { if (known(panel.y[at])) parts.push(`${panel.title} ${formats[panel.format](panel.y[at])}`); });
     if (main.marks[at] && !["ok", "reference"].includes(main.marks[at])) parts.splice(1, 0, main.marks[at]);
     spec.verticals.filter(mark => mark.x >= spec.starts[at] && mark.x < spec.ends[at]).forEach(mark => parts.push(mark.text.split(": ")[0]));
