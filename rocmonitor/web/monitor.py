@@ -35,6 +35,7 @@ from rocmonitor.wording.episode import (
     challenger,
     groups,
     headline,
+    line,
     uncertain,
     who_was_told,
 )
@@ -240,6 +241,7 @@ def _standing(
         "owner": monitor.owner,
         "attention": attention(said, shown.stops, now, zone),
         "told": who_was_told(episode, zone),
+        "last_loss": line(episode, zone) if status == "ok" and episode is not None else "",
         "notify": monitor.notify,
         "runbook": monitor.runbook,
         "zone": str(zone),

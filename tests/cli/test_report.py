@@ -43,6 +43,21 @@ def test_it_writes_one_file_and_says_how_the_monitor_stands(judged: World) -> No
     assert "the same again: <code>rocmonitor report credit --output credit.html</code>" in html
 
 
+def test_a_loss_that_is_over_is_on_the_first_screen(here: World) -> None:
+    here.clear(20)
+    here.score(20, shift=0.2)
+    for number in range(22, 25):
+        here.score(number)
+    with here.runtime(week(26), window=until("2026-06-29"), rules="[{kind: forecast}]") as runtime:
+        assert run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock()).error is None
+    done = Rocmonitor(here.folder)("report", "credit")
+    assert "Ok since" in done.stdout
+    html = re.sub(r"<[^>]*>", "", (here.folder / "credit.html").read_text(encoding="utf-8"))
+    first = html.partition("Last loss")[2][:200]
+    assert re.match(r"2026-05-25 to 2026-06-01: 0\.\d+ lower \(.*\) in 1.window; forecast", first), first
+    assert "rocmonitor acknowledge" not in html.partition("The windows as a table")[0]
+
+
 def test_the_page_says_the_same_in_the_same_words(judged: World) -> None:
     done = Rocmonitor(judged.folder)("report", "credit")
     html = unescape((judged.folder / "credit.html").read_text(encoding="utf-8"))
