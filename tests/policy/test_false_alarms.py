@@ -375,13 +375,14 @@ def test_what_is_told_of_52_reference_windows_is_right_on_average_and_its_range_
 def test_the_judge_alarms_as_often_as_is_told_of_windows_that_are_alike(serial):
     """A short run of the study `check-alarms`: rows, the real judge, the real status machine."""
     rng = np.random.default_rng(5)
-    found = [check_alarms.one(serial, rng) for _ in range(12)]
+    found = [check_alarms.one(serial, rng) for _ in range(16)]
     for alarm in check_alarms.ALARMS:
         judged, true, given, told, within = (
             np.array(each) for each in zip(*(one[alarm] for one in found), strict=True)
         )
         for said in (true, given):
-            errors = np.std(judged - said, axis=0) / len(found) ** 0.5
+            # Of what is rare there may be none in so few, and no scatter to see.
+            errors = np.sqrt(np.maximum(np.var(judged - said, axis=0), np.mean(said, axis=0)) / len(found))
             allowed = 0.2 * np.mean(judged, axis=0) + 3.5 * errors + 0.05
             assert (abs(np.mean(judged - said, axis=0)) < allowed).all()
         assert np.mean(within) > 0.7
@@ -417,7 +418,7 @@ def drawn(rng, area, n_pos, n_neg):
 def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
     """Real references and windows, the real rules and status machine; the chances are of the order of 0.1."""
     monkeypatch.setattr(measure, "CURVE_POINTS", 1)
-    area, n_pos, n_neg, references, windows = 0.8, 60, 240, 15, 20
+    area, n_pos, n_neg, references, windows = 0.8, 60, 240, 30, 20
     rules = by_name(
         [
             Forecast(confidence_level=0.8),
