@@ -153,8 +153,9 @@ def test_it_is_an_alarm_of_its_own_whatever_the_status_and_said_once(
         if number == 22:
             assert "usable rows stopped arriving" in rocmonitor("status", code=3).stdout
     titles = [line for line in here.alarms.splitlines() if " credit: " in line]
-    assert [each.split()[0] for each in titles] == ["DEGRADED", "UNUSABLE", "STILL", "OK"]
-    assert titles[3] == "RESOLVED credit: rows can be used again"
+    # The loss has the same size in the fourth week; what the two between show of it does not count.
+    assert [each.split()[0] for each in titles] == ["DEGRADED", "UNUSABLE", "RESOLVED"]
+    assert titles[2] == "RESOLVED credit: rows can be used again"
     assert "Too few could be used from 2026-06-01 (UTC) on." in here.alarms
 
 
