@@ -174,14 +174,14 @@ def test_a_window_that_was_not_judged_is_no_part_of_a_loss(known: Scenario) -> N
 
 @pytest.mark.slow
 def test_a_drop_of_002_that_stays_is_not_said_to_be_over() -> None:
-    """Thirty references, each with a year in which the AUROC stays 0.02 lower."""
+    """A hundred references, each with a year in which the AUROC stays 0.02 lower."""
     over, found = 0, 0
-    for seed in range(30):
+    for seed in range(100):
         rng = np.random.default_rng([48, seed])
         stream = drawn(scenario(rng), rng, [0.02] * 52)
         found += bool(stream.episodes)
         over += any(each.end_why == RECOVERED for each in stream.episodes)
-    assert found >= 27
+    assert found >= 90
     assert over == 0  # of 260 streams 2 are
 
 
