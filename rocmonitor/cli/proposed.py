@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import glob
 import os
 import re
 import sys
@@ -20,7 +19,7 @@ from pydantic import ValidationError
 
 from rocmonitor.cli.terminal import shown_progress
 from rocmonitor.config import Database, Files
-from rocmonitor.errors import ConfigError
+from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.wording.format import percent
 
 _FEW, _MOST = 20_000, 1_000_000
@@ -58,7 +57,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
     from rocmonitor.service.proposing import find_roles, propose, some_text
     from rocmonitor.sources import open_source
 
-    spec, section = _source(url)
+    spec, section = _source(url, path.resolve().parent)
     if table is None:
         if isinstance(spec, Database):
             raise click.UsageError("--table: which table of the database? Name it, or schema.table")
@@ -112,14 +111,14 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
     return text, f"{secret}look through it, then run"
 
 
-def _source(url: str) -> tuple[Database | Files, dict[str, str]]:
+def _source(url: str, folder: Path) -> tuple[Database | Files, dict[str, str]]:
     """Return a source and its section, which holds no password: that is in an environment variable."""
     if "://" not in url or url.startswith(_REMOTE):
         if _is_sqlite(Path(url)):
             raise click.UsageError(
                 f"--url: {url} is an SQLite database: sqlite:///{url}, and name its --table"
             )
-        usual = url.startswith(_REMOTE) or _is_utf8(url)
+        usual = _is_utf8(url, folder)
         try:
             spec = Files(path=url, encoding="utf-8" if usual else "latin-1")
             return spec, {"kind": "files", "path": url} | ({} if usual else {"encoding": spec.encoding})
@@ -135,23 +134,25 @@ def _source(url: str) -> tuple[Database | Files, dict[str, str]]:
         return Database(url_env=_VARIABLE), {"url_env": _VARIABLE}
 
 
-def _is_utf8(url: str) -> bool:
-    """Return False if a text file that these are, or the first of them, is in another encoding.
+def _is_utf8(path: str, folder: Path) -> bool:
+    """Return False if a text file, or the first of several, is in another encoding.
 
     Its lines with an accent are left out else, and columns may look empty without them.
     """
-    named = glob.glob(f"{url}/**" if Path(url).is_dir() else url, recursive=True)
-    texts = sorted(name for name in named if name.lower().endswith((".csv", ".tsv")))
-    with suppress(OSError):
-        for name in texts[:1]:
-            with Path(name).open("rb") as file:
-                start = file.read(_TRIED)
-            if start.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 says so itself
-                return True
-            try:
-                codecs.getincrementaldecoder("utf-8")().decode(start)
-            except UnicodeDecodeError:
-                return False
+    from rocmonitor.sources.folder import find
+
+    with suppress(OSError, SourceError):  # what is wrong with the files is said when they are read
+        first = find(path, folder, "path", lambda _: ()).names[0]
+        if not first.lower().endswith((".csv", ".tsv")):
+            return True
+        with open(first, "rb") as file:
+            start = file.read(_TRIED)
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # UTF-16 says so itself
+            return True
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(start)
+        except UnicodeDecodeError:
+            return False
     return True
 
 

@@ -229,8 +229,11 @@ def reasons_for(
     ended = (Caveat("warning-ended", answer=str(warning)),) if judged and warning is not None else ()
     if status is Status.OK:
         remembered = ("lasting", Status.DEGRADED)
-        shown = (one for one in finding.verdicts if (one.kind, one.outcome) != remembered)
-        return (*ended, *(verdict for verdict in shown if verdict.margin is not None))
+        return *ended, *(
+            verdict
+            for verdict in finding.verdicts
+            if verdict.margin is not None and (verdict.kind, verdict.outcome) != remembered
+        )
     agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
     broken = [caveat for caveat in finding.caveats if caveat.code in ("one-score", "rows-unusable")]
     others = row_caveats if finding.outcome is Status.INSUFFICIENT else ()

@@ -64,7 +64,7 @@ def _chart(watched: Watched) -> dict[str, Any]:
 
 
 def _point(row: Mapping[str, Any], ends: tuple[float | None, float | None], zone: ZoneInfo) -> dict[str, Any]:
-    window = Window(*(datetime.fromisoformat(row[name]) for name in ("start", "end")))
+    window = Window.from_dict(row)
     return dict.fromkeys(("outlook_auc", "outlook_low", "outlook_high")) | {
         "slug": "",
         "name": window.in_zone(zone),

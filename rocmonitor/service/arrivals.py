@@ -76,8 +76,8 @@ class Arrivals:
         """Note how many rows of a window can be used; `passed` if a later one was read by an earlier tick."""
         before = self._read.get(labelled)
         if counts.rows and (before is None or before.window <= window):
-            short = before is not None and unusable(before.reference, before.counts) is not None
-            since = before.since if before is not None and short else window.start
+            goes_on = before is not None and unusable(before.reference, before.counts)
+            since = before.since if before is not None and goes_on else window.start
             self._read[labelled] = _Read(window, counts, reference, passed, since)
 
     def conclude(self, lease: store.Lease, lapse: Stop | None, *, news: bool) -> None:

@@ -490,7 +490,7 @@ def _windows(
             judged = {every: one for every, one in computed.items() if one is not None}
             best = min(judged, key=lambda length: judged[length].order, default=best)
             why = reason(judged, best, delay) if judged else ""
-        return _Windows(best, *made[best], None, why, sizes[best], loss)
+        return _Windows(best, *made[best], why=why, reference=sizes[best], loss=loss)
     # Too few rows, or windows, for any alone: the shortest that are enough when some are joined.
     pools = {}
     made = {every: entry for every, entry in made.items() if every in _JOINED}

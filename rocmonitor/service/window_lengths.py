@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rocmonitor.config.sections import AlarmPolicy
-from rocmonitor.conventions import ENOUGH_WINDOWS
+from rocmonitor.conventions import ENOUGH_WINDOWS, LEVEL
 from rocmonitor.errors import InputError
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
@@ -21,6 +21,7 @@ from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import PROPOSED
 from rocmonitor.stats import AucSpread, Sample, lasting_change
+from rocmonitor.stats.forecast.calibration import windows_needed
 from rocmonitor.stats.lasting.chart import LONGEST
 from rocmonitor.wording.format import count
 
@@ -30,8 +31,7 @@ SMALL, LARGE = 0.02, 0.05
 BUDGET = 2.0
 """False alarms a year that a length may have, if another has fewer."""
 
-FEWEST_REFERENCE = 19
-"""Windows that reach a level of 95 %."""
+FEWEST_REFERENCE = windows_needed(LEVEL)
 
 _SURELY = 0.01
 """Chance of a false alarm of the chart over a whole history."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -71,9 +70,8 @@ def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
 
 def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
     """One of them, named as the windows that were judged."""
-    start, end = (datetime.fromisoformat(row[name]) for name in ("start", "end"))
     return {
-        "name": f"reference, {Window(start, end).in_zone(zone)}",
+        "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
         "start": row["start"],
         "end": row["end"],
         "positives": row["n_pos"],

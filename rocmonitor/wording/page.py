@@ -344,15 +344,13 @@ def _warned(warned: int, outlooks: int) -> str:
 
 def _chart(rule: str, chart: Chart) -> str:
     share = round(100 * chart.share)
-    grows, moves = "", chart.before is not None and chart.share != chart.before
-    if moves:
-        grows = "still growing" if chart.share > (chart.before or 0) else "shrinking"
+    way = ""
+    if chart.before not in (None, chart.share):
+        way = "growing" if chart.share > (chart.before or 0) else "shrinking"
     if chart.alarm:
-        return f"{rule}: in alarm{grows and f', the evidence {grows}'} ({share} % of the alarm limit)"
-    grows = grows and f", and {grows}"
-    return (
-        f"{rule}: evidence of a change at {min(share, 99)} % of the alarm limit{grows.replace('still ', '')}"
-    )
+        told = way and f", the evidence {'still ' if way == 'growing' else ''}{way}"
+        return f"{rule}: in alarm{told} ({share} % of the alarm limit)"
+    return f"{rule}: evidence of a change at {min(share, 99)} % of the alarm limit{way and f', and {way}'}"
 
 
 def ago(age: timedelta) -> str:

@@ -398,6 +398,15 @@ def test_a_german_table_without_english_names_in_its_own_encoding(tmp_path, rocm
     assert "PROBLEM" not in rocmonitor("check", code=4).stdout  # a warning: the table has ended
 
 
+def test_the_encoding_is_that_of_the_file_beside_the_configuration(tmp_path, rocmonitor):
+    """Paths begin in the folder of the configuration, wherever the command is called."""
+    (tmp_path / "there").mkdir()
+    rows = _drawn(40, 350).rename(columns={"score": "Büro"})
+    rows.to_csv(tmp_path / "there" / "scored.csv", index=False, encoding="cp1252")
+    rocmonitor("--config", "there/rocmonitor.yaml", "init", "--url", "scored.csv", "--score", "Büro")
+    assert config.load(tmp_path / "there" / "rocmonitor.yaml").sources["data"].encoding == "latin-1"
+
+
 def test_a_csv_in_no_encoding_that_is_read_says_how_to_make_it_one(tmp_path, rocmonitor):
     """A euro sign of Windows is no letter of latin-1."""
     lines = [f"{n};2026-01-{1 + n % 28:02d} 10:00:00;0.{n % 97:02d}1;{n % 2};{n} €" for n in range(99)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
@@ -80,10 +79,7 @@ def review_chart(review: Review) -> dict[str, Any]:
         "starts": [seconds(row["start"]) for row in rows],
         "ends": [seconds(row["end"]) for row in rows],
         "slugs": [""] * len(rows),
-        "names": [
-            Window(*(datetime.fromisoformat(row[end]) for end in ("start", "end"))).name(review.zone)
-            for row in rows
-        ],
+        "names": [Window.from_dict(row).name(review.zone) for row in rows],
         "chosen": "",
         "reference": None,
         "verticals": []

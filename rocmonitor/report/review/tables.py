@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -372,7 +371,7 @@ def _threshold(value: float | None) -> str:
 
 
 def _window(row: Row, zone: ZoneInfo) -> str:
-    return Window(*(datetime.fromisoformat(row[end]) for end in ("start", "end"))).in_zone(zone)
+    return Window.from_dict(row).in_zone(zone)
 
 
 def _signed(value: float, digits: int) -> str:

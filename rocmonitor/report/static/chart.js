@@ -364,10 +364,11 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
   function words(at) {
     if (!known(at) || at < 0) return "";
     const main = spec.panels[0], form = formats[main.format], parts = [spec.names[at]];
-    const banded = main.band_low && known(main.band_low[at]), least = main.format !== "area" ? 3 : banded && known(main.y[at]) ? beside(main.y[at], main.band_low[at], main.band_high[at]) : 2;
-    if (known(main.y[at])) parts.push(`${main.title} ${measured(main.y[at], main.low[at], main.high[at], main.format, main.format === "area" ? least : 2)}`);
+    const area = main.format === "area", banded = main.band_low && known(main.band_low[at]);
+    const least = area && banded && known(main.y[at]) ? beside(main.y[at], main.band_low[at], main.band_high[at]) : 2;
+    if (known(main.y[at])) parts.push(`${main.title} ${measured(main.y[at], main.low[at], main.high[at], main.format, least)}`);
     if (main.outlook && known(main.outlook.auc[at])) parts.push(`outlook ${measured(main.outlook.auc[at], main.outlook.low[at], main.outlook.high[at], "area")}`);
-    if (banded) parts.push(`${main.band} ${form(main.band_low[at], least)} to ${form(main.band_high[at], least)}`);
+    if (banded) parts.push(`${main.band} ${form(main.band_low[at], area ? least : 3)} to ${form(main.band_high[at], area ? least : 3)}`);
     spec.panels.slice(1).forEach(panel => { if (known(panel.y[at])) parts.push(`${panel.title} ${formats[panel.format](panel.y[at])}`); });
     if (main.marks[at] && !["ok", "reference"].includes(main.marks[at])) parts.splice(1, 0, main.marks[at]);
     spec.verticals.filter(mark => mark.x >= spec.starts[at] && mark.x < spec.ends[at]).forEach(mark => parts.push(mark.text.split(": ")[0]));

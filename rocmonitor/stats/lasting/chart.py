@@ -17,7 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.conventions import FEWEST_WINDOWS
+from rocmonitor.conventions import ENOUGH_WINDOWS, FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.dependence import possible, scatter_between
@@ -57,7 +57,6 @@ from rocmonitor.stats.season import WHOLE_YEAR, days_covered
 
 Alternative = Literal["two-sided", "less"]
 
-ENOUGH_WINDOWS = 8
 _ALIKE = 0.15  # serial correlation, on average of what is possible, that is worth a caveat
 LONGEST = 1000  # windows of a horizon
 
