@@ -52,11 +52,13 @@ def explain(
     """Name the groups of cases that changed the AUROC, by their share of rows or by their ranking.
 
     Explains all rows since the open loss began, or those of the last one; without any, or with --window, one
-    window. Reads the rows again, and those of the reference if they are not counted yet; saves nothing.
+    window. Reads the rows again but for those of a loss that its alarms counted, and those of the reference
+    if they are not counted yet; saves nothing.
     Before the labels of a window are in, it explains the outlook.
     """
     from rocmonitor import store
-    from rocmonitor.service.explaining import request
+    from rocmonitor.service.counted_parts import CountedParts
+    from rocmonitor.service.explaining import digest, request
     from rocmonitor.sources import open_source
 
     config = load(path)
@@ -79,6 +81,7 @@ def explain(
         whole = next(
             (evaluation for evaluation in reversed(kept) if judged and evaluation.window == window), None
         )
+        parts = CountedParts(opened, digest(chosen, asked), keep=False)
         ask = request(
             chosen,
             window,
@@ -88,6 +91,7 @@ def explain(
             columns=asked,
             grouped=any(evaluation.provenance.get("grouped") for evaluation in kept),
             expected=not judged,
+            counted=() if start or first or whole is not None else parts.inside(window),
         )
         progress(f"{monitor} {window.in_zone(chosen.timezone)}")
         explained = ask.run(source, lambda text: progress(text) if text else None)

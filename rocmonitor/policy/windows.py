@@ -199,6 +199,16 @@ def tiling(windows: Sequence[Window], whole: Window) -> list[Window]:
     return taken if reached == whole.end else []
 
 
+def gaps(windows: Sequence[Window], whole: Window) -> list[Window]:
+    """Return what a period has beside some windows inside it, which do not overlap, in order."""
+    free, reached = list[Window](), whole.start
+    for window in [*sorted(windows), Window(whole.end, datetime.max.replace(tzinfo=UTC))]:
+        if window.start > reached:
+            free.append(Window(reached, window.start))
+        reached = window.end
+    return free
+
+
 def day_of(window: Window) -> float:
     """Days since 1970 at its start, for the season."""
     return window.start.timestamp() / 86400

@@ -1,12 +1,14 @@
-"""The groups of columns that made the change of a window, from its rows and the counts of the reference."""
+"""The groups of columns that made the change of a period, from its rows and the counts of the reference."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,8 +28,9 @@ from rocmonitor.policy.explanation import (
 )
 from rocmonitor.policy.judge import Finding
 from rocmonitor.policy.record import digest_of
-from rocmonitor.policy.windows import Window
+from rocmonitor.policy.windows import Window, gaps
 from rocmonitor.service import references
+from rocmonitor.service.counted_parts import rows_of
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
 from rocmonitor.sources.batch import Explaining
@@ -35,26 +38,28 @@ from rocmonitor.sources.frame import Frame, bare_frame, read_frame
 from rocmonitor.sources.groups import grouped_columns, grouped_rows
 from rocmonitor.sources.sql import together
 from rocmonitor.sources.values import name_of
-from rocmonitor.stats.group_reference import ColumnRows, GroupReference, Split, group_reference
+from rocmonitor.stats.group_reference import ColumnRows, CountedRows, GroupReference, Split, group_reference
 from rocmonitor.stats.grouping import BINS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """An explanation, and the counts of the reference that it rests on."""
+    """An explanation, the counts of the reference that it rests on, and the rows that were counted for it."""
 
     explanation: Explanation
     reference: GroupReference
+    counted: Sequence[tuple[Window, CountedRows]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
-    """A window to be explained by some columns, by whichever process.
+    """A period to be explained by some columns, by whichever process.
 
     Attributes
     ----------
     monitor : Monitor
     window : Window
+        A window, or all of a loss.
     as_of : datetime or None
         When labels must have been known; None: all count.
     columns : tuple of str
@@ -69,6 +74,8 @@ class ExplainRequest:
         Whether the labels are not in yet: then the AUROC that the scores lead to is explained.
     read : Explaining or None
         The rows of the window, where they were read before.
+    counted : sequence of KeptCounts
+        Parts of it that were counted before by the same reference; all others are read.
     """
 
     monitor: Monitor
@@ -81,6 +88,7 @@ class ExplainRequest:
     grouped: bool = False
     expected: bool = False
     read: Explaining | None = None
+    counted: Sequence[store.KeptCounts] = ()
 
     @property
     def size(self) -> int:
@@ -88,7 +96,7 @@ class ExplainRequest:
         return 1 + (0 if self.reference else len(self.windows))
 
     def run(self, source: SqlSource, on_step: Callable[[str], None]) -> Explained:
-        """Read the window, and the reference if it is not counted yet; `on_step` is called with each window.
+        """Read what is not counted of the period and the reference; `on_step` is called with each window.
 
         Raises
         ------
@@ -113,24 +121,33 @@ class ExplainRequest:
                 raise DegenerateDataError(f"{monitor.name} has no reference window to compare with")
             reference = (self._counted if self.grouped else self._read)(source, on_step)
         on_step("")  # the step of the one who asks is still the one
-        groups = {name: column.groups for name, column in reference.columns.items()}
-        fewest = monitor.min_group
-        if self.grouped:
-            rows = grouped_rows(
-                source, monitor, [self.window], self.as_of, groups, labelled=not self.expected
-            )
+        fewest, windows = monitor.min_group, gaps([part.window for part in self.counted], self.window)
+        new = {window: self._rows(source, reference, window, on_step) for window in windows}
+        counted = [(window, reference.counted(rows, fewest=fewest)) for window, rows in new.items()]
+        if windows == [self.window] and not self.expected:
+            whole = reference.counted(new[self.window], fewest=fewest, own=True)
         else:
-            numbers = [name for name, cut in groups.items() if cut.kind == "numbers"]
-            labelled = not self.expected
-            if self.read is None:
-                parts = self._frames(source, [self.window], self.as_of, on_step, labelled=labelled)
-            else:
-                parts = [bare_frame(monitor, self.columns, self.read, labelled=labelled)]
-            rows = _rows(parts, monitor, self.columns, numbers)
+            known = (rows_of(part, reference) for part in self.counted)
+            whole = reduce(CountedRows.plus, chain(known, (rows for _, rows in counted)))
         drawn = hashlib.sha256(f"{monitor.name}|{self.window}".encode()).digest()  # the same in a second run
         seed = int.from_bytes(drawn[:8])
-        explained = explanation(reference, rows, fewest=fewest, seed=seed, expected=self.expected)
-        return Explained(explanation=explained, reference=reference)
+        explained = explanation(reference, whole, fewest=fewest, seed=seed, expected=self.expected)
+        return Explained(explanation=explained, reference=reference, counted=() if self.expected else counted)
+
+    def _rows(
+        self, source: SqlSource, reference: GroupReference, window: Window, on_step: Callable[[str], None]
+    ) -> dict[str, ColumnRows]:
+        """Read a part of the period."""
+        monitor, labelled = self.monitor, not self.expected
+        groups = {name: column.groups for name, column in reference.columns.items()}
+        if self.grouped:
+            return grouped_rows(source, monitor, [window], self.as_of, groups, labelled=labelled)
+        numbers = [name for name, cut in groups.items() if cut.kind == "numbers"]
+        if self.read is not None and window == self.window:
+            parts = [bare_frame(monitor, self.columns, self.read, labelled=labelled)]
+        else:
+            parts = self._frames(source, [window], self.as_of, on_step, labelled=labelled)
+        return _rows(parts, monitor, self.columns, numbers)
 
     def _read(self, source: SqlSource, on_step: Callable[[str], None]) -> GroupReference:
         monitor, parts = self.monitor, list[Frame]()
@@ -174,7 +191,7 @@ class ExplainRequest:
 
 def explanation(
     reference: GroupReference,
-    rows: Mapping[str, ColumnRows],
+    rows: CountedRows,
     *,
     fewest: int,
     seed: int,
@@ -185,7 +202,7 @@ def explanation(
     Parameters
     ----------
     reference : GroupReference
-    rows : dict of str to ColumnRows
+    rows : CountedRows
     fewest : int
         Groups with fewer rows are pooled.
     seed : int
@@ -214,7 +231,7 @@ def explanation(
 
 def _with_pairs(
     reference: GroupReference,
-    rows: Mapping[str, ColumnRows],
+    rows: CountedRows,
     split: Split,
     parts: Sequence[GroupPart],
     fewest: int,
@@ -257,8 +274,9 @@ def request(
     expected: bool = False,
     reference: GroupReference | None = None,
     read: Explaining | None = None,
+    counted: Sequence[store.KeptCounts] = (),
 ) -> ExplainRequest:
-    """Return what to ask to explain a window, with the counts of the reference if they are known.
+    """Return what to ask to explain a period, with the counts of the reference if they are known.
 
     Parameters
     ----------
@@ -279,6 +297,8 @@ def request(
         Counted before by these columns; default: what the store has.
     read : Explaining, optional
         The rows of the window with the monitor's columns, where they were read before.
+    counted : sequence of KeptCounts
+        Parts of the period that were counted before.
     """
     columns = tuple(dict.fromkeys(columns or monitor.columns.explain))
     if reference is None:
@@ -295,6 +315,7 @@ def request(
         grouped=grouped or monitor.grouped in ("database", "condensed") or source.kind == "spark",
         expected=expected,
         read=read,
+        counted=counted,
     )
 
 

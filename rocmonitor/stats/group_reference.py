@@ -81,6 +81,46 @@ class GroupCounts(NamedTuple):
     counts: CellCounts
 
 
+class CountedRows(NamedTuple):
+    """Rows counted by the groups of a reference, class and cell of scores, as `GroupReference.counted` does.
+
+    Those of two periods add up, where both have the cells of the reference.
+    """
+
+    whole: CellCounts
+    columns: dict[str, tuple[tuple[Label, ...], CellCounts]]  # the groups, others and missing ones at the end
+    refused: dict[str, str]
+    pairs: dict[tuple[str, str], CellCounts]
+
+    def plus(self, other: CountedRows) -> CountedRows:
+        """Return the rows of both; of what either lacks nothing is known."""
+        columns, pairs = {}, {}
+        for name in (name for name in self.columns if name in other.columns):
+            (ours, counts), (theirs, more) = self.columns[name], other.columns[name]
+            known = dict.fromkeys([*ours[:-2], *theirs[:-2]])
+            place = {label: at for at, label in enumerate(known)}
+            labels = (*known, *ours[-2:])
+            both = _with_new(counts, len(labels))
+            for table, added in zip(both, more, strict=True):
+                table[[*(place[label] for label in theirs[:-2]), -2, -1]] += added
+            columns[name] = labels, both
+        for names in (names for names in self.pairs if names in other.pairs):
+            pairs[names] = _sum(self.pairs[names], other.pairs[names])
+        refused = self.refused | other.refused
+        return CountedRows(_sum(self.whole, other.whole), columns, refused, pairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; cells without rows are left out."""
+        return {
+            "whole": _lines(self.whole),
+            "columns": {
+                name: [list(labels), _lines(counts)] for name, (labels, counts) in self.columns.items()
+            },
+            "refused": self.refused,
+            "pairs": [[*names, _lines(counts)] for names, counts in self.pairs.items()],
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupReference:
     """Counts of the reference by group of each column, class and cell of scores; no row is kept."""
@@ -93,37 +133,83 @@ class GroupReference:
     # cells; of the first columns only.
     pairs: dict[tuple[str, str], CellCounts] = field(default_factory=dict)
 
-    def split(self, window: Mapping[str, ColumnRows], *, fewest: int = MIN_GROUP) -> Split:
+    def counted(
+        self, rows: Mapping[str, ColumnRows], *, fewest: int = MIN_GROUP, own: bool = False
+    ) -> CountedRows:
+        """Count later rows by the groups of the reference, and by new values.
+
+        rows: For each column; those without a label count as negatives, for `expected`.
+        fewest: Rows from which a new value is a group of its own.
+        own: Rows of at most 2,000 distinct scores get cells of their own: their AUROC is exact. Else they can
+            be added to others.
+
+        Cost: O(n log n) for n rows, for each column and pair of columns.
+        """
+        first = next(iter(rows.values()))
+        cells = self._cells_of(first) if own else _Cells(self.edges)
+        columns, refused = dict[str, tuple[tuple[Label, ...], CellCounts]](), dict[str, str]()
+        placed = dict[str, Codes]()
+        for name, (groups, _) in self.columns.items():
+            column = rows[name]
+            try:
+                labels, codes = codes_of(groups, column.values, column.weight, fewest=fewest, name=name)
+            except InputError as error:
+                refused[name] = str(error)
+                continue
+            columns[name] = labels, cells.counted(column, codes, len(labels))
+            new, known = len(labels) - 2, _size(groups)
+            # Values that the reference lacks are others.
+            placed[name] = np.where(codes < known, codes, np.where(codes == new + 1, known + 1, known))
+        coarse, pairs = _Cells(self.edges), {}
+        for names in self.pairs if first.weight is None else ():
+            if placed.keys() >= set(names):
+                sizes = self._groups(names)
+                both = placed[names[0]] * sizes[1] + placed[names[1]]
+                pairs[names] = coarse.counted(first, both, sizes[0] * sizes[1], coarse=True)
+        return CountedRows(cells.counted(first, None, 1), columns, refused, pairs)
+
+    def counted_from(self, plain: Mapping[str, Any]) -> CountedRows:
+        """Return the inverse of `CountedRows.to_dict`, of rows that were counted by this reference."""
+        cells = 2 * len(self.edges) + 1
+        return CountedRows(
+            whole=_dense(plain["whole"], cells),
+            columns={
+                name: (tuple(labels), _dense(lines, cells))
+                for name, (labels, lines) in plain["columns"].items()
+            },
+            refused=dict(plain["refused"]),
+            pairs={(a, b): _dense(lines, COARSE) for a, b, lines in plain["pairs"]},
+        )
+
+    def split(self, window: CountedRows, *, fewest: int = MIN_GROUP) -> Split:
         """Split the change of the AUROC from the reference by the groups of each column.
 
-        window: Labelled rows of the window, for each column.
+        window: Labelled rows, counted.
         fewest: Groups with fewer rows, but some, in either sample are pooled.
 
-        As `group_changes` on scores in cells. A window of at most 2,000 distinct scores has cells of its
-        own, so its AUROC is exact; that of more rows, and of the reference, changes by less than 1e-4, and
-        not at all where the reference has at most 400 distinct scores.
-        Cost: O(n log n) for n rows and O(4,001 k²) at most for k groups, for each column.
+        As `group_changes` on scores in cells. The AUROC of rows in cells of their own is exact; that of
+        others, and of the reference, changes by less than 1e-4, and not at all where the reference has at
+        most 400 distinct scores.
+        Cost: O(4,001 k²) at most for k groups, for each column.
         """
-        first = next(iter(window.values()))
-        cells = self._cells_of(first)
-        here = cells.counted(first, None, 1)
-        whole = changes_of_cells(self.whole, here, ("all",))
-        return self._split(whole, window, fewest, cells, changes_of_cells)
+        whole = changes_of_cells(self.whole, window.whole, ("all",))
+        return self._split(whole, window, fewest, changes_of_cells)
 
     def _split(
         self,
         whole: GroupChanges,
-        window: Mapping[str, ColumnRows],
+        window: CountedRows,
         fewest: int,
-        cells: _Cells,
         change: Callable[[CellCounts, CellCounts, tuple[Label, ...]], GroupChanges],
     ) -> Split:
         """Split by each column, with a function of both samples' counts by group."""
-        by_column, refused = dict[str, GroupChanges](), dict(self.refused)
+        by_column, refused = dict[str, GroupChanges](), self.refused | window.refused
         sides = {}
-        for name, (groups, counts) in self.columns.items():
+        for name, (_, counts) in self.columns.items():
+            if name in refused:
+                continue
             try:
-                labels, old, new = self._sides(name, groups, counts, window[name], fewest, cells)
+                labels, old, new = _sides(counts, *window.columns[name], fewest)
                 by_column[name] = change(old, new, labels)
             except InputError as error:
                 refused[name] = str(error)
@@ -145,7 +231,7 @@ class GroupReference:
 
     def pair_change(
         self,
-        window: Mapping[str, ColumnRows],
+        window: CountedRows,
         first: tuple[str, Label],
         second: tuple[str, Label],
         *,
@@ -162,17 +248,11 @@ class GroupReference:
         errors are from 100 Poisson draws of the rows in each cell.
         """
         names = first[0], second[0]
-        counts = self.pairs.get(names)
-        if counts is None:
+        chosen = [self._places(name, group) for name, group in (first, second)]
+        if None in chosen or names not in self.pairs or names not in window.pairs:
             return None
         sides, sizes = [], []
-        tables = self._pair_counts(window, names, fewest)
-        for sample in (counts, tables):
-            if sample is None:
-                return None
-            chosen = [self._places(name, group) for name, group in (first, second)]
-            if None in chosen:
-                return None
+        for sample in (self.pairs[names], window.pairs[names]):
             sides.append(CellCounts(*(_four(table, chosen, self._groups(names)) for table in sample)))
             sizes.append((sides[-1].pos + sides[-1].neg).sum(axis=1))
         if min(map(min, sizes)) < fewest:
@@ -192,22 +272,6 @@ class GroupReference:
         without = changes_of_cells(old, new, labels[1:])
         return PairChange(names, (first[1], second[1]), changes, pvalue, without)
 
-    def _pair_counts(
-        self, window: Mapping[str, ColumnRows], names: tuple[str, str], fewest: int
-    ) -> CellCounts | None:
-        codes = []
-        for name in names:
-            groups, rows = self.columns[name].groups, window[name]
-            if rows.weight is not None:
-                return None
-            labels, numbers = codes_of(groups, rows.values, fewest=fewest, name=name)
-            new, known = len(labels) - 2, _size(groups)
-            # Values that the reference lacks are others.
-            codes.append(np.where(numbers < known, numbers, np.where(numbers == new + 1, known + 1, known)))
-        sizes = self._groups(names)
-        both = codes[0] * sizes[1] + codes[1]
-        return _Cells(self.edges).counted(window[names[0]], both, sizes[0] * sizes[1], coarse=True)
-
     def _groups(self, names: tuple[str, str]) -> tuple[int, int]:
         return _size(self.columns[names[0]].groups) + 2, _size(self.columns[names[1]].groups) + 2
 
@@ -225,10 +289,10 @@ class GroupReference:
         own = np.unique(rows.score)
         return _Cells(own if len(own) <= OWN else self.edges)
 
-    def expected(self, window: Mapping[str, ColumnRows], *, rng: Rng, fewest: int = MIN_GROUP) -> Split:
+    def expected(self, window: CountedRows, *, rng: Rng, fewest: int = MIN_GROUP) -> Split:
         """Split the change of the AUROC that the scores of a window lead to, before its labels.
 
-        window: Rows of the window for each column, labelled or not; labels are not read.
+        window: Rows in the cells of the reference, labelled or not; labels are not read.
         rng: For the standard errors.
         fewest: As for `split`.
 
@@ -244,11 +308,6 @@ class GroupReference:
         at = np.flatnonzero(rows_of_cells)
         share = self.whole.pos[0, at] / rows_of_cells[at]
         chance = np.interp(np.arange(len(rows_of_cells)), at, share)
-        # Rows that count alike whatever their labels are.
-        label = {id(rows.label): np.zeros_like(rows.label) for rows in window.values()}
-        unlabelled = {name: rows._replace(label=label[id(rows.label)]) for name, rows in window.items()}
-        first = next(iter(unlabelled.values()))
-        cells = _Cells(self.edges)
 
         def change(old: CellCounts, new: CellCounts, labels: tuple[Label, ...]) -> GroupChanges:
             changes = changes_of_cells(_as_expected(old, chance), _as_expected(new, chance), labels)
@@ -267,41 +326,27 @@ class GroupReference:
                 pvalue=2 * ndtr(-np.where(se > 0, np.abs(changes.parts) / np.where(se > 0, se, 1.0), 0.0)),
             )
 
-        here = _as_expected(cells.counted(first, None, 1), chance)
-        whole = changes_of_cells(_as_expected(self.whole, chance), here, ("all",))
-        return self._split(whole, unlabelled, fewest, cells, change)
-
-    def _sides(
-        self, name: str, groups: Groups, counts: CellCounts, rows: ColumnRows, fewest: int, cells: _Cells
-    ) -> tuple[tuple[Label, ...], CellCounts, CellCounts]:
-        """Return the groups of a column, and their rows in the reference and in the window."""
-        labels, codes = codes_of(groups, rows.values, rows.weight, fewest=fewest, name=name)
-        here, before = cells.counted(rows, codes, len(labels)), _with_new(counts, len(labels))
-        here, before = _pooled(here, before, fewest)
-        some = sum(table.sum(axis=1) for table in (*here, *before)) > 0
-        shown = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
-        old, new = (CellCounts(sample.pos[some], sample.neg[some]) for sample in (before, here))
-        return shown, old, new
+        whole = changes_of_cells(
+            _as_expected(self.whole, chance), _as_expected(window.whole, chance), ("all",)
+        )
+        return self._split(whole, window, fewest, change)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; cells without rows are left out."""
         return {
             "edges": self.edges.tolist(),
-            "whole": [_sparse(*lines) for lines in zip(*self.whole, strict=True)],
+            "whole": _lines(self.whole),
             "columns": {
                 name: {
                     "labels": list(groups.labels),
                     "ends": list(groups.ends),
                     "kind": groups.kind,
-                    "cells": [_sparse(*lines) for lines in zip(*counts, strict=True)],
+                    "cells": _lines(counts),
                 }
                 for name, (groups, counts) in self.columns.items()
             },
             "refused": self.refused,
-            "pairs": [
-                [*names, [_sparse(*lines) for lines in zip(*counts, strict=True)]]
-                for names, counts in self.pairs.items()
-            ],
+            "pairs": [[*names, _lines(counts)] for names, counts in self.pairs.items()],
         }
 
     @classmethod
@@ -369,6 +414,17 @@ def group_reference(
     return GroupReference(edges=edges, whole=whole, columns=columns, refused=refused, pairs=pairs)
 
 
+def _sides(
+    counts: CellCounts, labels: tuple[Label, ...], here: CellCounts, fewest: int
+) -> tuple[tuple[Label, ...], CellCounts, CellCounts]:
+    """Return the groups of a column, and their rows in the reference and in the window."""
+    here, before = _pooled(here, _with_new(counts, len(labels)), fewest)
+    some = sum(table.sum(axis=1) for table in (*here, *before)) > 0
+    shown = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
+    old, new = (CellCounts(sample.pos[some], sample.neg[some]) for sample in (before, here))
+    return shown, old, new
+
+
 def _size(groups: Groups) -> int:
     return len(groups.ends) + 1 if groups.ends else len(groups.labels)
 
@@ -388,7 +444,8 @@ class _Cells:
             most = 2 * len(self._edges) + 1
             cell = np.searchsorted(self._edges, rows.score, "left")
             cell += np.searchsorted(self._edges, rows.score, "right")
-            self._at[cells] = (cell if cells == most else cell * cells // most) + rows.label * np.intp(cells)
+            side = np.maximum(rows.label, 0) * np.intp(cells)
+            self._at[cells] = (cell if cells == most else cell * cells // most) + side
         return self._at[cells]
 
     def counted(
@@ -454,9 +511,17 @@ def _pooled(here: CellCounts, before: CellCounts, fewest: int) -> tuple[CellCoun
     return CellCounts(tables[0], tables[1]), CellCounts(tables[2], tables[3])
 
 
-def _sparse(pos: NDArray[Any], neg: NDArray[Any]) -> list[list[int]]:
-    cells = np.flatnonzero(pos + neg)
-    return [cells.tolist(), pos[cells].tolist(), neg[cells].tolist()]
+def _sum(one: CellCounts, other: CellCounts) -> CellCounts:
+    return CellCounts(one.pos + other.pos, one.neg + other.neg)
+
+
+def _lines(counts: CellCounts) -> list[list[list[int]]]:
+    """Return the cells of each group that have rows, and their positives and negatives."""
+    lines = []
+    for pos, neg in zip(*counts, strict=True):
+        cells = np.flatnonzero(pos + neg)
+        lines.append([cells.tolist(), pos[cells].tolist(), neg[cells].tolist()])
+    return lines
 
 
 def _dense(lines: list[list[list[int]]], cells: int) -> CellCounts:

@@ -7,7 +7,14 @@
 from rocmonitor.store.arrivals import arrivals, save_arrivals
 from rocmonitor.store.attention import acknowledge, attention, attentions, mute
 from rocmonitor.store.connection import Store, clock_seen, database_time, save_clock_seen
-from rocmonitor.store.counts import KeptCounts, counts, rows_counted, windows_counted
+from rocmonitor.store.counts import (
+    KeptCounts,
+    counts,
+    forget_counts,
+    rows_counted,
+    save_counts,
+    windows_counted,
+)
 from rocmonitor.store.episodes import (
     add_failure,
     declines,
@@ -124,6 +131,7 @@ __all__ = [
     "evaluated",
     "evaluation",
     "evaluations",
+    "forget_counts",
     "has_reference",
     "instance_id",
     "last_decline",
@@ -169,6 +177,7 @@ __all__ = [
     "save_alias",
     "save_arrivals",
     "save_clock_seen",
+    "save_counts",
     "save_outlooks",
     "save_reference",
     "save_review",

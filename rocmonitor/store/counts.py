@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from rocmonitor.policy.windows import Window
 from rocmonitor.store.connection import Store, insert
@@ -23,7 +23,8 @@ class KeptCounts:
         Names what was read and how. Monitors that read the same rows in the same way share it.
     window : Window
     data_digest, labels_digest : str
-        Of the rows, and of what a source says of their labels and scores (`rocmonitor.sources.LabelCounts`).
+        Of the rows, and of what a source says of their labels and scores (`rocmonitor.sources.LabelCounts`);
+        empty for those of `rocmonitor.service.counted_parts`.
     rows : int
         Rows that the source had.
     read_at : datetime
@@ -81,6 +82,25 @@ def counts(store: Store, reading: str, window: Window) -> KeptCounts | None:
         read_at=row.read_at,
         content=row.content,
     )
+
+
+def save_counts(store: Store, kept: Sequence[KeptCounts]) -> None:
+    """Keep counts in place of earlier ones of the same windows."""
+    with store.writing() as connection:
+        put_counts(connection, kept)
+
+
+def forget_counts(store: Store, reading: str, windows: Sequence[Window]) -> None:
+    """Delete what is kept of some windows."""
+    with store.writing() as connection:
+        for window in windows:
+            connection.execute(
+                delete(table).where(
+                    table.c.reading == reading,
+                    table.c.window_start == window.start,
+                    table.c.window_end == window.end,
+                )
+            )
 
 
 def put_counts(connection: Connection, kept: Sequence[KeptCounts]) -> None:

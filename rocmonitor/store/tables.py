@@ -300,7 +300,7 @@ alias = Table(
     Column("seen_at", Instant, nullable=False),
 )
 
-counts = Table(  # distinct scores of windows with their rows: a window is read from its source once
+counts = Table(  # distinct scores of windows, or groups of a loss, with their rows: they are read once
     PREFIX + "counts",
     metadata,
     Column("reading", String, primary_key=True),  # names what was read, and how
@@ -310,7 +310,7 @@ counts = Table(  # distinct scores of windows with their rows: a window is read 
     Column("labels_digest", String, nullable=False),
     Column("rows", Integer, nullable=False),
     Column("read_at", Instant, nullable=False, index=True),
-    Column("content", LargeBinary, nullable=False),  # of `rocmonitor.sources.cells`
+    Column("content", LargeBinary, nullable=False),  # of `sources.cells` or `service.counted_parts`
 )
 
 tick = Table(

@@ -27,7 +27,8 @@ def explained(seed: int, lower: Mapping[str, float], *, expected: bool = False) 
     rng = np.random.default_rng(seed)
     reference = group_reference(drawn(rng, 40_000))
     window = drawn(rng, 12_000, lower)
-    split = reference.expected(window, rng=1) if expected else reference.split(window)
+    counted = reference.counted(window, own=not expected)
+    split = reference.expected(counted, rng=1) if expected else reference.split(counted)
     return Explanation(
         reference_auc=split.whole.reference_auc, auc=split.whole.auc, parts=tuple(group_parts(split))
     )
@@ -70,6 +71,7 @@ def test_a_group_without_which_one_class_is_left_leaves_no_other_mark():
         y = rng.random(n) < 0.3
         group = np.where(y, "a", rng.choice(["a", "b", "c"], n))
         parts.append({"g": ColumnRows(y.astype(np.int8), rng.normal(y * (1.5 - lower)), group)})
-    split = group_reference(parts[0]).split(parts[1])
+    reference = group_reference(parts[0])
+    split = reference.split(reference.counted(parts[1], own=True))
     found = [each.group for each in group_parts(split) if each.is_found]
     assert found in ([], ["a"], ["b"], ["c"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rocmonitor.errors import InputError
 from rocmonitor.policy.label_delay import LabelDelay
-from rocmonitor.policy.windows import Calendar, Months, Window, split
+from rocmonitor.policy.windows import Calendar, Months, Window, gaps, split
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -187,3 +187,17 @@ def test_the_first_month_at_or_after_an_instant_is_the_first(zone, months, day, 
     calendar = Calendar(every=Months(months), zone=ZoneInfo(zone), align=datetime(2001, 1, day))  # noqa: DTZ001
     number = calendar.first_at_or_after(instant)
     assert calendar.boundary(number - 1) < instant <= calendar.boundary(number)
+
+
+def test_the_gaps_of_a_period_are_what_its_parts_leave():
+    """In order, however the parts come; none where they fill it."""
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 8)]
+    parts = [Window(days[4], days[5]), Window(days[1], days[2])]
+    whole = Window(days[0], days[6])
+    assert gaps(parts, whole) == [
+        Window(days[0], days[1]),
+        Window(days[2], days[4]),
+        Window(days[5], days[6]),
+    ]
+    assert gaps([], whole) == [whole]
+    assert gaps([Window(days[3], days[6]), Window(days[0], days[3])], whole) == []

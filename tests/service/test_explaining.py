@@ -11,9 +11,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from scenario import World, labelled_as, scored, week
-from sqlalchemy import Engine, delete, event
+from sqlalchemy import Engine, delete, event, update
 
 from rocmonitor import store
+from rocmonitor.config.outside import Keep
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.service import explaining
@@ -214,7 +215,8 @@ def test_two_columns_are_named_where_they_did_more_together_than_either(lost, na
             }
         )
     reference = GroupReference.from_dict(json.loads(json.dumps(group_reference(parts[0]).to_dict())))
-    found = explaining.explanation(reference, parts[1], fewest=20, seed=1)
+    window = reference.counted(parts[1], own=True)
+    found = explaining.explanation(reference, window, fewest=20, seed=1)
     assert main_group(found).split(" comes from ")[1].startswith(named)
     if "×" in named:
         of_both = [each for each in found.parts if each.column == "region × channel"]
@@ -237,8 +239,8 @@ def statements() -> Iterator[list[str]]:
         event.remove(Engine, "before_cursor_execute", note)
 
 
-def test_a_dry_run_reads_what_a_run_reads_and_the_reference_once(regions):
-    """Three windows are explained; statements that name the column read it."""
+def test_a_dry_run_reads_what_a_run_reads_and_each_row_once(regions):
+    """Three windows of a loss, explained one by one and together; statements that name the column read it."""
     for number in (23, 24):
         regions.score(number)
         regions.score(number, n=200, region="north", shift=0.0)
@@ -252,5 +254,64 @@ def test_a_dry_run_reads_what_a_run_reads_and_the_reference_once(regions):
         read[dry_run] = groups, sum("region" in each for each in sent)
     assert len(read[True][0]) == 3
     assert read[True] == read[False]
-    # Windows of the reference, those that are explained, and two of them with those before in the loss.
-    assert read[True][1] == 20 + 3 + 2
+    assert read[True][1] == 20 + 3  # windows of the reference, and those that are explained
+
+
+def loss_after(world: World, now, counts="400d", **changes):
+    """The loss after a tick, and how many statements read rows with the column."""
+    how = {"columns": COLUMNS, "rules": DROP} | changes
+    with world.runtime(now, **how) as made, statements() as sent:
+        keep = {"keep": Keep(counts=counts)}
+        runtime = replace(made, config=made.config.model_copy(update=keep))
+        tick = run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+        assert tick.error is None
+        [loss] = store.declines(runtime.store, "credit")
+    return loss, sum("region" in each for each in sent)
+
+
+def test_a_loss_that_goes_on_reads_its_new_rows_alone(regions, rocmonitor):
+    """Also with rows of earlier weeks deleted: what was counted of them is kept, and `explain` shows it."""
+    for number in (23, 24):
+        regions.score(number)
+        regions.score(number, n=200, region="north", shift=0.0)
+    once = {"window": "{every: 7d, label_delay: 2d, revise_for: 1d}"}
+    first, read = loss_after(regions, week(24), **once)
+    assert (first.windows, read) == (1, 20 + 1)
+    with regions._engine() as engine, engine.begin() as connection:
+        connection.execute(delete(scored).where(scored.c.scored_at < week(23).replace(tzinfo=None)))
+    second, read = loss_after(regions, week(25), **once)
+    assert (second.windows, read) == (2, 1)
+    third, read = loss_after(regions, week(26), **once)
+    assert (third.windows, read) == (3, 1)
+    assert [group["rows"] for group in third.groups] == [600]
+    assert third.groups[0]["part"] == pytest.approx(first.groups[0]["part"], abs=0.02)
+    [north, *_] = json.loads(rocmonitor("explain", "credit", "--json").stdout)["groups"]
+    assert (north["group"], north["rows"]) == ("north", 600)
+
+
+@pytest.mark.parametrize("counts", ["400d", "0d"])
+def test_what_is_counted_of_a_loss_gives_what_its_rows_give(regions, counts):
+    """To the cells of the reference: in one tick, and week by week with and without what is kept."""
+    for number in (23, 24):
+        regions.score(number)
+        regions.score(number, n=200, region="north", shift=0.0)
+    for number in (24, 25):
+        loss_after(regions, week(number), counts=counts)
+    by_week, read = loss_after(regions, week(26), counts=counts)
+    assert read == (1 if counts == "400d" else 2)
+    folder = regions.folder / "at-once"
+    folder.mkdir()
+    at_once, _ = loss_after(replace(regions, folder=folder), week(26), counts=counts)
+    assert by_week.groups == at_once.groups
+
+
+def test_rows_of_a_loss_that_were_corrected_are_counted_again(regions):
+    """100 rows of the first week come after it was judged."""
+    regions.score(23)
+    regions.score(23, n=200, region="north", shift=0.0)
+    loss_after(regions, week(24))
+    regions.score(22, n=100, region="late", shift=0.0)
+    with regions._engine() as engine, engine.begin() as connection:
+        connection.execute(update(scored).where(scored.c.region == "late").values(region="north"))
+    loss, _ = loss_after(regions, week(25))
+    assert [(group["group"], group["rows"]) for group in loss.groups] == [("north", 500)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 
 import numpy as np
 import oracle
@@ -16,6 +17,7 @@ from rocmonitor.stats import auc, group_changes
 from rocmonitor.stats.group_reference import (
     EDGES,
     ColumnRows,
+    CountedRows,
     GroupReference,
     group_reference,
 )
@@ -25,6 +27,11 @@ ATTRIBUTES = ("mix_parts", "mix_se", "ranking_parts", "ranking_se", "excess", "e
 
 def rows(y, s, g):
     return {"g": ColumnRows(np.asarray(y, dtype=np.int8), np.asarray(s, dtype=float), np.asarray(g))}
+
+
+def split(reference, window):
+    """The change of one window, whose scores are cells of their own where they are few."""
+    return reference.split(reference.counted(window, own=True))
 
 
 def simulated(rng, n, *, lower=0.0, share=0.2, quality=1.5):
@@ -49,7 +56,7 @@ def test_few_scores_give_what_the_rows_give_also_from_what_is_stored(old, new):
         return
     plain = group_reference(rows(*old), fewest=1).to_dict()
     kept = GroupReference.from_dict(json.loads(json.dumps(plain)))
-    ours = kept.split(rows(*new), fewest=1)
+    ours = kept.split(kept.counted(rows(*new), fewest=1, own=True), fewest=1)
     assert ours.refused == {}
     theirs = group_changes(old, new)
     assert set(ours.columns["g"].groups) == set(theirs.groups)
@@ -66,7 +73,7 @@ def test_cells_of_many_scores_change_little():
     old, new = simulated(rng, 20_000), simulated(rng, 8_000, lower=1.0)
     reference = group_reference(rows(*old))
     assert len(reference.edges) == EDGES
-    ours, theirs = reference.split(rows(*new)).columns["g"], group_changes(old, new)
+    ours, theirs = split(reference, rows(*new)).columns["g"], group_changes(old, new)
     np.testing.assert_allclose(ours.mix_parts, theirs.mix_parts, atol=1e-4)
     np.testing.assert_allclose(ours.ranking_parts, theirs.ranking_parts, atol=1e-4)
     np.testing.assert_allclose(ours.se, theirs.se, rtol=0.01)
@@ -79,7 +86,7 @@ def test_the_auroc_of_a_small_window_is_that_of_its_rows(n):
     reference = group_reference(rows(*simulated(rng, 6_000)))
     for _ in range(20):
         y, s, g = simulated(rng, n)
-        assert reference.split(rows(y, s, g)).whole.auc == pytest.approx(oracle.auc(y, s), abs=1e-12)
+        assert split(reference, rows(y, s, g)).whole.auc == pytest.approx(oracle.auc(y, s), abs=1e-12)
 
 
 @pytest.mark.parametrize("side", ["reference", "window"])
@@ -89,13 +96,13 @@ def test_rare_values_are_pooled_and_named_nowhere(side):
     rare = [each[2].astype("U9") for each in (old, new)]
     rare[side == "window"][:19] = "rare"
     reference = group_reference(rows(*old[:2], rare[0]))
-    found = reference.split(rows(*new[:2], rare[1])).columns["g"]
+    found = split(reference, rows(*new[:2], rare[1])).columns["g"]
     assert found.groups == ("a", "b", "others")
     assert "rare" not in json.dumps(reference.to_dict())
     assert (found.pos_reference + found.neg_reference)[2] == (19 if side == "reference" else 0)
     rare[0][:20] = rare[1][:20] = "rare"
     reference = group_reference(rows(*old[:2], rare[0]))
-    assert "rare" in reference.split(rows(*new[:2], rare[1])).columns["g"].groups
+    assert "rare" in split(reference, rows(*new[:2], rare[1])).columns["g"].groups
 
 
 def test_an_expected_change_is_that_of_the_chances_by_score():
@@ -108,7 +115,7 @@ def test_an_expected_change_is_that_of_the_chances_by_score():
     here = np.where(rng.random(30_000) < 0.3, "b", "a")
     score = np.where(here == "b", 0.33 + rng.normal(0, 0.03, len(here)), rng.beta(1, 2, len(here)))
     nothing = np.full(len(here), -1)
-    found = reference.expected(rows(nothing, score, here), rng=1)
+    found = reference.expected(reference.counted(rows(nothing, score, here)), rng=1)
     assert found.whole.reference_auc == pytest.approx(auc(y, chance).auc, abs=1e-4)
     assert found.whole.auc == pytest.approx(oracle_expected(score), abs=0.01)
     changes = found.columns["g"]
@@ -116,7 +123,7 @@ def test_an_expected_change_is_that_of_the_chances_by_score():
     assert changes.excess[1] / changes.excess_se[1] < -10
     assert abs(changes.mix) < 0.005
     assert changes.parts.sum() == pytest.approx(found.whole.change, abs=1e-9)
-    again = reference.expected(rows(nothing, score, here), rng=1).columns["g"]
+    again = reference.expected(reference.counted(rows(nothing, score, here)), rng=1).columns["g"]
     np.testing.assert_array_equal(again.se, changes.se)
 
 
@@ -133,7 +140,8 @@ def test_standard_errors_of_an_expected_change_are_those_of_simulation():
     reference = group_reference(rows(*simulated(rng, 100_000, lower=1.0, share=0.4)))
     found, errors = [], []
     for number in range(300):
-        ours = reference.expected(rows(*simulated(rng, 1_000, lower=1.0, share=0.4)), rng=number).columns["g"]
+        drawn = reference.counted(rows(*simulated(rng, 1_000, lower=1.0, share=0.4)))
+        ours = reference.expected(drawn, rng=number).columns["g"]
         found.append([ours.mix_parts, ours.ranking_parts, ours.excess])
         errors.append([ours.mix_se, ours.ranking_se, ours.excess_se])
     mean = np.sqrt(np.mean(np.square(errors), axis=0))
@@ -169,7 +177,7 @@ def test_bad_columns_say_why():
         }
         for at, (label, score) in enumerate(((y, s), (y2, s2)))
     )
-    found = group_reference(old).split(new)
+    found = split(group_reference(old), new)
     assert list(found.columns) == ["good"]
     said = {
         "label": "is the label itself: give a column that is known before the label",
@@ -188,9 +196,64 @@ def test_bad_columns_say_why():
         assert words in found.refused[name]
 
 
+def plain_counts(counted):
+    """Rows by column, group, class and cell, in no order of the groups."""
+    return {
+        name: {
+            label: [line.tolist() for line in lines] for label, *lines in zip(labels, *counts, strict=True)
+        }
+        for name, (labels, counts) in counted.columns.items()
+    }
+
+
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_parts_of_a_loss_that_were_counted_and_kept_add_up_to_all_its_rows(parts):
+    """Also where a value is new in some of them; all are split into the same changes."""
+    rng = np.random.default_rng(parts)
+    old, new = ({}, {})
+    for n, side in ((20_000, old), (9_000, new)):
+        y, s, g = simulated(rng, n, lower=1.0 if side is new else 0.0)
+        h = rng.choice(["web", "shop", "new"] if side is new else ["web", "shop"], n).astype(object)
+        h[rng.random(n) < 0.05] = None
+        side |= {
+            name: ColumnRows(y, s, values)
+            for name, values in (("g", g), ("h", h), ("amount", s + y + rng.random(n)))
+        }
+    reference = group_reference(old)
+    assert set(reference.pairs) == {("g", "h"), ("g", "amount"), ("h", "amount")}
+    pieces = [
+        {name: ColumnRows(*(side[at] for side in column[:3])) for name, column in new.items()}
+        for at in np.array_split(np.arange(9_000), parts)
+    ]
+    kept = [json.loads(json.dumps(reference.counted(piece).to_dict())) for piece in pieces]
+    added = reduce(CountedRows.plus, map(reference.counted_from, kept))
+    whole = reference.counted(new)
+    assert plain_counts(added) == plain_counts(whole)
+    ours, theirs = reference.split(added), reference.split(whole)
+    for name, changes in theirs.columns.items():
+        order = [ours.columns[name].groups.index(group) for group in changes.groups]
+        for attribute in ATTRIBUTES:
+            values = getattr(ours.columns[name], attribute)[order]
+            np.testing.assert_allclose(values, getattr(changes, attribute), rtol=1e-9, atol=1e-12)
+    pairs = [reference.pair_change(each, ("g", "b"), ("h", "web"), rng=1) for each in (added, whole)]
+    assert pairs[0].pvalue == pairs[1].pvalue
+    np.testing.assert_array_equal(pairs[0].changes.parts, pairs[1].changes.parts)
+
+
+def test_a_column_that_one_part_lacks_explains_nothing_and_says_why():
+    rng = np.random.default_rng(3)
+    reference = group_reference(rows(*simulated(rng, 2_000)))
+    y, s, g = simulated(rng, 500)
+    gone = reference.counted(rows(y, s, np.full(500, None)))
+    both = reference.counted(rows(y, s, g)).plus(gone)
+    assert both.columns == {}
+    assert "is missing in all 500 rows of the window" in reference.split(both).refused["g"]
+    assert reference.split(both).whole.n_pos == 2 * y.sum()
+
+
 def test_one_class_alone_is_refused_by_name():
     rng = np.random.default_rng(6)
     reference = group_reference(rows(*simulated(rng, 500)))
     y, s, g = simulated(rng, 500)
     with pytest.raises(DegenerateDataError, match="window: needs at least 1 of each class"):
-        reference.split(rows(np.zeros_like(y), s, g))
+        split(reference, rows(np.zeros_like(y), s, g))

@@ -113,7 +113,7 @@ def one(design: Design, rng: np.random.Generator) -> Found:
     """What is found of one window."""
     old, new = drawn(design, rng, ROWS[0]), drawn(design, rng, ROWS[1], now=True)
     reference = group_reference(old)
-    split = reference.split(new)
+    split = reference.split(reference.counted(new, own=True))
     parts = group_parts(split)
     explained = Explanation(reference_auc=split.whole.reference_auc, auc=split.whole.auc, parts=tuple(parts))
     drift = [_drift(old[name].values, new[name].values) for name in old]

@@ -22,6 +22,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service import explaining, references
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.counted import Ahead, stored
+from rocmonitor.service.counted_parts import CountedParts
 from rocmonitor.service.judging import SpanRequest, WindowRequest
 from rocmonitor.service.leases import hold_lease
 from rocmonitor.service.outages import note_tick
@@ -167,6 +168,15 @@ class _Work:
         self._rows: dict[Window, int] = {}  # of windows whose times are compared as text
         self._ahead: Ahead | None = None
         self._explaining: Explaining | None = None  # the rows of the window at hand
+        reading = explaining.digest(state.monitor, state.monitor.columns.explain)
+        self._parts = CountedParts(state.runtime.store, reading, keep=self._keeps_counts)
+
+    @property
+    def _keeps_counts(self) -> bool:
+        """True where what is counted of a loss is kept: the reference it is counted by is, too."""
+        state = self._state
+        config = state.runtime.config
+        return not state.dry_run and bool(config.keep.counts) and state.now >= complete_at(state.monitor)
 
     def on(self, ended: Sequence[Window]) -> None:
         """Work on windows that have ended."""
@@ -287,6 +297,8 @@ class _Work:
         if job.before is not None and not judged.segments:
             self._keep_unchanged(job.window, job.before, judged.labels)
             return
+        if job.before is not None:
+            self._parts.forget(job.window)
         self._save(commit.evaluations(self._state, job, self._explained(job, judged)))
 
     def _explained(self, job: Job, judged: Judged) -> Judged:
@@ -304,7 +316,7 @@ class _Work:
         try:
             explanation = self._explanation(job, judged, job.window, expected=expected)
             told: Explanation | None = explanation
-            if pooled != job.window:
+            if pooled != job.window and not expected:
                 due = due_for_groups(episode, job.window)
                 told = self._explanation(job, judged, pooled) if due else None
         except (StoppedError, StoreError):
@@ -330,11 +342,13 @@ class _Work:
             expected=expected,
             reference=self._groups,
             read=self._explaining if window == job.window else None,
+            counted=() if window == job.window else self._parts.inside(window),
         )
         explained = self._run(ask)
         self._groups = explained.reference
         if ask.reference is None and not state.dry_run:
             explaining.keep(monitor, state.runtime.store, state.now, explained)
+        self._parts.add(explained.counted, state.now)
         return explained.explanation
 
     def _foresee(self, job: Job, judged: Judged) -> None:

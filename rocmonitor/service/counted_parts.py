@@ -1,0 +1,78 @@
+"""Parts of a loss, counted by the groups of the reference: while it goes on, its new rows alone are read."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rocmonitor import store
+from rocmonitor.policy.windows import Window
+
+if TYPE_CHECKING:
+    from rocmonitor.stats.group_reference import CountedRows, GroupReference
+
+_EVER = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+
+
+class CountedParts:
+    """What is counted of a monitor's losses, in the store or of this tick alone; no two parts overlap.
+
+    Parameters
+    ----------
+    kept : Store
+    reading : str
+        Names the reference and its columns.
+    keep : bool
+        Whether what is added is kept in the store.
+    """
+
+    def __init__(self, kept: store.Store, reading: str, *, keep: bool) -> None:
+        self._store, self._reading, self._keep = kept, reading, keep
+        self._parts: dict[Window, store.KeptCounts | None] | None = None  # None: in the store
+
+    def inside(self, period: Window) -> list[store.KeptCounts]:
+        """Return the parts that lie in a period."""
+        windows = [part for part in self._known() if period.start <= part.start and part.end <= period.end]
+        parts = [self._known()[part] or store.counts(self._store, self._reading, part) for part in windows]
+        return [part for part in parts if part is not None]
+
+    def add(self, counted: Sequence[tuple[Window, CountedRows]], at: datetime) -> None:
+        """Take in rows in place of all that overlaps them."""
+        parts = [
+            store.KeptCounts(
+                reading=self._reading,
+                window=window,
+                data_digest="",
+                labels_digest="",
+                rows=int(sum(side.sum() for side in rows.whole)),
+                read_at=at,
+                content=zlib.compress(json.dumps(rows.to_dict()).encode()),
+            )
+            for window, rows in counted
+        ]
+        for part in parts:
+            self.forget(part.window)
+            self._known()[part.window] = part
+        if self._keep and parts:
+            store.save_counts(self._store, parts)
+
+    def forget(self, window: Window) -> None:
+        """Drop what overlaps a window: other rows count now."""
+        over = [part for part in self._known() if part.start < window.end and window.start < part.end]
+        for part in over:
+            del self._known()[part]
+        if self._keep and over:
+            store.forget_counts(self._store, self._reading, over)
+
+    def _known(self) -> dict[Window, store.KeptCounts | None]:
+        if self._parts is None:
+            self._parts = dict.fromkeys(store.windows_counted(self._store, self._reading, _EVER))
+        return self._parts
+
+
+def rows_of(part: store.KeptCounts, reference: GroupReference) -> CountedRows:
+    """Return the rows of a part, counted by this reference."""
+    return reference.counted_from(json.loads(zlib.decompress(part.content)))
