@@ -91,7 +91,9 @@ def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
         subject, change = _found(runtime, rows[0]), rows[0].payload.get("transition")
         message = _of_one(runtime, rows, subject)
         if isinstance(subject, Evaluation | Outlook) and change and not _stop(rows):
-            picture = partial(_picture, runtime, rows[0].monitor, change["segment"], subject.window)
+            decline = _decline(runtime, rows[0])
+            until = None if decline is not None and decline.is_open else subject.window
+            picture = partial(_picture, runtime, rows[0].monitor, change["segment"], until)
     if unconfirmed := max(row.payload.get(_UNCONFIRMED, 0) for row in rows):
         message = alerts.repeated(message, unconfirmed)
     alerts.send(config.channel_url(name), message, folder=config.folder, picture=picture)
@@ -102,7 +104,7 @@ def with_unconfirmed(payload: dict[str, Any]) -> dict[str, Any]:
     return payload | {_UNCONFIRMED: payload.get(_UNCONFIRMED, 0) + 1}
 
 
-def _picture(runtime: Runtime, monitor: str, segment: str, until: Window) -> bytes:
+def _picture(runtime: Runtime, monitor: str, segment: str, until: Window | None) -> bytes:
     return story(runtime, monitor, segment, until).picture(last=26)
 
 
@@ -164,9 +166,18 @@ def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], subject: Found) ->
         return alerts.compose_stop(Stop.from_dict(stop), context, changes)
     if isinstance(subject, Outlook):
         return alerts.compose_outlook(changes[0], subject, context, changes[1:])
-    episode = row.payload.get("episode")
-    decline = None if episode is None else Decline.from_dict(episode)
-    return alerts.compose(changes[0], subject, context, changes[1:], decline)
+    return alerts.compose(changes[0], subject, context, changes[1:], _decline(runtime, row))
+
+
+def _decline(runtime: Runtime, row: store.Delivery) -> Decline | None:
+    """Return the loss that a message is about; while it is open as it stands now, with the windows since."""
+    told = row.payload.get("episode")
+    if told is None:
+        return None
+    decline = Decline.from_dict(told)
+    newest = store.last_decline(runtime.store, decline.monitor, decline.segment)
+    goes_on = decline.is_open and newest is not None and newest.is_open and newest.alarm == decline.alarm
+    return newest if goes_on else decline
 
 
 def _changes(rows: Sequence[store.Delivery]) -> list[Transition]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from statistics import NormalDist
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.conventions import LEVEL
+from rocmonitor.conventions import LEVEL, NORMAL_95
 from rocmonitor.policy.episode import CHANGE, OF_EPISODE, Decline
 from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition, Verdict, known
 from rocmonitor.policy.left_out import doubts_of
@@ -80,16 +81,16 @@ def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None
     if loss is not None:
         source = count(loss.windows, "window")
         low, high = loss.auc_low or low, loss.auc_high or high
-    often = _often(change, evaluation)
+    often = _often(change, evaluation, loss)
     ends = normal_range(low, high, decimals(low, high, 1))
     return f"{percent(LEVEL)} interval {ends}, from {source}{often and f'; {often}'}."
 
 
-def _often(change: Transition, evaluation: Evaluation) -> str:
+def _often(change: Transition, evaluation: Evaluation, loss: Decline | None) -> str:
     """Return how often chance alone would make such an alarm; empty where that is not known.
 
-    Of a rule ``lasting`` by what it promises; of one window by the normal law of its change, with the scatter
-    of the reference windows.
+    Of a rule ``lasting`` by what it promises; of other rules by the normal law of the change of the window,
+    or of all windows of the loss, with the scatter of the reference windows.
     """
     if change.after not in (Status.DEGRADED, Status.IMPROVED):
         return ""
@@ -102,5 +103,7 @@ def _often(change: Transition, evaluation: Evaluation) -> str:
     if difference is None:
         return ""
     value, error, shared = difference
-    tail = NormalDist().cdf(-abs(value) / (error**2 + shared**2) ** 0.5)
-    return episodes.chance(days / max(tail, _LEAST))
+    se = math.hypot(error, shared)
+    if loss is not None and loss.size is not None and loss.size_low is not None:
+        value, se, days = loss.size, (loss.size - loss.size_low) / NORMAL_95, days * loss.windows
+    return episodes.chance(days / max(NormalDist().cdf(-abs(value) / se), _LEAST))

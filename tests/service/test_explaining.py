@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -315,3 +316,18 @@ def test_rows_of_a_loss_that_were_corrected_are_counted_again(regions):
         connection.execute(update(scored).where(scored.c.region == "late").values(region="north"))
     loss, _ = loss_after(regions, week(25))
     assert [(group["group"], group["rows"]) for group in loss.groups] == [("north", 500)]
+
+
+def test_the_message_of_a_catch_up_tells_the_loss_as_it_stands(regions, rocmonitor):
+    """Three windows of a loss are judged in one go: no message speaks of the first alone."""
+    for number in (23, 24):
+        regions.score(number)
+        regions.score(number, n=200, region="north", shift=0.0)
+    regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-29}")
+    rocmonitor("run", code=3)
+    [title] = re.findall(r"^[A-Z ]+ credit: .*$", regions.alarms, re.MULTILINE)
+    assert re.fullmatch(r"DEGRADED credit: AUROC 0\.\d+, 0\.\d+ before", title)
+    assert "from 3 windows; chance alone would do this less than once in 100 years" in regions.alarms
+    assert "What moved: region = north (" in regions.alarms
+    [loss] = json.loads(rocmonitor("history", "credit", "--json").stdout)["episodes"]
+    assert [group["rows"] for group in loss["groups"]] == [600]

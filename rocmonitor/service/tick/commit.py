@@ -210,7 +210,9 @@ def _change(
         news=another or (open_ is not None and holds and due_for_update(open_, state.now, again=again)),
         hold=holds,
     )
-    if notify and episodes and episodes[-1].is_open and status is Status.DEGRADED:
+    # A message of this tick goes out after it, and tells of the windows that follow, too.
+    told = notify or (bool(episodes) and episodes[-1].last_message == state.now)
+    if told and episodes and episodes[-1].is_open and status is Status.DEGRADED:
         episodes[-1] = episodes[-1].told(state.now, state.monitor.notify)
     state.put_episodes(evaluation.segment, episodes)
     return change, notify, episodes
