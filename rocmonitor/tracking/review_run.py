@@ -12,7 +12,7 @@ from rocmonitor.policy.evaluation import Point
 from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking import access, content
 from rocmonitor.tracking.note import caveats, interval, line
-from rocmonitor.wording.review import advice, in_words, sentence, summary
+from rocmonitor.wording.review import advice, decision, in_words, sentence, summary
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -220,8 +220,9 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
 
 def _headline(review: Review) -> str:
     by_hand = "" if review.registered else "; chosen by hand"
+    whose, comma, but = decision(review).partition(",")
     return (
-        f"**{review.decision.upper()}.** {line(review.subject)}, model {line(review.model)}: "
+        f"**{whose.upper()}{comma}{but}.** {line(review.subject)}, model {line(review.model)}: "
         f"version {line(review.challenger_version)} (challenger) against version "
         f"{line(review.champion_version)} (champion), {review.period.in_zone(review.zone)} "
         f"({review.zone}){by_hand}."

@@ -36,12 +36,13 @@ from rocmonitor.wording.episode import (
     groups,
     headline,
     line,
+    now_what,
     uncertain,
     who_was_told,
 )
 from rocmonitor.wording.facts import facts
 from rocmonitor.wording.format import instant
-from rocmonitor.wording.status import attention
+from rocmonitor.wording.status import attention, by_status
 from rocmonitor.wording.stops import by_age
 from rocmonitor.wording.verdicts import reasons
 
@@ -148,7 +149,14 @@ def _view(
     at = now if until is None else min(now, until)
     view = _standing(kept, monitor, choice.segment, every, changes, outlooks, now, at)
     view |= _over_time(monitor, choice, windows, changes, outlooks, now)
-    view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": ""}
+    view |= {
+        "segments": names,
+        "segments_not_ok": _not_ok(kept, monitor.name),
+        "chosen": None,
+        "reference": None,
+        "others": [],
+        "explain": "",
+    }
     if chosen is not None:
         view |= chosen_window(kept, monitor, *chosen)
         parts = ["rocmonitor", "explain", monitor.name]
@@ -252,7 +260,7 @@ def _standing(
         "since": since,
         "sentence": _sentence(windows, monitor, status, since, now),
         "episode": as_json(episode, said),
-        "advice": why.pop("Check", "Nothing." if status == "ok" else ""),
+        "advice": why.pop("Check", "Nothing." if status == "ok" else now_what(episode, zone)),
         "why": why,
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
@@ -263,6 +271,12 @@ def _standing(
         "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
         "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
     }
+
+
+def _not_ok(kept: store.Store, name: str) -> str:
+    """Return the segments that are not ok, by status."""
+    said = sorted(store.last_said(kept, name).items())
+    return by_status((last.status, segment) for segment, last in said if segment and last.status != "ok")
 
 
 def _over_time(

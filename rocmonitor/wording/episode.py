@@ -139,6 +139,17 @@ def challenger(decline: Decline) -> str:
     return f"{decline.challenger['auc']:.{digits}f} in the same windows, {place}."
 
 
+def now_what(decline: Decline | None, zone: ZoneInfo) -> str:
+    """Return what to do first about an open loss; empty without one."""
+    if decline is None or not decline.is_open:
+        return ""
+    where = f" for {listed(decline.group_names[:_MOST_NAMED])}" if decline.groups else ""
+    steps = [f"See what changed about {instant(decline.start, zone)}{where}: data, labels, cases."]
+    if decline.challenger is not None and decline.challenger["low"] > 0:
+        steps.append(f"`rocmonitor review {decline.monitor}` says whether the challenger should take over.")
+    return " ".join(steps)
+
+
 def chance(days_between: float) -> str:
     """Return how often chance alone makes such an alarm.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -159,9 +159,14 @@ _MOST_NAMED = 4
 
 def also(changes: Sequence[Transition]) -> str:
     """Return which other segments changed with the same window, by status; empty without any."""
+    return by_status((change.after, change.segment) for change in changes)
+
+
+def by_status(segments: Iterable[tuple[Status, str]]) -> str:
+    """Return segments with their status, those of one status together; empty without any."""
     by: dict[Status, list[str]] = {}
-    for change in changes:
-        by.setdefault(change.after, []).append(change.segment or "all rows")
+    for status, segment in segments:
+        by.setdefault(status, []).append(segment or "all rows")
     parts = []
     for status, names in by.items():
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

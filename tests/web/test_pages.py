@@ -329,6 +329,14 @@ class TestMonitor:
         assert "<dt>Would tell</dt><dd>log</dd>" in page
         assert "<h2>Why</h2>" not in page
 
+    def test_a_degraded_monitor_says_what_to_do_and_which_segments_are(self, client: FlaskClient) -> None:
+        view = client.get("/monitors/credit.json").get_json()
+        since = view["episode"]["start"][:10]
+        text = text_of(client.get("/monitors/credit").text)
+        assert f"Now See what changed about {since}: data, labels, cases." in text
+        assert "Compare 2 segments : degraded: region=" in text
+        assert "segments" not in text_of(client.get("/monitors/calm").text).split("What to do")[0]
+
     def test_facts_of_another_window_than_the_sentence_name_it(self, client: FlaskClient) -> None:
         """The warning is of a window that has no labels yet."""
         assert client.get("/monitors/early.json").get_json()["why"]["Seen in"] == "week of 20 July 2026"
