@@ -363,14 +363,6 @@ def due_for_update(episode: Decline, at: datetime, *, again: bool) -> bool:
     return again or (is_shown and episode.differs())
 
 
-def due_for_groups(episode: Decline | None, window: Window) -> bool:
-    """Return True if the rows since the start are explained with this window: the first one, then weekly."""
-    if episode is None:
-        return True
-    weeks = [(end - episode.alarm.end) // UPDATE_EVERY for end in (window.start, window.end)]
-    return weeks[0] != weeks[1]
-
-
 def pooled_window(
     episode: Decline | None, verdicts: Sequence[Verdict], window: Window, zone: ZoneInfo
 ) -> Window:

@@ -32,36 +32,35 @@ class CountedParts:
     def __init__(self, kept: store.Store, reading: str, *, keep: bool) -> None:
         self._store, self._reading, self._keep = kept, reading, keep
         self._parts: dict[Window, store.KeptCounts | None] | None = None  # None: in the store
+        self._sum: store.KeptCounts | None = None  # of the parts of the last period
 
     def inside(self, period: Window) -> list[store.KeptCounts]:
-        """Return the parts that lie in a period."""
-        windows = [part for part in self._known() if period.start <= part.start and part.end <= period.end]
+        """Return the parts that lie in a period, those that were added up before as one."""
+        first, start = [], period.start
+        if self._sum and self._sum.window.start == start and self._sum.window.end <= period.end:
+            first, start = [self._sum], self._sum.window.end
+        windows = [part for part in self._known() if start <= part.start and part.end <= period.end]
         parts = [self._known()[part] or store.counts(self._store, self._reading, part) for part in windows]
-        return [part for part in parts if part is not None]
+        return first + [part for part in parts if part is not None]
 
-    def add(self, counted: Sequence[tuple[Window, CountedRows]], at: datetime) -> None:
-        """Take in rows in place of all that overlaps them."""
-        parts = [
-            store.KeptCounts(
-                reading=self._reading,
-                window=window,
-                data_digest="",
-                labels_digest="",
-                rows=int(sum(side.sum() for side in rows.whole)),
-                read_at=at,
-                content=zlib.compress(json.dumps(rows.to_dict()).encode()),
-            )
-            for window, rows in counted
-        ]
+    def add(
+        self, counted: Sequence[tuple[Window, CountedRows]], whole: tuple[Window, CountedRows], at: datetime
+    ) -> None:
+        """Take in the parts of a period in place of all that overlaps them, and the sum of all its parts."""
+        parts = [self._packed(window, rows, at) for window, rows in counted]
         for part in parts:
             self.forget(part.window)
             self._known()[part.window] = part
         if self._keep and parts:
             store.save_counts(self._store, parts)
+        if [window for window, _ in counted] != [whole[0]]:  # more than one
+            self._sum = self._packed(*whole, at)
 
     def forget(self, window: Window) -> None:
         """Drop what overlaps a window: other rows count now."""
-        over = [part for part in self._known() if part.start < window.end and window.start < part.end]
+        if self._sum and _overlap(self._sum.window, window):
+            self._sum = None
+        over = [part for part in self._known() if _overlap(part, window)]
         for part in over:
             del self._known()[part]
         if self._keep and over:
@@ -72,7 +71,22 @@ class CountedParts:
             self._parts = dict.fromkeys(store.windows_counted(self._store, self._reading, _EVER))
         return self._parts
 
+    def _packed(self, window: Window, rows: CountedRows, at: datetime) -> store.KeptCounts:
+        return store.KeptCounts(
+            reading=self._reading,
+            window=window,
+            data_digest="",
+            labels_digest="",
+            rows=int(sum(side.sum() for side in rows.whole)),
+            read_at=at,
+            content=zlib.compress(json.dumps(rows.to_dict()).encode()),
+        )
+
 
 def rows_of(part: store.KeptCounts, reference: GroupReference) -> CountedRows:
     """Return the rows of a part, counted by this reference."""
     return reference.counted_from(json.loads(zlib.decompress(part.content)))
+
+
+def _overlap(one: Window, other: Window) -> bool:
+    return one.start < other.end and other.start < one.end

@@ -44,11 +44,15 @@ from rocmonitor.stats.grouping import BINS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """An explanation, the counts of the reference that it rests on, and the rows that were counted for it."""
+    """An explanation, the counts of the reference that it rests on, and the labelled rows it explains.
+
+    These are counted by the reference: the parts of the period that were read for it, and all of it.
+    """
 
     explanation: Explanation
     reference: GroupReference
     counted: Sequence[tuple[Window, CountedRows]] = ()
+    whole: tuple[Window, CountedRows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +136,10 @@ class ExplainRequest:
         drawn = hashlib.sha256(f"{monitor.name}|{self.window}".encode()).digest()  # the same in a second run
         seed = int.from_bytes(drawn[:8])
         explained = explanation(reference, whole, fewest=fewest, seed=seed, expected=self.expected)
-        return Explained(explanation=explained, reference=reference, counted=() if self.expected else counted)
+        counted = [] if self.expected else counted
+        return Explained(
+            explanation=explained, reference=reference, counted=counted, whole=(self.window, whole)
+        )
 
     def _rows(
         self, source: SqlSource, reference: GroupReference, window: Window, on_step: Callable[[str], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -112,12 +113,12 @@ class CountedRows(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; cells without rows are left out."""
         return {
-            "whole": _lines(self.whole),
+            "whole": _sparse(self.whole),
             "columns": {
-                name: [list(labels), _lines(counts)] for name, (labels, counts) in self.columns.items()
+                name: [list(labels), _sparse(counts)] for name, (labels, counts) in self.columns.items()
             },
             "refused": self.refused,
-            "pairs": [[*names, _lines(counts)] for names, counts in self.pairs.items()],
+            "pairs": [[*names, _sparse(counts)] for names, counts in self.pairs.items()],
         }
 
 
@@ -172,13 +173,16 @@ class GroupReference:
         """Return the inverse of `CountedRows.to_dict`, of rows that were counted by this reference."""
         cells = 2 * len(self.edges) + 1
         return CountedRows(
-            whole=_dense(plain["whole"], cells),
+            whole=_dense(plain["whole"], 1, cells),
             columns={
-                name: (tuple(labels), _dense(lines, cells))
-                for name, (labels, lines) in plain["columns"].items()
+                name: (tuple(labels), _dense(sparse, len(labels), cells))
+                for name, (labels, sparse) in plain["columns"].items()
             },
             refused=dict(plain["refused"]),
-            pairs={(a, b): _dense(lines, COARSE) for a, b, lines in plain["pairs"]},
+            pairs={
+                (a, b): _dense(sparse, math.prod(self._groups((a, b))), COARSE)
+                for a, b, sparse in plain["pairs"]
+            },
         )
 
     def split(self, window: CountedRows, *, fewest: int = MIN_GROUP) -> Split:
@@ -335,36 +339,35 @@ class GroupReference:
         """Plain JSON types; cells without rows are left out."""
         return {
             "edges": self.edges.tolist(),
-            "whole": _lines(self.whole),
+            "whole": _sparse(self.whole),
             "columns": {
                 name: {
                     "labels": list(groups.labels),
                     "ends": list(groups.ends),
                     "kind": groups.kind,
-                    "cells": _lines(counts),
+                    "cells": _sparse(counts),
                 }
                 for name, (groups, counts) in self.columns.items()
             },
             "refused": self.refused,
-            "pairs": [[*names, _lines(counts)] for names, counts in self.pairs.items()],
+            "pairs": [[*names, _sparse(counts)] for names, counts in self.pairs.items()],
         }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> GroupReference:
         """Return the inverse of `to_dict`."""
         cells = 2 * len(plain["edges"]) + 1
+        columns = {}
+        for name, column in plain["columns"].items():
+            groups = Groups(tuple(column["labels"]), tuple(column["ends"]), column["kind"])
+            columns[name] = GroupCounts(groups, _dense(column["cells"], _size(groups) + 2, cells))
+        sizes = {name: _size(column.groups) + 2 for name, column in columns.items()}
         return cls(
             edges=np.array(plain["edges"], dtype=np.float64),
-            whole=_dense(plain["whole"], cells),
-            columns={
-                name: GroupCounts(
-                    Groups(tuple(column["labels"]), tuple(column["ends"]), column["kind"]),
-                    _dense(column["cells"], cells),
-                )
-                for name, column in plain["columns"].items()
-            },
+            whole=_dense(plain["whole"], 1, cells),
+            columns=columns,
             refused=dict(plain["refused"]),
-            pairs={(a, b): _dense(lines, COARSE) for a, b, lines in plain["pairs"]},
+            pairs={(a, b): _dense(sparse, sizes[a] * sizes[b], COARSE) for a, b, sparse in plain["pairs"]},
         )
 
 
@@ -515,17 +518,14 @@ def _sum(one: CellCounts, other: CellCounts) -> CellCounts:
     return CellCounts(one.pos + other.pos, one.neg + other.neg)
 
 
-def _lines(counts: CellCounts) -> list[list[list[int]]]:
-    """Return the cells of each group that have rows, and their positives and negatives."""
-    lines = []
-    for pos, neg in zip(*counts, strict=True):
-        cells = np.flatnonzero(pos + neg)
-        lines.append([cells.tolist(), pos[cells].tolist(), neg[cells].tolist()])
-    return lines
+def _sparse(counts: CellCounts) -> list[list[int]]:
+    """Return the places of all cells that have rows, group after group, their positives and negatives."""
+    pos, neg = counts.pos.ravel(), counts.neg.ravel()
+    places = np.flatnonzero(pos + neg)
+    return [places.tolist(), pos[places].tolist(), neg[places].tolist()]
 
 
-def _dense(lines: list[list[list[int]]], cells: int) -> CellCounts:
-    table = np.zeros((2, len(lines), cells), dtype=np.int64)
-    for at, (places, pos, neg) in enumerate(lines):
-        table[0, at, places], table[1, at, places] = pos, neg
-    return CellCounts(table[0], table[1])
+def _dense(sparse: Sequence[Sequence[int]], groups: int, cells: int) -> CellCounts:
+    table = np.zeros((2, groups * cells), dtype=np.int64)
+    table[:, sparse[0]] = sparse[1:]
+    return CellCounts(*table.reshape(2, groups, cells))

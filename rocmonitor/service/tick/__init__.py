@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rocmonitor import store
 from rocmonitor.config import Monitor, Spark
 from rocmonitor.errors import RocmonitorError, StoreError
-from rocmonitor.policy.episode import due_for_groups, pooled_window
+from rocmonitor.policy.episode import pooled_window
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import explaining, references
@@ -317,8 +317,7 @@ class _Work:
             explanation = self._explanation(job, judged, job.window, expected=expected)
             told: Explanation | None = explanation
             if pooled != job.window and not expected:
-                due = due_for_groups(episode, job.window)
-                told = self._explanation(job, judged, pooled) if due else None
+                told = self._explanation(job, judged, pooled)
         except (StoppedError, StoreError):
             raise
         except Exception as error:  # what was judged stands, and is told
@@ -348,7 +347,8 @@ class _Work:
         self._groups = explained.reference
         if ask.reference is None and not state.dry_run:
             explaining.keep(monitor, state.runtime.store, state.now, explained)
-        self._parts.add(explained.counted, state.now)
+        if not expected:
+            self._parts.add(explained.counted, explained.whole, state.now)
         return explained.explanation
 
     def _foresee(self, job: Job, judged: Judged) -> None:
