@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 from statistics import median_low
 from typing import NamedTuple
 
@@ -119,23 +118,15 @@ def loss_at_end(rows: pd.DataFrame, edges: Sequence[pd.Timestamp]) -> Loss | Non
     """
     samples = [sample if sample.n_pos and sample.n_neg else None for _, sample in _cut(rows, edges)]
     for first in (FEWEST_REFERENCE, ENOUGH_WINDOWS):
-        chart = partial(
-            lasting_change,
-            samples[:first],
-            false_alarm_probability=_SURELY,
-            horizon=min(len(samples), LONGEST),
-        )
+        horizon = min(len(samples), LONGEST)
         try:
-            change = chart(samples[first:])
+            change = lasting_change(
+                samples[:first], samples[first:], false_alarm_probability=_SURELY, horizon=horizon
+            )
         except InputError:
             continue
-        if change.active:
-            calm = np.flatnonzero(change.alarm == 0)
-            found_with = int(calm[-1]) + 1 if len(calm) else 0
-            # As it was dated soon after the alarm: starts are looked for among the latest windows.
-            change = chart(samples[first : first + found_with + ENOUGH_WINDOWS])
-            if change.since is not None and change.change is not None:
-                return Loss(edges[first + change.since], -change.change)
+        if change.active and change.since is not None and change.change is not None:
+            return Loss(edges[first + change.since], -change.change)
     return None
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rocmonitor.stats.lasting.chart import LastingChart
 
 
-MOST_STARTS = 156  # latest windows among which the start of a change is looked for
+MOST_STARTS = 156  # windows up to an alarm's first, and of the latest, with which a change may have begun
 
 
 class StartSteps(NamedTuple):
@@ -262,7 +262,7 @@ def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Fl
     passed = np.flatnonzero(reached > chart.limit)
     until = int(passed[-1]) if len(passed) else None
     reference = unscaled(chart.mean)
-    fitted = _steps(chart, values, noise, until)
+    fitted = _steps(chart, values, noise, columns.alarm, until)
     size = float(np.dot(fitted["start_weight"], fitted["start_size"])) if fitted["starts"] else 0.0
     best = int(np.argmax(fitted["start_log_likelihood"])) if fitted["starts"] else 0
     return LastingChange(
@@ -284,7 +284,7 @@ def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Fl
 
 
 def _steps(
-    chart: LastingChart, values: Floats, noise: Floats, until: int | None
+    chart: LastingChart, values: Floats, noise: Floats, alarm: NDArray[np.int8], until: int | None
 ) -> dict[str, tuple[float, ...]]:
     names = ("starts", "start_log_likelihood", "start_weight", "start_size", "start_size_error")
     if until is None:
@@ -296,7 +296,10 @@ def _steps(
     seen = np.isfinite(noise[: until + 1])
     series[before:] = np.where(seen, values[: until + 1] - chart.mean, 0.0)
     variances[before:] = noise[: until + 1]
-    starts = np.flatnonzero(seen)[-MOST_STARTS:]
+    usable, apart = np.flatnonzero(seen), np.flatnonzero(alarm[:until] != alarm[until])
+    found_with = apart[-1] + 1 if len(apart) else 0
+    # However long an alarm lasts: what it is about began with its first window at the latest.
+    starts = np.union1d(usable[usable <= found_with][-MOST_STARTS:], usable[-MOST_STARTS:])
     outlook = possible(np.array(chart.values), np.array(chart.noises), chart.places)
     fitted = steps(series, variances, (before + starts).tolist(), outlook)
     columns = (fitted.log_likelihood, fitted.weight, fitted.size, fitted.size_error)

@@ -143,6 +143,18 @@ class TestChart:
         assert np.count_nonzero(np.array(several) > 1) <= 6
         assert np.mean(several) == pytest.approx(0.95, abs=0.15)
 
+    @pytest.mark.parametrize("length", [30, 200, 500])
+    def test_a_loss_is_dated_by_its_beginning_however_long_it_lasts(self, length: int) -> None:
+        """Starts were looked for among the latest 156 windows: a year of days was dated in its middle."""
+        rng = np.random.default_rng(length)
+        level = np.repeat([0.80, 0.75], [60, length])
+        found = chart().apply(known(*(level + rng.normal(0, 0.01, len(level)))))
+        assert found.active
+        first, last = found.since_ci()
+        assert first <= 60 <= last
+        assert abs(found.since - 60) <= 3
+        assert found.ci().low <= -0.05 <= found.ci().high
+
     def test_the_weighted_mean_is_that_of_the_latest_windows_and_the_limit_is_on_the_same_scale(self) -> None:
         found = chart().apply([None, *known(0.78, 0.76), None, *known(0.79)])
         weight = 0.85 ** np.array([2.0, 1.0, 0.0])
