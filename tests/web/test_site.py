@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -30,6 +31,17 @@ def test_without_a_configuration_the_page_says_what_is_missing(tmp_path: Path) -
         assert answer.status_code == 503
         assert "absent.yaml: cannot be read" in answer.text
         assert "ROCMONITOR_CONFIG" in answer.text
+
+
+def test_what_a_site_opened_is_closed_with_it(tmp_path: Path) -> None:
+    site = Site(path=configuration(tmp_path))
+    store = site.store()
+    assert store.stands_in
+    folder = Path(str(store.engine.url.database)).parent
+    assert folder.is_dir()
+    del site
+    gc.collect()
+    assert not folder.exists()
 
 
 def test_a_store_of_a_newer_program_is_said(tmp_path: Path) -> None:
