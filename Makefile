@@ -70,7 +70,7 @@ audit: $(LINTERS)/.ready ## Ask for known holes in the tested versions; lint the
 	$(LINTERS)/bin/kubernetes-validate --strict --quiet \
 	  $(filter-out %/kustomization.yaml %/rocmonitor.yaml,$(wildcard deploy/kubernetes/*.yaml))
 
-release: $(READY) $(LINTERS)/.ready ## Build wheel and sdist into dist, and try each as its users get it; with an SBOM (half an hour)
+release: $(READY) $(LINTERS)/.ready ## Build wheel and sdist into dist, and try each on each Python as its users get it; SBOM, image (half an hour)
 	.ci/release $(BIN) $(LINTERS)/bin $(TESTS)
 
 test-orchestrators: $(READY) ## See Airflow and Dagster run the recipes of the documentation (two minutes)

@@ -3,12 +3,16 @@
 Hypothesis draws the same examples in every run, however slow the machine: few by default, four times as many
 where ``HYPOTHESIS_PROFILE`` is ``full``, as before a release. A test that says how many it needs draws
 those in both.
+
+Tests run against the package that Python finds: this checkout's, or an installed one. With
+``ROCMONITOR_TEST_INSTALLED`` the checkout's is an error.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import sysconfig
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,15 +20,21 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import Engine, event
 
+import rocmonitor
+
 _HERE = Path(__file__).parent
+_PACKAGE = Path(rocmonitor.__file__).resolve().parents[1]
+_IS_INSTALLED = Path(sysconfig.get_path("purelib")).resolve() == _PACKAGE
+if os.environ.get("ROCMONITOR_TEST_INSTALLED") and not _IS_INSTALLED:
+    raise pytest.UsageError(f"rocmonitor is imported from {_PACKAGE}, not from an installation")
 
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("full", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
-# Processes find this checkout, the modules of the tests, and what ours do to SQLite (below).
-_PATHS = [str(_HERE / "unsynced"), str(_HERE.parent), str(_HERE), os.environ.get("PYTHONPATH", "")]
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, _PATHS))
+# Processes find the same package, the modules of the tests, and what ours do to SQLite (below).
+_PATHS = [_HERE / "unsynced", *([] if _IS_INSTALLED else [_PACKAGE]), _HERE, os.environ.get("PYTHONPATH", "")]
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, map(str, _PATHS)))
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import rocmonitor
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rocmonitor"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -51,6 +53,13 @@ def test_a_release_ships_the_licence_of_each_vendored_file() -> None:
     assert project["license-files"] == ["LICENSE", *found]
     release = (ROOT / ".ci" / "release").read_text(encoding="utf-8")
     assert all(f"licenses/{path}" in release for path in found)
+
+
+def test_processes_import_the_package_that_the_tests_do(tmp_path: Path) -> None:
+    """Or a release would try the source where it means an installation."""
+    command = [sys.executable, "-c", "import rocmonitor; print(rocmonitor.__file__)"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert Path(done.stdout.strip()).resolve() == Path(rocmonitor.__file__).resolve()
 
 
 IMPORTS_SOME = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from rocmonitor.store.migrate import is_made_by_opening
 @dataclass(kw_only=True)
 class Site:
     """One configuration file and the open store it names; threads may share it.
+
+    Stores are closed when the site is no longer used, or at the end of the process.
 
     Parameters
     ----------
@@ -61,4 +64,5 @@ class Site:
             opened = self._open
             if opened is None or opened[0] != url or (opened[1].stands_in and not is_made_by_opening(url)):
                 opened = self._open = (url, store.open_store(url, make=False))
+                weakref.finalize(self, opened[1].close)
             return opened[1]

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -119,7 +120,7 @@ def prepare(folder: Path, kind: str) -> None:
         rows.to_parquet(folder / "scored.parquet")
     else:
         rows["scored_at"] = rows["scored_at"].dt.strftime("%Y-%m-%d %H:%M:%S.%f")
-        with sqlite3.connect(folder / "scored.db") as connection:
+        with closing(sqlite3.connect(folder / "scored.db")) as connection, connection:
             rows.to_sql("scored", connection, index=False, dtype={"scored_at": "DATETIME"})
             connection.execute("CREATE INDEX by_time ON scored (scored_at)")
         connection.close()

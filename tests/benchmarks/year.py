@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -174,7 +175,7 @@ def opened(
 ) -> Runtime:
     """Scored rows and a configuration; the store is empty."""
     rng = np.random.default_rng(1)
-    with sqlite3.connect(folder / "scored.db") as source:
+    with closing(sqlite3.connect(folder / "scored.db")) as source, source:
         source.execute(
             "CREATE TABLE scored (id INTEGER PRIMARY KEY, scored_at DATETIME, p DOUBLE, q DOUBLE, label INTEGER, "
             "region VARCHAR)"

@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 
 import pytest
@@ -46,7 +47,7 @@ def test_check_tells_that_a_window_cannot_be_judged_and_why(here, rows, code, sa
     if rows is not None:
         here.score(22, **{name: value for name, value in rows.items() if name != "p"})
     if rows == {"p": "low"}:
-        with sqlite3.connect(here.folder / "source.db") as database:
+        with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
             database.execute("UPDATE scored SET p = 'low' WHERE id >= 2200000")
     told = rocmonitor("check", "--explain", code=code).stdout
     assert says in told
@@ -127,7 +128,7 @@ def test_a_drop_that_one_window_shows_is_not_said_to_show_again(here, rocmonitor
         r"A drop of 0\.\d+ shows in the first window, one of 0\.05 that stays shows in about \d+ days", said
     )
     here.configure(window=until("2026-06-08"))
-    with sqlite3.connect(here.folder / "source.db") as database:
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
         database.execute("DELETE FROM scored")
     for week in range(24):
         here.score(week, n=4000)

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from scenario import until
@@ -123,9 +124,8 @@ def test_a_tick_that_does_not_come_is_a_problem(here, rocmonitor):
     here.configure(window=until("2099-01-01"))
     rocmonitor("run", code=4)  # there are no rows
     assert rocmonitor("status", code=4).stderr == ""
-    with sqlite3.connect(here.folder / "rocmonitor.db") as store:
+    with closing(sqlite3.connect(here.folder / "rocmonitor.db")) as store, store:
         store.execute("UPDATE rocmonitor_tick SET next_due = '2026-05-26 06:00:00.000000'")
-    store.close()
     done = rocmonitor("status", code=5)
     assert "PROBLEM: credit: its check was due at 2026-05-26T06:00:00Z and has not ended" in done.stderr
     assert re.match(r"The model cannot be judged\. Checked just now\.", done.stdout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -116,7 +117,7 @@ def test_check_tells_what_the_rules_will_do(here, change, says):
 @pytest.mark.slow
 def test_check_judges_the_reference_windows_by_the_rules(here):
     """Six of them are much worse: each rule finds what it finds when it judges them one by one."""
-    with sqlite3.connect(here.folder / "source.db") as database:
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
         database.execute("UPDATE scored SET p = -p WHERE id < 600000")
     here.configure(window=until("2026-06-08"), rules="[{kind: drop, value: 0.1}, {kind: floor, value: 0.05}]")
     told = checked(here)
@@ -133,7 +134,7 @@ def test_check_judges_the_reference_windows_by_the_rules(here):
 @pytest.mark.slow
 def test_reference_windows_that_chance_does_not_explain_are_named(here):
     """Two windows without any signal among alike ones."""
-    with sqlite3.connect(here.folder / "source.db") as database:
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
         database.execute("UPDATE scored SET p = ((id * 7919) % 1000) / 500.0 WHERE id < 200000")
     changes = {"window": until("2026-06-08"), "rules": "[{kind: floor, value: 0.62}]"}
     told = checked_with(here, **changes)
@@ -170,7 +171,7 @@ def test_check_judges_the_latest_reference_windows_that_are_large_enough(here, m
         "10 of the last 10 reference windows would be degraded; of as many later ones about 10.0 by"
         in checked(here)
     )
-    with sqlite3.connect(here.folder / "source.db") as database:
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
         database.execute("UPDATE scored SET label = NULL WHERE id < 1800000 AND id % 100000 > 20")
     assert "2 of the 2 reference windows that are large enough would be degraded" in checked(here)
 
@@ -179,7 +180,7 @@ def problems_of(here: World, update: str = "", **changes: str) -> tuple[list[Roc
     """What is wrong after the source has changed, and all that is told."""
     here.configure(**{"window": until("2026-06-08"), **changes})
     if update:
-        with sqlite3.connect(here.folder / "source.db") as database:
+        with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
             database.execute(update)
     lines: list[str] = []
     problems = checking.check(
@@ -364,7 +365,7 @@ def test_times_that_start_with_the_day_are_told_with_an_expression_that_reads_th
     [told] = {str(problem) for problem in problems}
     [expression] = re.findall(r"use (.*) in the SELECT", told)
     assert "the zone of these times" in told
-    with sqlite3.connect(here.folder / "source.db") as database:
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
         [(time,)] = database.execute(f"SELECT {expression} FROM scored ORDER BY id LIMIT 1")
     assert time.startswith("2026-01-05 00:00:00")
 
@@ -642,7 +643,7 @@ def _with_labels_after(here: World, days: int, now: datetime) -> None:
     """Score two more weeks, up to `now`, with the labels that are known by then."""
     for number in (22, 23):
         here.score(number)
-    with sqlite3.connect(here.folder / "source.db") as database:
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
         known = (now - timedelta(days=days)).replace(tzinfo=None)
         database.execute("UPDATE scored SET label = NULL WHERE scored_at > ?", (str(known),))
 
@@ -676,7 +677,7 @@ def test_check_refuses_the_last_window_as_run_does(here):
 
 
 def test_check_warns_of_a_reference_with_many_unusable_rows(here):
-    with sqlite3.connect(here.folder / "source.db") as database:
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
         database.execute("UPDATE scored SET label = 7 WHERE id < 2000000 AND id % 10 < 3")
     doubts = _told(here, NOW, window=until("2026-06-08")).doubts
     assert any("30 % of the reference's rows cannot be used" in text for text in doubts)

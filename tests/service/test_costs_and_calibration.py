@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -17,7 +18,7 @@ RULES = "[{kind: cost, w: 0.2, value: 0.9}, {kind: cost, w: 0.2, margin: 0.02}]"
 
 
 def change(here: World, update: str) -> None:
-    with sqlite3.connect(here.folder / "source.db") as database:
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
         database.execute(f"UPDATE scored SET {update}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -349,7 +350,7 @@ def test_texts_of_a_database_are_read_alike(any_database_url: str, cells: tuple[
 
 
 def test_a_stray_text_among_the_numbers_of_sqlite(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "a.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
         connection.execute("CREATE TABLE scored (t TEXT, p REAL, y INTEGER)")
         rows = [line.split(",") for line in (*GOOD, "2026-01-09,N/A,1", "2026-01-09,0.5,\\N")]
         rows = [(t if ":" in t else f"{t} 00:00", p, y) for t, p, y in rows]

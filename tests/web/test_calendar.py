@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -59,7 +60,7 @@ def score(folder: Path) -> None:
             p, q = 1 / (1 + np.exp(0.7 - 1.2 * label - rng.standard_normal(2)))
             instant = datetime.fromtimestamp(round(at), UTC)
             rows.append((len(rows), f"{instant:%Y-%m-%d %H:%M:%S}", float(p), float(q), label))
-    with sqlite3.connect(folder / "source.db") as database:
+    with closing(sqlite3.connect(folder / "source.db")) as database, database:
         database.execute("CREATE TABLE scored (id INT, scored_at TIMESTAMP, p FLOAT, q FLOAT, label INT)")
         database.executemany("INSERT INTO scored VALUES (?, ?, ?, ?, ?)", rows)
 

@@ -7,6 +7,7 @@ import itertools
 import re
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ class TestOverview:
         self, site: Site, tmp_path: Path, shares: tuple[float, float], said: str
     ) -> None:
         shutil.copytree(site.path.parent, tmp_path / "own")
-        with sqlite3.connect(tmp_path / "own" / "rocmonitor.db") as database:
+        with closing(sqlite3.connect(tmp_path / "own" / "rocmonitor.db")) as database, database:
             for start, share in zip(("2026-07-06", "2026-07-13"), shares, strict=True):
                 database.execute(
                     "UPDATE rocmonitor_evaluation SET metrics = json_set(metrics, "

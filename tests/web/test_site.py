@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -32,14 +33,25 @@ def test_without_a_configuration_the_page_says_what_is_missing(tmp_path: Path) -
         assert "ROCMONITOR_CONFIG" in answer.text
 
 
+def test_what_a_site_opened_is_closed_with_it(tmp_path: Path) -> None:
+    site = Site(path=configuration(tmp_path))
+    store = site.store()
+    assert store.stands_in
+    folder = Path(str(store.engine.url.database)).parent
+    assert folder.is_dir()
+    del site
+    gc.collect()
+    assert not folder.exists()
+
+
 def test_a_store_of_a_newer_program_is_said(tmp_path: Path) -> None:
     import sqlite3
+    from contextlib import closing
 
     path = configuration(tmp_path)
     open_store(f"sqlite:///{tmp_path}/rocmonitor.db").close()
-    with sqlite3.connect(tmp_path / "rocmonitor.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "rocmonitor.db")) as connection, connection:
         connection.execute("UPDATE rocmonitor_alembic_version SET version_num = '9999'")
-    connection.close()
     answer = create_app(Site(path=path)).test_client().get("/")
     assert answer.status_code == 503
     assert "9999" in answer.text
