@@ -64,7 +64,8 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         table = "scored"
     with open_source(spec, path.resolve().parent, name="data") as source, shown_progress() as progress:
         progress(f"looking at {table}")
-        roles = find_roles(source.look(table, limit=_FEW), given, choose=_choose)
+        some = source.look(table, limit=_FEW)
+        roles = find_roles(some, given, choose=_choose)
         progress(f"reading the newest rows of {table}")
         rows = source.look(table, roles.columns, newest=roles.time, limit=_MOST)
         names = (*roles.columns, *table.split("."))
@@ -106,6 +107,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         quoted_table=".".join(quoted[name] for name in table.split(".")),
         quoted_time=casts.get(roles.time, quoted[roles.time]),
         columns={role: name for role, name in columns.items() if name is not None},
+        unused=[name for name in some.columns if name not in roles.columns and name.isprintable()],
     )
     secret = f"set {_VARIABLE} to the URL, " if "url_env" in section else ""
     return text, f"{secret}look through it, then run"

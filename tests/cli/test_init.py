@@ -313,6 +313,7 @@ def test_a_copy_of_the_label_in_other_words_explains_nothing(tmp_path, rocmonito
     rocmonitor("init", *write(copied, tmp_path, "sqlite"), "--label", "bad")
     [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
     assert list(monitor.columns.explain) == ["region"]
+    assert "# not used: income, paid" in (tmp_path / "rocmonitor.yaml").read_text(encoding="utf-8")
 
 
 def test_a_file_of_sqlite_is_named_by_its_url(tmp_path, rocmonitor):
