@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 from zoneinfo import ZoneInfo
 
 from rocmonitor.conventions import NORMAL_95
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Verdict, known
 from rocmonitor.policy.explanation import Explanation
-from rocmonitor.policy.record import Row, plain
+from rocmonitor.policy.record import Row, Stored, plain
 from rocmonitor.policy.status import SegmentState
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import kind_of
@@ -49,7 +49,7 @@ _MOST_GROUPS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class Episode(Stored):
     """A period in which something is wrong.
 
     Attributes
@@ -80,8 +80,6 @@ class Episode:
     end: datetime | None = None
     end_why: str | None = None
 
-    INSTANTS: ClassVar[tuple[str, ...]] = ("start", "first_message", "last_message", "end")
-
     @property
     def is_open(self) -> bool:
         """True until the end is shown."""
@@ -95,22 +93,6 @@ class Episode:
     def closed(self, at: datetime, why: str) -> Self:
         """Return the episode with its end."""
         return replace(self, end=at, end_why=why)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; `from_dict` is the inverse."""
-        content: dict[str, Any] = plain(self)
-        return content
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the episode that `to_dict` gave."""
-        instants = {name: stored[name] and datetime.fromisoformat(stored[name]) for name in cls.INSTANTS}
-        return cls(**{**stored, **instants, "told_to": tuple(stored["told_to"]), **cls._parsed(stored)})
-
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the other fields that are more than plain JSON types."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +149,6 @@ class Decline(Episode):
     told_groups: tuple[str, ...] = ()
     ended_with: Window | None = None
 
-    INSTANTS: ClassVar[tuple[str, ...]] = (*Episode.INSTANTS, "start_low", "start_high")
-
     @property
     def is_uncertain(self) -> bool:
         """True while no rule finds the loss any more, and the windows do not show that it is over."""
@@ -180,12 +160,6 @@ class Decline(Episode):
         names = ("windows", "size", "size_low", "size_high", "still", "still_low", "still_high")
         values = {name: getattr(self, name) for name in names}
         return {f"episode/{name}": float(value) for name, value in values.items() if value is not None}
-
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        windows = {name: stored[name] and Window.from_dict(stored[name]) for name in ("alarm", "ended_with")}
-        lists = {name: tuple(stored[name]) for name in ("rules", "groups", "told_groups")}
-        return windows | lists
 
     def told(self, at: datetime, channels: Iterable[str]) -> Decline:
         """Return the episode after a message about it."""
@@ -232,10 +206,6 @@ class Warned(Episode):
 
     kind: str = "outlook"
     rules: tuple[str, ...] = ()
-
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        return {"rules": tuple(stored["rules"])}
 
 
 def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Decline:

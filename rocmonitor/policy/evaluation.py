@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.record import Record, plain
+from rocmonitor.policy.record import Record, Stored
 from rocmonitor.policy.windows import Window
 from rocmonitor.verdict import Status, Verdict
 
@@ -155,18 +155,6 @@ class Evaluation(Record):
         """The name of the window and revision, unique within one store."""
         return f"{self.monitor}|{self.segment}|{self.window}|r{self.revision}"
 
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "window": Window.from_dict(stored["window"]),
-            "at": datetime.fromisoformat(stored["at"]),
-            "evaluated_at": datetime.fromisoformat(stored["evaluated_at"]),
-            "outcome": Status(stored["outcome"]),
-            "status": Status(stored["status"]),
-            "verdicts": tuple(map(Verdict.from_dict, stored["verdicts"])),
-            "counts": Counts(**stored["counts"]),
-        }
-
 
 def known(metrics: Mapping[str, float], *names: str) -> tuple[float, ...] | None:
     """Return these metrics of a window, all or none: a stored window may lack any of them.
@@ -196,7 +184,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transition:
+class Transition(Stored):
     """A change of status.
 
     Attributes
@@ -218,25 +206,6 @@ class Transition:
     after: Status
     reasons: tuple[Reason, ...] = ()
     since: datetime
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; instants as ISO 8601 in UTC."""
-        content: dict[str, Any] = plain(self)
-        return content
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Transition:
-        """Return the transition that `to_dict` gave."""
-        return cls(
-            **{
-                **stored,
-                "at": datetime.fromisoformat(stored["at"]),
-                "since": datetime.fromisoformat(stored["since"]),
-                "before": Status(stored["before"]),
-                "after": Status(stored["after"]),
-                "reasons": read_reasons(stored["reasons"]),
-            }
-        )
 
 
 def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from rocmonitor.errors import ExecutorError, ExternalError, SourceError, StoreError, TrackingError
 from rocmonitor.policy.episode import Episode
-from rocmonitor.policy.record import plain
+from rocmonitor.policy.record import Stored
 
 Phase = Literal["began", "lasts", "ended"]
 
@@ -95,17 +95,9 @@ class Outage(Episode):
         """The monitors whose reviews are among those that it is about."""
         return [name.removeprefix(REVIEW) for name in self.about if name.startswith(REVIEW)]
 
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        members = {
-            name: Member(**{key: value and datetime.fromisoformat(value) for key, value in times.items()})
-            for name, times in stored["members"].items()
-        }
-        return {"members": members}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(Stored):
     """The content of a message about an outage.
 
     Attributes
@@ -136,21 +128,6 @@ class Notice:
     def concerned(self) -> list[str]:
         """Other monitors whose messages or runs do not arrive."""
         return [name for name in self.monitors if name not in {*self.unjudged, *self.unreviewed}]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; `from_dict` is the inverse."""
-        content: dict[str, Any] = plain(self)
-        return content
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Notice:
-        """Return the notice that `to_dict` gave."""
-        return cls(
-            outage=Outage.from_dict(stored["outage"]),
-            phase=stored["phase"],
-            at=datetime.fromisoformat(stored["at"]),
-            monitors=tuple(stored["monitors"]),
-        )
 
 
 def place_in(cause: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status, Verdict
@@ -77,16 +76,6 @@ class Outlook(Record):
     def warning_rules(self) -> frozenset[str]:
         """The names of the rules that warn."""
         return frozenset(verdict.rule for verdict in self.verdicts if verdict.outcome is Status.AT_RISK)
-
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "window": Window.from_dict(stored["window"]),
-            "at": datetime.fromisoformat(stored["at"]),
-            "made_at": datetime.fromisoformat(stored["made_at"]),
-            "outcome": None if stored["outcome"] is None else Status(stored["outcome"]),
-            "verdicts": tuple(map(Verdict.from_dict, stored["verdicts"])),
-        }
 
 
 def repeated(foreseen: Mapping[str, float]) -> dict[str, float]:

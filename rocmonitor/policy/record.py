@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import partial
-from typing import Any, Protocol, Self
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import Any, Protocol, Self, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
@@ -41,7 +42,58 @@ Tables = dict[str, list[Row]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Stored:
+    """A value that is kept as plain JSON types, and read back by the types of its fields."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; instants as ISO 8601 in UTC. `from_dict` is the inverse."""
+        return {name.name: plain(getattr(self, name.name)) for name in fields(self)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the value that `to_dict` gave; a field that is absent takes its default."""
+        value: Self = _read(cls, stored)
+        return value
+
+
+def _read(cls: Any, stored: Mapping[str, Any]) -> Any:
+    return cls(**{name: read(stored[name]) for name, read in _readers(cls).items() if name in stored})
+
+
+@cache
+def _readers(cls: Any) -> dict[str, Callable[[Any], Any]]:
+    """Return what makes each field of a dataclass of plain JSON types."""
+    hints = get_type_hints(cls)
+    return {name.name: _reader(hints[name.name]) for name in fields(cls)}
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """Return what makes a value of this type of plain JSON types."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is UnionType and arguments[1:] == (NoneType,):
+        some = _reader(arguments[0])
+        return lambda value: None if value is None else some(value)
+    if origin is UnionType and Caveat in arguments:  # or a verdict, which has its rule
+        verdict, caveat = map(_reader, arguments)
+        return lambda value: verdict(value) if "rule" in value else caveat(value)
+    if origin is tuple:
+        item = _reader(arguments[0])
+        return lambda value: tuple(map(item, value))
+    if origin is Mapping:
+        of_name = _reader(arguments[1])
+        return lambda value: {name: of_name(item) for name, item in value.items()}
+    if hint is datetime:
+        return datetime.fromisoformat
+    if hasattr(hint, "from_dict"):
+        parse: Callable[[Any], Any] = hint.from_dict
+        return parse
+    if is_dataclass(hint):
+        return partial(_read, hint)
+    return hint if isinstance(hint, type) and issubclass(hint, StrEnum) else lambda value: value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(Stored):
     """A result that the store keeps, MLflow and the pages show, and ``--json`` prints.
 
     Attributes
@@ -80,22 +132,6 @@ class Record:
     def zone(self) -> ZoneInfo:
         """The zone in which the monitor's windows are cut."""
         return ZoneInfo(self.provenance.get("timezone", "UTC"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; instants as ISO 8601 in UTC. `from_dict` is the inverse."""
-        return {name.name: plain(getattr(self, name.name)) for name in fields(self)}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the record that `to_dict` gave; a field that is absent takes its default."""
-        values = {name.name: stored[name.name] for name in fields(cls) if name.name in stored}
-        values["caveats"] = tuple(map(Caveat.from_dict, stored["caveats"]))
-        return cls(**values | cls._parsed(stored))
-
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that are more than plain JSON types, read from what was stored."""
-        raise NotImplementedError
 
 
 def low_is_positive(provenance: Mapping[str, Any]) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.record import plain
+from rocmonitor.policy.record import Stored
 from rocmonitor.policy.windows import Window
 
 Cause = Literal["late", "corrected", "settings"]
@@ -17,7 +16,7 @@ Cause = Literal["late", "corrected", "settings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revised:
+class Revised(Stored):
     """The changes that a revision makes.
 
     Attributes
@@ -53,21 +52,6 @@ class Revised:
     def is_worse(self) -> bool:
         """True if the window is degraded now, and was not."""
         return self.after is Status.DEGRADED
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; `from_dict` is the inverse."""
-        content: dict[str, Any] = plain(self)
-        return content
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Revised:
-        """Return the inverse of `to_dict`."""
-        parsed = {
-            "window": Window.from_dict(stored["window"]),
-            "at": datetime.fromisoformat(stored["at"]),
-            **{name: Status(stored[name]) for name in ("before", "after", "status")},
-        }
-        return cls(**{**stored, **parsed})
 
 
 def as_reason(revised: Revised) -> Caveat:

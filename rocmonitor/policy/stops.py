@@ -127,10 +127,6 @@ class Stop(Episode):
     n_windows: int = 0
     unusable: Mapping[str, int] = field(default_factory=dict)
 
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        return {"window": Window.from_dict(stored["window"])}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtAge:

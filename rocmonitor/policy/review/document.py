@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -104,15 +103,3 @@ class Review(Record):
         """Rows of each class that a window needed to be checked; None where it is not known."""
         least: int | None = self.provenance.get("settings", {}).get("min_per_class")
         return None if least is None else max(least, 2)
-
-    @classmethod
-    def _parsed(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "period": Window(*(datetime.fromisoformat(stored["period"][end]) for end in ("start", "end"))),
-            "reviewed_at": datetime.fromisoformat(stored["reviewed_at"]),
-            "decision": Decision(stored["decision"]),
-            "decided_at": None
-            if stored["decided_at"] is None
-            else datetime.fromisoformat(stored["decided_at"]),
-            "comparisons": tuple(Comparison(**comparison) for comparison in stored["comparisons"]),
-        }
