@@ -60,6 +60,8 @@ def explain(
     from rocmonitor.service.counted_parts import CountedParts
     from rocmonitor.service.explaining import digest, request
     from rocmonitor.sources import open_source
+    from rocmonitor.wording.episode import headline
+    from rocmonitor.wording.format import count
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -77,6 +79,7 @@ def explain(
         shown_progress() as progress,
     ):
         window, judged = _window(opened, chosen, start) if start else _period(opened, chosen, first, last)
+        loss = None if start or first else store.last_decline(opened, monitor, "")
         kept = store.evaluations(opened, monitor, segment="", start=window.start, end=window.end)
         whole = next(
             (evaluation for evaluation in reversed(kept) if judged and evaluation.window == window), None
@@ -101,6 +104,8 @@ def explain(
         print_json({"monitor": monitor, "window": str(window), **explanation.to_dict(), "curve": curve})
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
+    if loss is not None and (words := headline(loss, chosen.timezone)):
+        echo_folded(f"{words}, a mean of {count(loss.windows, 'window')}. Their rows together:", hang=0)
     _print(explanation, whole)
     return OK
 

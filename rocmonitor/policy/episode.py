@@ -312,7 +312,7 @@ def episodes_after(
         if episodes[0].ended_with is not None:
             state.end(evaluation.window)
         elif episodes[0].is_open and _begins_another(before, evaluation, points(), zone):
-            episodes[0] = before.closed(before.alarm.end, ANOTHER)
+            episodes[0] = _until_its_alarm(before, points()).closed(before.alarm.end, ANOTHER)
     is_new = before is None or (bool(episodes) and episodes[0].end_why in (VERSION, ANOTHER))
     if is_new and status is Status.DEGRADED:
         new = begun(evaluation, state.since(status, evaluation.window), zone)
@@ -385,6 +385,14 @@ def _begins_another(
         return False
     size, error = weighted_mean([change.value for change in between], [change.error for change in between])
     return size + NORMAL_95 * math.hypot(error, between[-1].reference_error) >= 0
+
+
+def _until_its_alarm(episode: Decline, points: Sequence[Point]) -> Decline:
+    """Return the episode as it was with its alarm, without the windows since, which are of another loss."""
+    own = [point for point in points if episode.start <= point.window.start < episode.alarm.end]
+    known_then = replace(episode, still=None, still_low=None, still_high=None, groups=())
+    used, changes = _changes(own, episode.champion_version)
+    return _pooled(known_then, used, changes) if used else known_then
 
 
 def _start(verdicts: Sequence[Verdict], zone: ZoneInfo) -> tuple[datetime, datetime, datetime] | None:

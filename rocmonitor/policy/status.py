@@ -14,6 +14,7 @@ from rocmonitor.policy.revised import Revised
 from rocmonitor.policy.windows import Window
 
 _QUIET = frozenset({Status.OK, Status.IMPROVED})
+_QUIET_WINDOWS = 3  # without a finding, after which one that comes again is news
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +154,12 @@ class SegmentState:
         """Begin the count anew after a window: it showed that an episode is over."""
         self._ends.setdefault(window, False)
         del self._healths[bisect_left(self._windows, window) :]
+
+    def found_again(self, window: Window) -> bool:
+        """Return True if none of the three judged windows before it was degraded."""
+        earlier = self._outcomes[: bisect_left(self._windows, window)]
+        last = [outcome for outcome in earlier if outcome is not Status.INSUFFICIENT][-_QUIET_WINDOWS:]
+        return len(last) == _QUIET_WINDOWS and Status.DEGRADED not in last
 
     def warn(self, window: Window, rules: frozenset[str]) -> bool:
         """Count an outlook that warns of a window; True if one of its rules warned of no window before."""

@@ -195,8 +195,8 @@ def find_roles(
     if not any(re.search(_NAMES["score"], name.casefold()) for name in own):  # then probabilities
         own = [name for name in own if np.all((numeric[name] >= 0) & (numeric[name] <= 1))] or own
     score = pick("score", own, "holds scores")
-    if len(challengers) == 1 and challengers[0] != score:
-        taken.setdefault("challenger", challengers[0])
+    if len(rivals := _rivals(challengers or own, taken, named=not challengers)) == 1:
+        taken.setdefault("challenger", rivals[0])
     if "id" not in taken and (ids := _ids(rows.drop(columns=list(taken.values())))):
         taken["id"] = ids[0]
     if "labelled_at" not in taken and len(late) == 1 and late[0] != time:
@@ -204,7 +204,7 @@ def find_roles(
     groups = [
         name
         for name in rows.columns
-        if name not in (*taken.values(), *timed, *challengers)
+        if name not in (*taken.values(), *timed, *rivals)
         and 2 <= rows[name].nunique() <= _MOST_VALUES
         and rows.groupby(name)[label].nunique().max() > 1  # else it says the label in other words
     ]
@@ -307,6 +307,12 @@ def times(values: pd.Series[Any], form: str | None = None) -> pd.Series[Any] | N
 def _example(values: pd.Series[Any]) -> str:
     present = values.dropna()
     return f"{present.iloc[0]!r}" if len(present) else "nothing"
+
+
+def _rivals(columns: Sequence[str], taken: Mapping[str, str], *, named: bool) -> list[str]:
+    """Return the columns that may be a challenger's; if `named` those with the name of a score."""
+    free = [name for name in columns if name not in taken.values()]
+    return [name for name in free if not named or re.search(_NAMES["score"], name.casefold())]
 
 
 def some_text(values: pd.Series[Any]) -> str:

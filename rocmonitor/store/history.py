@@ -111,6 +111,10 @@ class ReviewBrief:
     champion_version, challenger_version, decision : str
     period : Window
     reviewed_at : datetime
+    margin : float or None
+        The smallest difference that matters.
+    episodes : list of dict
+        The difference before, in and after a loss.
     """
 
     id: int
@@ -119,17 +123,28 @@ class ReviewBrief:
     decision: str
     period: Window
     reviewed_at: datetime
+    margin: float | None
+    episodes: list[dict[str, Any]]
 
 
 def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
     """Return the reviews of a monitor, newest first."""
     table = tables.review.c
     names = ("id", "champion_version", "challenger_version", "decision", "reviewed_at")
-    query = select(*(table[name] for name in names), table.period_start, table.period_end)
+    of_result = {"margin": ("rule", "margin"), "episodes": ("tables", "episodes")}
+    query = select(
+        *(table[name] for name in names),
+        *(table.result[place].label(name) for name, place in of_result.items()),
+        table.period_start,
+        table.period_end,
+    )
     with store.reading() as connection:
         return [
             ReviewBrief(
-                **{name: row[name] for name in names}, period=Window(row["period_start"], row["period_end"])
+                **{name: row[name] for name in names},
+                period=Window(row["period_start"], row["period_end"]),
+                margin=row["margin"],
+                episodes=row["episodes"] or [],
             )
             for row in connection.execute(
                 query.where(table.monitor == monitor).order_by(table.id.desc())

@@ -37,7 +37,7 @@ def name(review: Review) -> str:
     period = review.period.in_zone(review.zone)
     versions = f"{review.challenger_version} against {review.champion_version}"
     return " · ".join(
-        filter(None, [f"review: {review.decision}", versions, printable(review.segment), period])
+        filter(None, [f"review: {decision(review)}", versions, printable(review.segment), period])
     )
 
 

@@ -42,6 +42,7 @@ from rocmonitor.wording.episode import (
 )
 from rocmonitor.wording.facts import facts
 from rocmonitor.wording.format import instant
+from rocmonitor.wording.review import decided
 from rocmonitor.wording.status import attention, by_status
 from rocmonitor.wording.stops import by_age
 from rocmonitor.wording.verdicts import reasons
@@ -265,10 +266,15 @@ def _standing(
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
         "reviews": [
-            plain(review) | {"dates": review.period.in_zone(zone)}
+            plain(review)
+            | {
+                "dates": review.period.in_zone(zone),
+                "decided": decided(review.decision, review.margin, review.episodes),
+            }
             for review in review_list(kept, monitor.name)
         ],
         "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
+        "foresees": monitor.outlook is not None,
         "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
     }
 

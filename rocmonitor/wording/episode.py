@@ -11,7 +11,7 @@ from rocmonitor.policy.outages import Outage
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.status import Attention
 from rocmonitor.wording import stops
-from rocmonitor.wording.explanation import how, named
+from rocmonitor.wording.explanation import how, named, without
 from rocmonitor.wording.format import (
     count,
     decimals,
@@ -84,8 +84,8 @@ def brief(decline: Decline | None) -> str:
         return uncertain(decline)
     parts = [f"{name} ranked worse" for name in decline.group_names[:1]]
     if decline.size is not None and decline.size_low is not None and decline.size_high is not None:
-        parts.append(f"AUROC {signed(decline.size, decimals(decline.size_low, decline.size_high))}")
-    return ", ".join(parts)
+        parts.insert(0, f"AUROC {signed(decline.size, decimals(decline.size_low, decline.size_high))}")
+    return ": ".join(parts)
 
 
 def back(decline: Decline, zone: ZoneInfo) -> str:
@@ -118,11 +118,11 @@ def groups(decline: Decline) -> str:
     ... ))
     'channel = Broker (−0.020 of −0.022): its rows are ranked worse; its share is unchanged (30 %).'
     """
-    texts = []
-    for part in map(GroupPart.from_row, decline.groups[:_MOST_NAMED]):
+    parts, texts = list(map(GroupPart.from_row, decline.groups[:_MOST_NAMED])), list[str]()
+    for part in parts:
         size = "" if decline.size is None else f" ({number(part.part, 3)} of {number(decline.size, 3)})"
         texts.append(f"{named(part)}{size}: {how(part)}")
-    return f"{'; '.join(texts)}." if texts else ""
+    return f"{'; '.join(texts)}. {without(parts[0])}".rstrip() if texts else ""
 
 
 def challenger(decline: Decline) -> str:

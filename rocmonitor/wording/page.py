@@ -213,13 +213,22 @@ def spark_label(outcomes: Sequence[str]) -> str:
     return f"{degraded} of the last {count(len(outcomes), 'window')} degraded" if degraded else ""
 
 
-def monitor_lead(model: str, version: str | None, zone: str, next_due: str | None, unjudged: str = "") -> str:
+def monitor_lead(
+    model: str,
+    version: str | None,
+    zone: str,
+    next_due: str | None,
+    unjudged: str = "",
+    foresees: bool = True,
+) -> str:
     """Model, zone and what comes next."""
     parts = [f"Model {model}" + ("" if version is None else f", version {version}"), f"times in {zone}"]
     if next_due is not None:
         parts.append(f"the next window is judged by {next_due}")
     if unjudged:
         parts.append(f"waiting: {unjudged}")
+    if not foresees:
+        parts.append("no outlook before the labels (`outlook`)")
     return "; ".join(parts) + "."
 
 

@@ -52,11 +52,15 @@ def title(review: Review) -> str:
 
 def decision(review: Review) -> str:
     """Return the decision; and that the challenger is better only while the champion is in a loss."""
-    margin = review.rule.get("margin") or 0
-    parts = {row["part"]: row["low"] > margin for row in review.tables.get("episodes", ())}
-    only = parts.pop("in", False) and parts and not any(parts.values())
-    better = review.decision is Decision.CHALLENGER
-    return f"{review.decision}{', but only during a loss of the champion' if better and only else ''}"
+    return decided(review.decision, review.rule.get("margin"), review.tables.get("episodes", ()))
+
+
+def decided(decision: str, margin: float | None, episodes: Sequence[Row]) -> str:
+    """Return the same from a decision and the differences before, in and after losses."""
+    better = {row["part"]: row["low"] > (margin or 0) for row in episodes}
+    only = better.pop("in", False) and better and not any(better.values())
+    challenger = decision == Decision.CHALLENGER
+    return f"{decision}{', but only during a loss of the champion' if challenger and only else ''}"
 
 
 def sentence(review: Review) -> str:

@@ -108,34 +108,13 @@ def _lasting(finding: Verdict) -> str:
     details = finding.details
     if finding.estimate is None:
         return _nothing_lasts(details)
-    assert finding.low is not None
-    assert finding.high is not None
-    way = "lower" if finding.outcome is Status.DEGRADED else "higher"
-    sign = -1 if way == "lower" else 1
-    low, high = sorted((sign * finding.low, sign * finding.high))
-    text = f"AUROC has been {sign * finding.estimate:.3f} {way} ({low:.3f} to {high:.3f})"
-    return f"{text}{_since(details)}{_closer_again(details)}"
-
-
-def _since(details: Mapping[str, Any]) -> str:
-    if "since" not in details:
-        return ""
-    span = (
-        ""
-        if details["since_first"] == details["since_last"]
-        else f" ({details['since_first']} to {details['since_last']})"
-    )
-    day = "" if details["unit"] == "day" else f"the {details['unit']} of "
-    return f" since {day}{details['since']}{span}"
-
-
-def _closer_again(details: Mapping[str, Any]) -> str:
-    """Say that an alarm holds although its chart is inside the limit."""
-    if abs(details["statistic"]) > details["chart_limit"]:
-        return ""
+    needed = abs(details["alarm_change"])
+    inside = abs(details["statistic"]) <= details["chart_limit"]  # where the alarm still holds
+    what = "drop" if finding.outcome is Status.DEGRADED else "rise"
     return (
-        f"; recent windows are closer again (weighted mean {_beside(details['mean_change'])}), and the "
-        f"alarm ends at {abs(details['alarm_change']) / 2:.3f}"
+        f"lasting {what} of the AUROC: the weighted mean of recent windows is "
+        f"{_beside(details['mean_change'])} the reference; "
+        f"{f'the alarm ends at {needed / 2:.3f}' if inside else f'an alarm needs {needed:.3f}'}"
     )
 
 

@@ -298,6 +298,14 @@ def test_two_models_are_reviewed(tmp_path, rocmonitor):
     assert "AUROC difference, average of these" in rocmonitor("review", "loans").stdout
 
 
+def test_the_other_score_is_the_challenger_where_one_is_named(tmp_path, rocmonitor):
+    rows = table(weeks=30).rename(columns={"PD Score": "RiskScore"})
+    rows = rows.assign(NewScore=rows["RiskScore"] ** 2)
+    rocmonitor("init", *write(rows, tmp_path, "sqlite"), "--score", "RiskScore")
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    assert (monitor.columns.champion, monitor.columns.challenger) == ("RiskScore", "NewScore")
+
+
 def test_windows_are_joined_until_nearly_all_have_enough_rows(tmp_path, rocmonitor):
     """15 a week, in six weeks of eight: five full ones would do, five with two empty ones do not."""
     rows = table(weeks=100, a_week=100)

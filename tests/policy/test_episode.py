@@ -336,6 +336,22 @@ def test_a_later_loss_is_not_dated_by_an_alarm_that_was_one_window(known: Scenar
     assert second.start_low <= began <= second.start_high
     assert second.start_low > alarm.window.end
     assert second.size == pytest.approx(-0.04, abs=0.015)
+    # Of its own window alone: it said "0.013 lower in 8 windows", and named a group of the later ones.
+    assert (first.windows, first.still, first.groups) == (1, None, ())
+    assert first.size == pytest.approx(alarm.metrics["change/auc"])
+
+
+@pytest.mark.parametrize(("quiet", "told"), [(0, False), (2, False), (3, True), (6, True)])
+def test_a_finding_after_three_windows_without_one_is_news(known: Scenario, quiet: int, told: bool) -> None:
+    """A false alarm that no window has ruled out yet hid the first windows of a real loss."""
+    stream, level = Stream(known, rules={"forecast": Forecast()}), known.auc.auc
+    stream.add(level - 0.055)
+    for _ in range(quiet):
+        stream.add(level - 0.01)
+    again = stream.add(level - 0.06)
+    assert again.outcome is Status.DEGRADED
+    assert stream.open is not None
+    assert stream.state.found_again(again.window) is told
 
 
 def test_a_loss_that_grows_is_one(known: Scenario) -> None:

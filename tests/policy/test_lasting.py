@@ -67,8 +67,7 @@ def test_a_drop_that_lasts_is_degraded_and_says_since_when(reference):
     assert finding.outcome is found.outcome is Status.DEGRADED
     assert found.low < found.estimate < found.high < 0 > found.margin
     assert found.details["since"] == "2026-06-08"  # week 22
-    assert verdict(found).startswith("AUROC has been 0.0")
-    assert " since the week of 2026-06-08" in verdict(found)
+    assert verdict(found).startswith("lasting drop of the AUROC: the weighted mean of recent windows is 0.0")
     assert finding.metrics["lasting/statistic"] > finding.metrics["lasting/limit"]
     assert finding.metrics["lasting/change"] == found.estimate
     assert Verdict.from_dict(json.loads(json.dumps(found.to_dict()))) == found
@@ -88,6 +87,7 @@ def test_the_sentence():
             "statistic": 5.0,
             "chart_limit": 3.0,
             "mean_change": -0.03,
+            "alarm_change": -0.024,
             "unit": "week",
             "since": "2026-03-02",
             "since_first": "2026-02-16",
@@ -95,7 +95,8 @@ def test_the_sentence():
         },
     )
     assert verdict(found) == (
-        "AUROC has been 0.031 lower (0.018 to 0.044) since the week of 2026-03-02 (2026-02-16 to 2026-03-09)"
+        "lasting drop of the AUROC: the weighted mean of recent windows is 0.030 below the reference; an "
+        "alarm needs 0.024"
     )
 
 
@@ -126,8 +127,8 @@ def test_an_alarm_that_is_about_to_end_says_so() -> None:
         details=details,
     )
     assert verdict(found) == (
-        "AUROC has been 0.031 lower (0.018 to 0.044); recent windows are closer "
-        "again (weighted mean 0.015 below), and the alarm ends at 0.012"
+        "lasting drop of the AUROC: the weighted mean of recent windows is 0.015 below the reference; the "
+        "alarm ends at 0.012"
     )
 
 
@@ -149,7 +150,7 @@ def test_a_lasting_rise_is_an_improvement_when_it_is_looked_for():
         drawn(25, 1.8), both, leading([point(20 + n, 0.9) for n in range(5)], 25), rules
     ).verdicts
     assert found.outcome is Status.IMPROVED
-    assert " higher (0.0" in verdict(found)
+    assert verdict(found).startswith("lasting rise of the AUROC: the weighted mean of recent windows is 0.0")
 
 
 def test_only_windows_after_the_reference_under_the_same_champion_count():

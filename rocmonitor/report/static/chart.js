@@ -375,7 +375,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     return parts.join(" · ");
   }
 
-  let marked = spec.slugs.indexOf(spec.chosen);
+  let marked = spec.chosen ? spec.slugs.indexOf(spec.chosen) : spec.slugs.length - 1;
   function show(at) {
     const now = known(at) ? at : marked;
     readout.textContent = words(now);

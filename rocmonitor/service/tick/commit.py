@@ -200,7 +200,7 @@ def _change(
         ends = {"change": last.still, "low": last.still_low, "high": last.still_high}
         reasons = (Caveat("no-longer-certain" if last.is_open else "recovered", **ends), *reasons)
     holds = last is not None and last.is_open
-    again = segment_state.status is not Status.DEGRADED
+    again = segment_state.status is not Status.DEGRADED or segment_state.found_again(evaluation.window)
     another = bool(episodes) and episodes[0].end_why == ANOTHER
     change, notify = segment_state.change(
         status,
