@@ -63,6 +63,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
         "challenger gain": [_gain(evaluation.metrics) for evaluation in evaluations],
         "outcome": [
             marked(evaluation.outcome)
+            + _by(evaluation)
             + (f", still {evaluation.status}" if evaluation.status is not evaluation.outcome else "")
             for evaluation in evaluations
         ],
@@ -70,6 +71,13 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
     idle = {"segment": "all rows", "normal range": "-", "outlook": "-", "challenger gain": "-"}
     shown = {name: cells for name, cells in columns.items() if set(cells) != {idle.get(name)}}
     return narrowed(shown, ("negatives", "positives", "challenger gain", "outlook", "normal range"), width)
+
+
+def _by(evaluation: Evaluation) -> str:
+    """Return the rules that found what the normal range beside the AUROC does not show."""
+    rules = [verdict.rule for verdict in evaluation.verdicts if verdict.outcome is evaluation.outcome]
+    quiet = evaluation.outcome not in (Status.DEGRADED, Status.IMPROVED) or "forecast" in rules
+    return "" if quiet or not rules else f" ({', '.join(rules)})"
 
 
 def outlooks(waiting: Sequence[Outlook], zone: ZoneInfo) -> str:

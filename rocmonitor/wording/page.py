@@ -323,9 +323,9 @@ def signs(warned: int, outlooks: int, charts: Mapping[str, Chart]) -> str:
     Examples
     --------
     >>> signs(3, 8, {"lasting": Chart(0.7, 0.6)})
-    '3 of the last 8 outlooks warned; lasting: evidence of a change at 70 % of the alarm limit, and growing'
+    '3 of the last 8 outlooks warned; lasting: 70 % of the way to an alarm, and growing'
     >>> signs(0, 8, {"lasting": Chart(1.2, 0.9, alarm=True)})
-    'lasting: in alarm, the evidence still growing (120 % of the alarm limit)'
+    'lasting: in alarm, the evidence still growing'
     """
     parts = [_warned(warned, outlooks)] if warned > 1 or warned == outlooks > 0 else []
     parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.alarm or chart.share >= NEAR]
@@ -341,7 +341,7 @@ def no_signs(warned: int, outlooks: int, charts: int) -> str:
     'No early sign of a drift: 1 of the last 8 outlooks warned.'
     """
     parts = [_warned(warned, outlooks)] if outlooks else []
-    parts += [f"no lasting change is at {100 * NEAR:.0f} % of the alarm limit or more"] if charts else []
+    parts += [f"no lasting change is {100 * NEAR:.0f} % of the way to an alarm"] if charts else []
     return f"No early sign of a drift: {', and '.join(parts)}." if parts else ""
 
 
@@ -358,8 +358,8 @@ def _chart(rule: str, chart: Chart) -> str:
         way = "growing" if chart.share > (chart.before or 0) else "shrinking"
     if chart.alarm:
         told = way and f", the evidence {'still ' if way == 'growing' else ''}{way}"
-        return f"{rule}: in alarm{told} ({share} % of the alarm limit)"
-    return f"{rule}: evidence of a change at {min(share, 99)} % of the alarm limit{way and f', and {way}'}"
+        return f"{rule}: in alarm{told}"
+    return f"{rule}: {min(share, 99)} % of the way to an alarm{way and f', and {way}'}"
 
 
 def ago(age: timedelta) -> str:

@@ -132,10 +132,10 @@ class TestOverview:
     @pytest.mark.parametrize(
         ("shares", "said"),
         [
-            ((0.4, 0.7), "calm : lasting: evidence of a change at 70 % of the alarm limit, and growing"),
-            ((0.95, 0.9), "calm : lasting: evidence of a change at 90 % of the alarm limit, and shrinking"),
-            ((0.9, 1.2), "calm : lasting: in alarm, the evidence still growing (120 % of the alarm limit)"),
-            ((0.7, 0.4), "and no lasting change is at 50 % of the alarm limit or more."),
+            ((0.4, 0.7), "calm : lasting: 70 % of the way to an alarm, and growing"),
+            ((0.95, 0.9), "calm : lasting: 90 % of the way to an alarm, and shrinking"),
+            ((0.9, 1.2), "calm : lasting: in alarm, the evidence still growing"),
+            ((0.7, 0.4), "and no lasting change is 50 % of the way to an alarm."),
         ],
     )
     def test_a_chart_near_its_limit_or_past_it_is_a_sign(

@@ -137,15 +137,15 @@ def test_what_fails_is_named_once() -> None:
         (2, 8, None, "2 of the last 8 outlooks warned"),
         (1, 1, None, "the only outlook warned"),
         (0, 0, Chart(0.49), ""),
-        (0, 0, Chart(0.5), "lasting: evidence of a change at 50 % of the alarm limit"),
-        (0, 0, Chart(0.999, 0.9), "lasting: evidence of a change at 99 % of the alarm limit, and growing"),
-        (0, 0, Chart(0.9, 0.9), "lasting: evidence of a change at 90 % of the alarm limit"),
+        (0, 0, Chart(0.5), "lasting: 50 % of the way to an alarm"),
+        (0, 0, Chart(0.999, 0.9), "lasting: 99 % of the way to an alarm, and growing"),
+        (0, 0, Chart(0.9, 0.9), "lasting: 90 % of the way to an alarm"),
         # An alarm holds while its chart is inside the limit again.
         (
             0,
             0,
             Chart(0.8, 1.2, alarm=True),
-            "lasting: in alarm, the evidence shrinking (80 % of the alarm limit)",
+            "lasting: in alarm, the evidence shrinking",
         ),
     ],
 )
@@ -163,9 +163,9 @@ def test_signs_of_a_drift(warned: int, outlooks: int, chart: Chart | None, expec
             1,
             8,
             2,
-            "1 of the last 8 outlooks warned, and no lasting change is at 50 % of the alarm limit or more.",
+            "1 of the last 8 outlooks warned, and no lasting change is 50 % of the way to an alarm.",
         ),
-        (0, 0, 1, "no lasting change is at 50 % of the alarm limit or more."),
+        (0, 0, 1, "no lasting change is 50 % of the way to an alarm."),
     ],
 )
 def test_no_sign_of_a_drift(warned: int, outlooks: int, charts: int, expected: str) -> None:
