@@ -116,17 +116,17 @@ class AucDifference(Result):
             against.append((Balance(ahead, behind if self.paired else NOTHING), n))
         return against
 
-    def cautious_se(self, confidence_level: float = 0.95) -> float:
-        """Return the standard error of a normal interval as long as the longer side of `ci`.
+    def cautious_se(self) -> float:
+        """Return the standard error of a normal interval as long as the longer side of `ci`, at 95 %.
 
         It allows for few or unequal clusters and for cells, in sums over many samples, such as the variance
         of a sequence. It does not allow for rows that a sample may lack: `auc_sequence` does, once for all.
         """
         if self.se == 0 and self.error is None:
             return 0.0
-        low, high = replace(self, balances=None).ci(confidence_level)
+        low, high = replace(self, balances=None).ci()
         reach = max(high - self.difference, self.difference - low)
-        return max(reach / quantile_beyond((1 - confidence_level) / 2, None), self.se)
+        return max(reach / quantile_beyond(0.025, None), self.se)
 
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.

@@ -39,8 +39,8 @@ from rocmonitor.stats.forecast.calibration import (
     sampling_root,
 )
 from rocmonitor.stats.forecast.foreseen import error_of
-from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval, by_model
-from rocmonitor.stats.forecast.kld import Bounds, area, auc_bounds
+from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval
+from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.projection import ExpectedAuc, counted_in
 from rocmonitor.stats.forecast.score_cells import mixture_distance
 from rocmonitor.stats.forecast.windows import carried
@@ -100,8 +100,6 @@ class ScoreForecast(ForecastInterval):
         self,
         reference: Sample,  # noqa: ARG002
         batch: tuple[int, int],  # noqa: ARG002
-        *,
-        bounds: Bounds | None = None,  # noqa: ARG002
     ) -> ForecastInterval:
         """Refused: the scores of the batch would be needed."""
         raise InputError(
@@ -145,9 +143,6 @@ class ChosenInterval(NamedTuple):
     roots: tuple[float, ...]
     low: float
     high: float
-    distance: float
-    level: float  # that the windows show
-    by_model: bool  # whether the interval has the level asked for by a model
 
 
 def score_forecast(
@@ -157,13 +152,10 @@ def score_forecast(
     alternative: Alternative,
     *,
     stated: ExpectedAuc | None = None,
-    full_level: bool = False,
-    error: float = 0.0,
 ) -> ScoreForecast:
     """Return the interval for a window.
 
-    `stated` is what the forecast says of all scores, where those of `coming` are joined ones; the others are
-    as in `ForecastFit.interval`.
+    `stated` is what the forecast says of all scores, where those of `coming` are joined ones.
     """
     expected = coming.expected
     laws = Laws.of(coming.cells.score, coming.cells.pos, coming.cells.neg, coming.rows)
@@ -172,14 +164,7 @@ def score_forecast(
     sized = Asked(asked.batch or divided(expected.n_rows, expected.prevalence), asked.level)
 
     def ends(choice: ForecastAtStrength, roots: tuple[float, ...]) -> ChosenInterval:
-        low, high = choice.ends(alternative)
-        fit = _fit(history, roots, sized, alternative, _factor(coming.widening, choice.strength))
-        distance = choice.root**2 / 2
-        further = fit.further(sized, distance, choice.level) if full_level else None
-        if further is None:
-            return ChosenInterval(choice, roots, low, high, distance, choice.level, by_model=False)
-        low, high = _further(choice.foreseen, (low, high), distance, further)
-        return ChosenInterval(choice, roots, low, high, further, choice.level, by_model=True)
+        return ChosenInterval(choice, roots, *choice.ends(alternative))
 
     without = at_strength(history, laws, coming.cells, noises, 0, *level, coming.widening)
     full = at_strength(history, laws, coming.cells, noises, -1, *level)
@@ -198,18 +183,14 @@ def score_forecast(
         interval = ends(without, history.roots[0]) if wide > WIDEST * plain else ends(choice, roots)
     strength = interval.choice.strength
     fit = _fit(history, interval.roots, sized, alternative, _factor(coming.widening, strength))
-    caveats = (*fit.window_caveats(sized, interval.level), *expected.caveats)
-    achieved = interval.level
-    if interval.by_model:
-        caveats, achieved = by_model(caveats, asked.level, achieved, fit.n_windows), asked.level
-    stated = stated or expected
+    stated, achieved = stated or expected, interval.choice.level
     return ScoreForecast(
         auc=stated.auc,
         foreseen=interval.choice.foreseen,
         reference_auc=history.auc,
-        low=max(interval.low - error, 0.0),
-        high=min(interval.high + error, 1.0),
-        distance=interval.distance,
+        low=interval.low,
+        high=interval.high,
+        distance=interval.choice.root**2 / 2,
         strength=strength,
         moved=moved,
         method=fit.method,
@@ -226,7 +207,7 @@ def score_forecast(
         outside_share=stated.outside_share,
         n_rows=expected.n_rows,
         fit=fit,
-        caveats=caveats,
+        caveats=(*fit.window_caveats(sized, achieved), *expected.caveats),
     )
 
 
@@ -261,18 +242,6 @@ def _factor(widening: float, strength: float) -> float:
 def _width(choice: ForecastAtStrength, ends: tuple[float, float], alternative: Alternative) -> float:
     """Return how far an interval reaches; of one end alone, from what is foreseen down to it."""
     return ends[1] - ends[0] if alternative == "two-sided" else choice.foreseen - ends[0]
-
-
-def _further(
-    foreseen: float, ends: tuple[float, float], distance: float, further: float
-) -> tuple[float, float]:
-    """Return the ends at a larger distance: they move in proportion to its root, in log odds."""
-    if distance == 0 or not 0 < foreseen < 1:
-        return 0.0, 1.0
-    growth = math.sqrt(further / distance)
-    middle = scipy.special.logit(foreseen)
-    low, high = scipy.special.expit(middle + growth * (scipy.special.logit(np.array(ends)) - middle)).tolist()
-    return low, high
 
 
 def _fit(

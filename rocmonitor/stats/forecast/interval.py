@@ -474,9 +474,7 @@ class ForecastInterval(WindowForecast):
         below = float(auc - self.low)
         return below if self.alternative == "less" else min(below, float(self.high - auc))
 
-    def for_batch(
-        self, reference: Sample, batch: tuple[int, int], *, bounds: Bounds | None = None
-    ) -> ForecastInterval:
+    def for_batch(self, reference: Sample, batch: tuple[int, int]) -> ForecastInterval:
         """Return the interval for a batch of other sizes, without the past windows.
 
         As `ForecastFit.interval`, at the same level and day.
@@ -491,11 +489,7 @@ class ForecastInterval(WindowForecast):
         True
         """
         return self.fit.interval(
-            reference,
-            valid_batch(batch),
-            confidence_level=self.confidence_level,
-            day=self.day,
-            bounds=bounds,
+            reference, valid_batch(batch), confidence_level=self.confidence_level, day=self.day
         )
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:

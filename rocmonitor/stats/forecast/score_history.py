@@ -124,14 +124,6 @@ class ScoreHistory(Result):
     def __str__(self) -> str:
         return f"score history of {self.n_windows} windows, reference AUC {self.auc:.4f}"
 
-    def uses(self, window: Sample) -> bool:
-        """Return True if a window given to `score_history` could be used: both classes, and both left
-        without it.
-        """
-        if not window.n_pos or not window.n_neg:
-            return False
-        return not self.inside or (window.n_pos < self.n_pos and window.n_neg < self.n_neg)
-
     def expected(self, reference: Sample, scores: Scores) -> ExpectedAuc:
         """`expected_auc`, by this reference or by what `condensed` left of it."""
         score, count = valid_unlabelled(scores, "scores")
@@ -145,8 +137,6 @@ class ScoreHistory(Result):
         batch: tuple[int, int] | None = None,
         confidence_level: float = 0.95,
         alternative: Alternative = "two-sided",
-        full_level: bool = False,
-        error: float = 0.0,
         widening: float = 1.0,
         stated: ExpectedAuc | None = None,
     ) -> ScoreForecast:
@@ -158,7 +148,6 @@ class ScoreHistory(Result):
         scores: Of the window, as in `expected_auc`.
         batch: Positives and negatives of the window. Default: as the expected prevalence divides the scores.
         confidence_level, alternative: As in `forecast_interval`.
-        full_level, error: As in `ForecastFit.interval`.
         widening: What the roots of past windows without the scores are multiplied by, as
             `ForecastFit.widening`; by less where the scores are trusted, and by 1 where they are trusted
             fully.
@@ -179,9 +168,7 @@ class ScoreHistory(Result):
         rows = counted_in(cells.score[:-1], score, count)
         coming = UnlabelledWindow(cells, rows, (score, count), expected, widening)
         asked = Asked(sizes, level)
-        return score_forecast(
-            self, coming, asked, alternative, stated=stated, full_level=full_level, error=error
-        )
+        return score_forecast(self, coming, asked, alternative, stated=stated)
 
     def shift(self, reference: Sample, scores: Scores) -> ScoreShift:
         """`score_shift`, over the cells of this history."""
