@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, ranked_rows, three
-from rocmonitor.stats.discoveries import adjusted_pvalues
 from rocmonitor.stats.grouping import BINS, Label
 from rocmonitor.stats.nouns import classes, many
 from rocmonitor.stats.proportion import normal_quantile, require_level
@@ -23,6 +22,7 @@ from rocmonitor.stats.rows import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Columns = Mapping[str, ArrayLike]
 SampleOfColumns = tuple[ArrayLike, ArrayLike, Columns]
@@ -239,3 +239,15 @@ def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = 
         n_neg=first.n_neg,
         caveats=caveats,
     )
+
+
+def adjusted_pvalues(pvalue: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return p-values, adjusted so that those of at most q are false in a share of at most q ([BH95]).
+
+    They are those of `scipy.stats.false_discovery_control`, without the second that its import takes.
+    """
+    given = np.asarray(pvalue, dtype=np.float64)
+    order, adjusted = np.argsort(given), np.empty(len(given))
+    raised = given[order] * (len(given) / np.arange(1.0, len(given) + 1))
+    adjusted[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
+    return adjusted

@@ -16,10 +16,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.dependence import Continuation, possible, series_ahead, series_likelihood
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.rows import Floats, window_numbers
 from rocmonitor.stats.sequence import ConfidenceSequence, reach
+from rocmonitor.stats.series import Continuation, possible, series_ahead, series_likelihood
 
 CORRELATED = 0.5
 """Weight, before the reference windows are seen, of all serial correlations but 0 together.

@@ -20,7 +20,7 @@ from rocmonitor.stats.decomposition import (
     require_other_column,
 )
 from rocmonitor.stats.grouping import BINS, Codes, Groups, Label, codes_of, learned_groups, named_groups
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import Rng
 from rocmonitor.stats.rows import Floats
 
 EDGES = 400

@@ -16,8 +16,8 @@ from scipy.special import gammaln, stdtr
 
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
-from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.series import scatter_between
 
 FEWEST = 9  # windows below which none is looked for: what is left shows scatter and scores from 8 on
 _PART = 5  # one in so many windows may be outlying

@@ -20,11 +20,11 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.dependence import SeriesLikelihood, log_mean_exp, series_likelihood
 from rocmonitor.stats.nouns import decimals, many
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.series import SeriesLikelihood, log_mean_exp, series_likelihood
 
 _TUNED_FOR = {"period": 8.0, "future": 12.0}
 LARGEST = 520  # windows, ten years of weeks: a plan beyond that is of no use
@@ -172,7 +172,7 @@ def confidence_sequence(
     are mixtures over AR(1) processes of the true differences: coefficients from 0 to 0.95, standard
     deviations from 0 to about 100 standard errors; under the alternative the mean is normal. The likelihoods
     come from the Kalman filter with the pooled sampling noise over w_j ([DK12];
-    `rocmonitor.stats.dependence`). The factor passes 1 / alpha at any window with probability alpha at most
+    `rocmonitor.stats.series`). The factor passes 1 / alpha at any window with probability alpha at most
     when the process is drawn from the mixture ([V39]), and more often for one of strong correlation.
 
     With "none" weeks are taken as independent. Where neighbouring ones are alike, the level is not kept with

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rocmonitor.stats.coming import draw, known, learned, sampling_alone
-from rocmonitor.stats.dependence import series_ahead
+from rocmonitor.stats.series import series_ahead
 
 VALUES = np.array([0.3, -0.1, 0.4, 0.9, 0.2])
 NOISE = np.array([0.01, 0.02, 0.5, 0.01, 0.03])

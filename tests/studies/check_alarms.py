@@ -41,9 +41,9 @@ from rocmonitor.rules import Drop, Floor, Forecast, Lasting, by_name
 from rocmonitor.rules.evidence import ReferenceWindows
 from rocmonitor.stats import AucSpread, Sample, WindowAuc, auc, coming, forecast_fit
 from rocmonitor.stats.coming import PossibleProcesses, known
-from rocmonitor.stats.dependence import Continuation
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.series import Continuation
 from rocmonitor.stats.simulated import TOGETHER, Simulation
 
 DROPS = (0.02, 0.05, 0.1)

@@ -20,8 +20,7 @@ from scipy.stats import binom
 from studies.figures import Floats, Panel, coverage
 
 from rocmonitor.stats.curve.threshold import MOST_EXCESS
-from rocmonitor.stats.proportion import normal_density, normal_quantile, proportion_ends
-from rocmonitor.stats.resampling import percentiles
+from rocmonitor.stats.proportion import normal_density, normal_quantile, percentiles, proportion_ends
 
 SD_POS, SD_NEG, LEVEL, RESAMPLES = 3.75, 3.0, 0.90, 100
 TOTAL_RATES = np.arange(1, 100) / 100

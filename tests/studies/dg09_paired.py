@@ -28,8 +28,7 @@ from studies.figures import Floats, Outcome, Panel, coverage, finish, lowest_and
 from studies.running import options
 from studies.two_models import Counts, ScoreLaw, disagreements
 
-from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile
-from rocmonitor.stats.resampling import percentiles
+from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile, percentiles
 
 ROWS, SHIFT = 100, 2.0
 THETAS, CORRELATIONS = (1.0, 3.0), (0.3, 0.6, 0.9)

@@ -24,9 +24,16 @@ from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, reach_of
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Variance, cortes_mohri, drawn_areas, score_ends
 from rocmonitor.stats.condensed import error_of_auc, require_guarantee
 from rocmonitor.stats.nouns import classes, decimals
-from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, resample_sizes
-from rocmonitor.stats.resampling import Percentiles, Rng, generator
-from rocmonitor.stats.resampling import percentiles as drawn_ends
+from rocmonitor.stats.proportion import (
+    Percentiles,
+    Rng,
+    generator,
+    quantile_beyond,
+    require_level,
+    require_method,
+    resample_sizes,
+)
+from rocmonitor.stats.proportion import percentiles as drawn_ends
 from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
 

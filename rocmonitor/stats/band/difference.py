@@ -23,8 +23,7 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.band.drawing import Progress, cumulated, in_parts, require_curve, whole_resamples
 from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.curve.roc import nearest_ranks
-from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
-from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.proportion import Rng, generator, normal_quantile, require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, on_pair

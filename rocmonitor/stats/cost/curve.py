@@ -20,12 +20,12 @@ from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_option
 from rocmonitor.stats.curve.roc import disagreements, flagged, without_nan
 from rocmonitor.stats.proportion import (
     NOT_SMOOTHED,
+    Rng,
     is_number,
     require_method,
     resample_caveats,
     resample_sizes,
 )
-from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 

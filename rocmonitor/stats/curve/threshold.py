@@ -32,6 +32,7 @@ from rocmonitor.stats.curve.laws import (
 from rocmonitor.stats.curve.roc import flagged, require_one, valid_thresholds
 from rocmonitor.stats.proportion import (
     ProportionMethod,
+    Rng,
     Smoothing,
     normal_density,
     normal_quantile,
@@ -41,7 +42,6 @@ from rocmonitor.stats.proportion import (
     resample_caveats,
     resample_sizes,
 )
-from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
 

@@ -31,8 +31,7 @@ from rocmonitor.stats.curve.threshold import ThresholdRate
 from rocmonitor.stats.curve.vertical import RateLaw, rate_law, vertical_sizes
 from rocmonitor.stats.curve.vertical_difference import VerticalDifference
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import AGRESTI_CAFFO, NOT_SMOOTHED, Smoothing, proportion_ends
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import AGRESTI_CAFFO, NOT_SMOOTHED, Rng, Smoothing, proportion_ends
 from rocmonitor.stats.sample import Sample, on_two
 
 UnpairedMethod = Literal["agresti", "wald", "exact", "empirical"]

@@ -35,8 +35,7 @@ from rocmonitor.stats.curve.roc import (
     threshold_levels,
     tie_caveats,
 )
-from rocmonitor.stats.proportion import Smoothing, resample_caveats, resample_sizes
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import Rng, Smoothing, resample_caveats, resample_sizes
 from rocmonitor.stats.sample import PairedSample, Sample, on_sample
 
 VerticalMethod = Literal["agresti", "wald", "exact", "empirical", "kernel"]

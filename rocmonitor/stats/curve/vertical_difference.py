@@ -32,8 +32,7 @@ from rocmonitor.stats.curve.joint import ThresholdLevels, ThresholdsLaw, thresho
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.roc import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
-from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Rng, Smoothing, is_number, resample_caveats
 from rocmonitor.stats.sample import PairedSample, on_pair
 
 VerticalDifferenceMethod = Literal["agresti", "wald", "exact", "empirical"]
@@ -109,7 +108,7 @@ def vertical_difference(
     Notes
     -----
     Cost of a rate: O(n + w² sqrt(m_neg)) with w <= `max_thresholds` thresholds of each model, so O(n^1.5)
-    while exact, and nearly O(n) where `rocmonitor.stats.curve.laws.excess_on_grid` applies; ``exact`` takes
+    while exact, and nearly O(n) where `rocmonitor.stats.curve.joint.excess_on_grid` applies; ``exact`` takes
     at most O(w² sqrt(m_pos)) more. Memory O(n + w²). The error of thinning is in docs/coverage.md.
 
     Examples

@@ -17,9 +17,9 @@ import numpy as np
 import scipy
 
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
-from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.proportion import normal_quantile
 from rocmonitor.stats.sample import Floats
+from rocmonitor.stats.series import scatter_between
 
 Alternative = Literal["two-sided", "less"]
 

@@ -30,8 +30,7 @@ from rocmonitor.stats.forecast.projection import Scores, expected_auc
 from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.forecast.serial import serial_correlation
 from rocmonitor.stats.forecast.windows import mean_sizes, used_windows, valid_weights, valid_windows
-from rocmonitor.stats.proportion import is_number, require_level, require_method
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import Rng, is_number, require_level, require_method
 from rocmonitor.stats.rows import window_numbers
 from rocmonitor.stats.sample import Sample
 

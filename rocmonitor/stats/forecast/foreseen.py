@@ -15,7 +15,15 @@ import scipy
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.forecast.distance import bin_ends, binned_counts, require_sample
+from rocmonitor.stats.forecast.distance import (
+    FLOOR,
+    ScoreCells,
+    bin_ends,
+    binned_counts,
+    cells_between,
+    require_sample,
+    score_cells,
+)
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import (
     ExpectedAuc,
@@ -24,7 +32,6 @@ from rocmonitor.stats.forecast.projection import (
     counted_in,
     valid_unlabelled,
 )
-from rocmonitor.stats.forecast.score_cells import FLOOR, ScoreCells, cells_between, score_cells
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Result, Table
 from rocmonitor.stats.rows import valid_scores

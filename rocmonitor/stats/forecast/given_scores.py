@@ -38,11 +38,11 @@ from rocmonitor.stats.forecast.calibration import (
     resized,
     sampling_root,
 )
+from rocmonitor.stats.forecast.distance import mixture_distance
 from rocmonitor.stats.forecast.foreseen import error_of
 from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval
 from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.projection import ExpectedAuc, counted_in
-from rocmonitor.stats.forecast.score_cells import mixture_distance
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.sample import Counts, Floats, Sample
 

@@ -32,12 +32,11 @@ from rocmonitor.stats.forecast.calibration import (
 )
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.kld import Bounds, Ends, bounds_of
-from rocmonitor.stats.forecast.strict import coming_window
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.season import season, wave_of
+from rocmonitor.stats.series import coming_window, season, wave_of
 
 ENOUGH_PARTS = 9  # parts of the reference from which on leaving one out costs less than 0.005 of the level
 ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
@@ -442,7 +441,7 @@ class ForecastInterval(WindowForecast):
         width is sampling. None without a batch.
     model_low, model_high: Where the windows are too few to show the confidence level, ends that have it if
         the true values of windows scatter normally about a mean, with the windows' known sampling noise on
-        top (`coming_window` of `rocmonitor.stats.forecast.strict`; nearly Student's t). None elsewhere, and
+        top (`coming_window` of `rocmonitor.stats.series`; nearly Student's t). None elsewhere, and
         with weights.
     day: Of the coming window, in days since a fixed date; None: the middle of the year.
     seasonal_auc: The AUC that the interval lies around at this time of year; None without a season.

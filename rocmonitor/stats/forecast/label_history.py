@@ -24,8 +24,7 @@ from rocmonitor.stats.forecast.partial_labels import (
 )
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import Sample, ScoreCounts
 
 CELLS = 200  # scores that are told apart: more do not change an AUC by 0.0001
 

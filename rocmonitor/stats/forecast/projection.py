@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.distance import ScoreCells, require_sample, score_cells
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.score_cells import ScoreCells, score_cells
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import same_length, same_order, valid_counts, valid_scores
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample

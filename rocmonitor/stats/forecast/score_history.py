@@ -21,7 +21,13 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score_variance, view
 from rocmonitor.stats.forecast.calibration import Alternative, conformal_root, resized
-from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.distance import (
+    Thinning,
+    cells_between,
+    require_sample,
+    score_cells,
+    thinned_quantile,
+)
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
 from rocmonitor.stats.forecast.given_scores import ScoreForecast, UnlabelledWindow, score_forecast
 from rocmonitor.stats.forecast.interval import Asked, valid_batch
@@ -33,7 +39,6 @@ from rocmonitor.stats.forecast.projection import (
     projected,
     valid_unlabelled,
 )
-from rocmonitor.stats.forecast.score_cells import Thinning, cells_between, score_cells, thinned_quantile
 from rocmonitor.stats.forecast.windows import UsedWindows, past_windows, valid_weights, valid_windows
 from rocmonitor.stats.proportion import is_number, require_level, require_method
 from rocmonitor.stats.result import Result

@@ -20,14 +20,6 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS, FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import moments
-from rocmonitor.stats.dependence import possible, scatter_between
-from rocmonitor.stats.lasting.limit import (
-    ChartShape,
-    Running,
-    chart_limit,
-    largest_values,
-    running,
-)
 from rocmonitor.stats.lasting.result import (
     ChartCourse,
     LastingChange,
@@ -36,12 +28,17 @@ from rocmonitor.stats.lasting.result import (
     chart_course,
 )
 from rocmonitor.stats.lasting.windows import (
+    ChartShape,
     PairVariances,
+    Running,
     WindowAuc,
     adjusted,
+    chart_limit,
+    largest_values,
     noises,
     places_of,
     require_scatter,
+    running,
     scaled,
     seasonal,
     unscaled,
@@ -53,7 +50,7 @@ from rocmonitor.stats.recovery import Change
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.season import WHOLE_YEAR, days_covered
+from rocmonitor.stats.series import WHOLE_YEAR, days_covered, possible, scatter_between
 
 Alternative = Literal["two-sided", "less"]
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
-from rocmonitor.stats.dependence import PossibleLevels, possible
-from rocmonitor.stats.lasting.limit import Running, alarms
-from rocmonitor.stats.lasting.windows import unscaled
+from rocmonitor.stats.lasting.windows import Running, alarms, unscaled
 from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Table
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.series import PossibleLevels, possible
 
 if TYPE_CHECKING:
     from rocmonitor.stats.lasting.chart import LastingChart

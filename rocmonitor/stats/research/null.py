@@ -24,8 +24,7 @@ from rocmonitor.stats.band.drawing import cumulated, in_parts
 from rocmonitor.stats.forecast.climbing import Extreme, along, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area, nearest
 from rocmonitor.stats.forecast.tilting import OneOrder, TwoOrders, cell_shares
-from rocmonitor.stats.proportion import require_method
-from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.proportion import Rng, generator, require_method
 from rocmonitor.stats.result import Result, Table
 from rocmonitor.stats.rows import Counts, Floats, same_order, valid_labels, valid_scores
 from rocmonitor.stats.sample import (

@@ -23,10 +23,10 @@ from rocmonitor.stats import (
     score_shift,
 )
 from rocmonitor.stats.forecast.blending import Laws, score_bias
+from rocmonitor.stats.forecast.distance import mixture_distance
 from rocmonitor.stats.forecast.foreseen import error_of
 from rocmonitor.stats.forecast.given_scores import Noises, at_strength, learned
 from rocmonitor.stats.forecast.projection import counted_in
-from rocmonitor.stats.forecast.score_cells import mixture_distance
 
 
 def window(rng, rows=400, wide=1.0, shift=1.1, share=0.25, decimals=1):

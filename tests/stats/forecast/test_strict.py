@@ -10,7 +10,7 @@ from scipy import stats
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats import Sample, forecast_fit, forecast_interval
-from rocmonitor.stats.forecast.strict import coming_window, extreme_limit
+from rocmonitor.stats.series import coming_window, extreme_limit
 
 
 def weeks(number: int, seed: int = 1) -> list[Sample]:

@@ -22,10 +22,9 @@ from rocmonitor.stats import (
     lasting_chart,
 )
 from rocmonitor.stats.area.delong import moments
-from rocmonitor.stats.dependence import possible, scatter_between
-from rocmonitor.stats.lasting.limit import CAP, DECAY, alarms, running
 from rocmonitor.stats.lasting.result import mixed_quantile, step_sums, steps
-from rocmonitor.stats.lasting.windows import PairVariances, scaled, unscaled
+from rocmonitor.stats.lasting.windows import CAP, DECAY, PairVariances, alarms, running, scaled, unscaled
+from rocmonitor.stats.series import possible, scatter_between
 from rocmonitor.wording import caveats
 
 

@@ -1,18 +1,25 @@
-"""Likelihood of a series whose neighbours are alike: AR(1) around a mean, seen with known sampling noise.
+"""Series of windows: how alike neighbours are, the time of year, and what past windows leave possible.
 
 The true value of a window is mean + x_j, where x_j = phi x_{j-1} + e_j is stationary with a standard
 deviation `between`. Its estimate adds sampling noise of known variance. The Kalman filter gives the
 likelihood of all windows so far, for a whole grid of (phi, between) at once, as a function of the mean.
+
+A yearly wave is one cosine and one sine of the time of year. It is used only where the windows are spread
+over the year, where it cannot be chance or a trend, and where each window is more like the others without it,
+when these alone say what it is.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import fdtrc
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.rows import Floats, window_numbers
@@ -213,3 +220,175 @@ def _check(d: Floats, v: Floats, phi: Floats, tau: Floats) -> None:
     for name, rule, kept in rules:
         if not kept.all():
             raise InputError(f"{name} must {rule}; {np.count_nonzero(~kept)} of {kept.size} do not")
+
+
+YEAR_DAYS = 365.25
+WHOLE_YEAR = 364.0  # days that the reference must cover before a season can be known: 52 weeks
+LONGEST_GAP = 100.0  # days of the year without a window beyond which the others do not show a wave
+CHANCE = 0.025  # share of references without a season of which a wave is taken off
+_WORTH_IT = 0.95  # of the squared differences: what must be left, at most, for a term to be used
+
+
+class FittedTerms(NamedTuple):
+    """The part of some values that terms explain."""
+
+    coefficients: Floats  # (t,)
+    level: float  # mean of the values without the terms
+    left: Floats  # (n,): What is left of each value when the others give the coefficients
+    gaps: Floats  # (n,): How far that is from the mean of what is left of the others
+
+
+def season(day: float) -> tuple[float, float]:
+    """Cosine and sine of the time of year."""
+    angle = 2 * math.pi * day / YEAR_DAYS
+    return math.cos(angle), math.sin(angle)
+
+
+def days_covered(days: Sequence[float | None]) -> float | None:
+    """Days from the first window to the end of the last; None where one of their days is not known."""
+    ordered = sorted(day for day in days if day is not None)
+    if len(ordered) < max(len(days), 2):
+        return None
+    span = ordered[-1] - ordered[0]
+    return span + span / (len(ordered) - 1)
+
+
+def wave_of(values: ArrayLike, days: Sequence[float | None]) -> FittedTerms | None:
+    """Return the yearly wave of some values, shape (n,); None where they do not show one.
+
+    They show none with less than a year, with windows that all fall in one part of the year (each ``365d``),
+    where `wave_pvalue` is above `CHANCE`, and where the wave does not predict windows that are left out.
+
+    Cost: O(n²).
+    """
+    covered = days_covered(days)
+    values, dated = np.asarray(values, dtype=float), np.array([day for day in days if day is not None])
+    if covered is None or covered < WHOLE_YEAR:
+        return None
+    phases = np.sort(dated % YEAR_DAYS)
+    if np.max(np.diff(phases, append=phases[0] + YEAR_DAYS)) > LONGEST_GAP:
+        return None
+    if wave_pvalue(values, dated) > CHANCE:
+        return None
+    return _explained(values, np.array([season(day) for day in dated]))
+
+
+def wave_pvalue(values: Floats, days: Floats) -> float:
+    """Return the chance that values without a season show so large a wave; both of shape (n,).
+
+    The F test of cosine and sine beside a level and a trend: a steady loss is no season. The statistic is
+    divided by (1 + r) / (1 - r), r the correlation of neighbouring residuals, corrected for the terms fitted:
+    windows that follow one another swing by chance. 1 with fewer than seven values, or equal ones.
+
+    Cost: O(n).
+    """
+    order = np.argsort(days, kind="stable")
+    values, days = values[order], days[order]
+    n, trend = len(values), days - days.mean()
+    if n < 7 or not np.ptp(values) > 0 or not np.ptp(trend) > 0:
+        return 1.0
+    plain = np.column_stack([np.ones(n), trend / np.abs(trend).max()])
+    terms = np.column_stack([plain, [season(day) for day in days]])
+    without, left = (values - part @ np.linalg.lstsq(part, values, rcond=None)[0] for part in (plain, terms))
+    noise, freedom = float(left @ left), n - terms.shape[1]
+    if noise <= 1e-20 * float(values @ values):  # nothing but a wave
+        return 0.0
+    alike = float(left[1:] @ left[:-1]) / noise + (1 + terms.shape[1]) / n
+    alike = min(max(alike, 0.0), 0.95)
+    ratio = (float(without @ without) - noise) / 2 / (noise / freedom)
+    return float(fdtrc(2, freedom, max(ratio, 0.0) * (1 - alike) / (1 + alike)))
+
+
+def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
+    """Return what terms, shape (n, t), explain of values; None where too little. O(n² t)."""
+    if len(values) <= terms.shape[1] + 2:
+        return None
+
+    def fit(use: Floats) -> Floats:
+        middle, centre = use @ values / use.sum(), use @ terms / use.sum()
+        apart = (terms - centre) * use[:, None]
+        slopes, *_ = np.linalg.lstsq(apart, (values - middle) * use, rcond=None)
+        return np.asarray(slopes)
+
+    everyone = np.ones(len(values))
+    left, gaps = np.empty(len(values)), np.empty(len(values))
+    for place in range(len(values)):
+        others = everyone.copy()
+        others[place] = 0.0
+        coefficients = fit(others)
+        left[place] = values[place] - terms[place] @ coefficients
+        gaps[place] = left[place] - others @ (values - terms @ coefficients) / others.sum()
+    plain = (values - values.mean()) * len(values) / (len(values) - 1)
+    if gaps @ gaps >= _WORTH_IT * (plain @ plain):
+        return None
+    coefficients = fit(everyone)
+    return FittedTerms(coefficients, float(np.mean(values - terms @ coefficients)), left, gaps)
+
+
+_SERIAL = (0.0, 0.3, 0.6, 0.9)
+_LEAST_NOISE = 1e-9  # of the scatter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComingWindow:
+    """The law of a coming window given past ones: a mixture of normal laws, shape (g,) each."""
+
+    weight: Floats
+    mean: Floats
+    deviation: Floats
+
+    def below(self, value: float) -> float:
+        """Return the chance of a value below this one."""
+        return float(self.weight @ scipy.special.ndtr((value - self.mean) / self.deviation))
+
+    def above(self, value: float) -> float:
+        """Return the chance of a value above this one."""
+        return float(self.weight @ scipy.special.ndtr((self.mean - value) / self.deviation))
+
+    def reach(self, tail: float, *, two_sided: bool) -> float:
+        """Return how far below 0 a value lies with the chance `tail`; or on either side, with twice of it."""
+
+        def excess(reach: float) -> float:
+            return self.below(-reach) + (self.above(reach) - 2 * tail if two_sided else -tail)
+
+        furthest = float(np.max(np.abs(self.mean) + 40 * self.deviation))
+        if excess(0.0) <= 0:
+            return 0.0
+        return float(scipy.optimize.brentq(excess, 0.0, furthest, xtol=1e-15))
+
+
+def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> ComingWindow:
+    """Return what is expected of a coming window, from the values of past ones.
+
+    values, shape (k,): Of past windows in their order, relative to what the coming one is compared with.
+    variances, shape (k,): Their sampling variances, at least 0; infinite for a gap.
+    noise: Sampling variance of the coming window.
+
+    The likelihood of `series_likelihood` over 60 scatters and four correlations; flat priors of the mean and
+    of the log of the whole scatter, 0.95 of the prior weight on independence. Cost: O(k g), some 3 ms.
+    """
+    series, own = np.asarray(values, dtype=float), np.asarray(variances, dtype=float)
+    places = np.flatnonzero(np.isfinite(own))
+    if len(places) < 2:
+        raise InputError("values must have at least two windows: one alone shows no scatter")
+    floor = _LEAST_NOISE * (float(series[places].var(ddof=1)) + 1e-12)
+    levels = possible(
+        series[places],
+        np.maximum(own[places], floor),
+        tuple(places.tolist()),
+        serials=_SERIAL,
+        scatters=60,
+        rare=1e-8,
+    )
+    return ComingWindow(
+        weight=levels.weight,
+        mean=levels.mean,
+        deviation=np.sqrt(levels.between**2 + levels.mean_variance + max(noise, floor)),
+    )
+
+
+def extreme_limit(values: Sequence[float], tail: float) -> float:
+    """Return what a coming value, of the normal law of independent past ones, exceeds with chance `tail`."""
+    past = np.asarray(values, dtype=float)
+    spread = float(past.std(ddof=1)) * math.sqrt(1 + 1 / len(past))
+    return float(past.mean()) - float(scipy.special.stdtrit(len(past) - 1, tail)) * spread

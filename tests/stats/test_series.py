@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.dependence import SeriesLikelihood, log_mean_exp, series_likelihood
+from rocmonitor.stats.series import SeriesLikelihood, log_mean_exp, series_likelihood
 
 VALUES = [0.3, -0.2, 0.5, 0.4, 0.9]
 VARIANCES = [0.04, 0.09, 0.01, 0.25, 0.04]
