@@ -12,7 +12,7 @@ when these alone say what it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -79,8 +79,7 @@ def series_likelihood(
     Kalman filter of a stationary AR(1) plus noise, run on the values and on a series of ones with the same
     gains ([DK12] sections 4.3 and 6.2). Cost: O(k g).
     """
-    rows, _ = _filtered(values, variances, serial, between)
-    return SeriesLikelihood(log_det=rows[0], information=rows[1], score=rows[2], square=rows[3])
+    return _filtered(values, variances, serial, between)[0]
 
 
 class Continuation(NamedTuple):
@@ -94,49 +93,61 @@ class Continuation(NamedTuple):
     variance: Floats
 
 
-def series_ahead(
-    values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
-) -> Continuation:
-    """Return where a series goes on, at each point of a grid; arguments as in `series_likelihood`."""
-    return _filtered(values, variances, serial, between)[1]
+class Innovation(NamedTuple):
+    """What a window adds to several series with the same gains, (c, g), and where these go on."""
+
+    apart: Floats  # beyond what was expected
+    spread: Floats  # (g,): variance of that
+    ahead: Floats  # expected of the next window
+    state: Floats  # (g,): variance of its true value
+
+
+def innovations(columns: Floats, variances: Floats, serial: Floats, between: Floats) -> Iterator[Innovation]:
+    """Run the Kalman filter of a stationary AR(1) plus noise on series, (k, c); what a gap adds is 0."""
+    stationary = between**2
+    fresh = stationary * (1 - serial**2)
+    state, ahead = stationary, np.zeros((columns.shape[1], len(serial)))
+    for seen, variance in zip(columns, variances.tolist(), strict=True):
+        gap = math.isinf(variance)
+        apart = np.zeros_like(ahead) if gap else seen[:, None] - ahead
+        spread = np.ones_like(state) if gap else state + variance
+        gain = 0.0 if gap else state / spread
+        ahead, state = serial * (ahead + gain * apart), serial**2 * (1 - gain) * state + fresh
+        yield Innovation(apart, spread, ahead, state)
 
 
 def _filtered(
     values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
-) -> tuple[Floats, Continuation]:
-    """Return the sums of `SeriesLikelihood` after each window, (4, k, g), and the next value."""
+) -> tuple[SeriesLikelihood, Continuation]:
+    """Return the likelihood after each window, and the next value; arguments as in `series_likelihood`."""
     d, v = window_numbers(values, "values"), np.asarray(variances, dtype=float)
     phi, tau = (np.atleast_1d(np.asarray(numbers, dtype=float)) for numbers in (serial, between))
     _check(d, v, phi, tau)
-    noise = np.where(np.isinf(v), 1.0, v)
-    seen = np.isfinite(v).astype(float)
-    stationary = tau * tau
-    fresh = stationary * (1 - phi * phi)
-    state, ones, values_ahead = stationary.copy(), np.zeros_like(tau), np.zeros_like(tau)
-    rows = np.empty((4, len(d), len(tau)))
-    sums = np.zeros((4, len(tau)))
-    for j, value in enumerate(d):
-        spread = state + noise[j]
-        unit, apart = 1 - ones, value - values_ahead
-        sums = sums + seen[j] * np.stack(
-            (np.log(spread), unit * unit / spread, unit * apart / spread, apart * apart / spread)
-        )
-        rows[:, j] = sums
-        gain = seen[j] * state / spread
-        ones, values_ahead = phi * (ones + gain * unit), phi * (values_ahead + gain * apart)
-        state = phi * phi * (1 - gain) * state + fresh
-    return rows, Continuation(values_ahead, ones, state)
+    sums, rows = np.zeros((4, len(tau))), []
+    for step in innovations(np.column_stack([d, np.ones(len(d))]), v, phi, tau):
+        apart, unit = step.apart
+        parts = np.log(step.spread), unit**2 / step.spread, unit * apart / step.spread, apart**2 / step.spread
+        sums = sums + np.stack(parts)
+        rows.append(sums)
+    log_det, information, score, square = np.stack(rows, axis=1)
+    likelihood = SeriesLikelihood(log_det=log_det, information=information, score=score, square=square)
+    value, share = step.ahead
+    return likelihood, Continuation(value, share, step.state)
 
 
-class PossibleLevels(NamedTuple):
-    """Means, scatters and correlations that are possible, shape (g,) each, and how probable they are."""
+class PossibleProcesses(NamedTuple):
+    """Processes that are possible, shape (g,) each, and how probable they are.
 
+    The mean of a process is N(`mean`, `mean_variance`); `ahead` says where it goes on, given its mean.
+    """
+
+    weight: Floats
     serial: Floats
     between: Floats
-    prior: Floats  # before the reference windows are seen
-    weight: Floats
     mean: Floats
     mean_variance: Floats
+    ahead: Continuation
+    prior: Floats = np.ones(1)  # before the windows are seen
 
     @property
     def mean_serial(self) -> float:
@@ -149,18 +160,22 @@ def possible(
     noise: Floats,
     places: tuple[int, ...],
     *,
-    serials: tuple[float, ...] = SERIAL,
+    serials: Sequence[float] = SERIAL,
+    of_serial: Sequence[float] | None = None,
     scatters: int = 18,
     rare: float = 5e-4,
-) -> PossibleLevels:
-    """Return what past windows at these places of a series leave possible.
+) -> PossibleProcesses:
+    """Return what past windows at these places of a series leave possible, at least 2 of them.
 
-    serials: Serial correlations that are thought possible.
+    serials, of_serial: Serial correlations that are thought possible, from 0 on, and their prior weights.
     scatters, rare: How many sizes of the scatter are looked at, and how improbable the furthest are.
 
-    The prior is flat in the mean and in the log of the scatter, sampling noise included; correlations have
-    the weight `DEPENDENT` together. Cost: O(n g).
+    The prior is flat in the mean and in the log of the scatter, sampling noise included; correlations but 0
+    have the weight `DEPENDENT` together, unless others are given. Cost: O(n g).
     """
+    if of_serial is None:
+        rest = len(serials) - 1
+        of_serial = [1 - DEPENDENT, *[DEPENDENT / rest] * rest]
     degrees = len(values) - 1
     typical = float(1 / np.mean(1 / noise))
     seen = max(float(values.var(ddof=1)), 1e-3 * typical)
@@ -168,21 +183,28 @@ def possible(
     totals = seen * degrees / np.geomspace(ends[0], ends[1], scatters)
     sizes, count = np.unique(np.maximum(totals - typical, 0.0), return_counts=True)
     serial, variance = (grid.ravel() for grid in np.meshgrid(serials, sizes, indexing="ij"))
-    prior = np.where(serial == 0, 1 - DEPENDENT, DEPENDENT / (len(serials) - 1))
+    prior = np.outer(of_serial, count / scatters).ravel()
+    return posterior(values, noise, places, serial, np.sqrt(variance), prior)
+
+
+def posterior(
+    values: Floats, noise: Floats, places: tuple[int, ...], serial: Floats, between: Floats, prior: Floats
+) -> PossibleProcesses:
+    """Return how probable processes are after the windows, their means, and where they go on."""
     series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)
     middle = float(values.mean())
     series[list(places)], variances[list(places)] = values - middle, noise
-    likelihood = series_likelihood(series, variances, serial, np.sqrt(variance))
-    prior *= np.tile(count, len(serials)) / scatters
+    likelihood, ahead = _filtered(series, variances, serial, between)
     log = likelihood.of_any_mean()[-1] + np.log(prior)
     weight = np.exp(log - log.max())
-    return PossibleLevels(
-        serial=serial,
-        between=np.sqrt(variance),
-        prior=prior,
+    return PossibleProcesses(
         weight=weight / weight.sum(),
+        serial=serial,
+        between=between,
         mean=middle + likelihood.score[-1] / likelihood.information[-1],
         mean_variance=1 / likelihood.information[-1],
+        ahead=ahead._replace(value=ahead.value + middle * ahead.share),
+        prior=prior,
     )
 
 
@@ -329,9 +351,8 @@ _SERIAL = (0.0, 0.3, 0.6, 0.9)
 _LEAST_NOISE = 1e-9  # of the scatter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComingWindow:
-    """The law of a coming window given past ones: a mixture of normal laws, shape (g,) each."""
+class NormalMixture(NamedTuple):
+    """A mixture of normal laws, shape (g,) each."""
 
     weight: Floats
     mean: Floats
@@ -345,6 +366,12 @@ class ComingWindow:
         """Return the chance of a value above this one."""
         return float(self.weight @ scipy.special.ndtr((self.mean - value) / self.deviation))
 
+    def quantile(self, probability: float) -> float:
+        """Return the value below which lies so much of the mixture."""
+        low, high = (float(np.min(sign * self.mean - 9 * self.deviation)) * sign for sign in (1, -1))
+        root = scipy.optimize.brentq(lambda value: self.below(value) - probability, low, high, xtol=1e-15)
+        return float(root)
+
     def reach(self, tail: float, *, two_sided: bool) -> float:
         """Return how far below 0 a value lies with the chance `tail`; or on either side, with twice of it."""
 
@@ -357,8 +384,12 @@ class ComingWindow:
         return float(scipy.optimize.brentq(excess, 0.0, furthest, xtol=1e-15))
 
 
-def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> ComingWindow:
-    """Return what is expected of a coming window, from the values of past ones.
+def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> NormalMixture:
+    """Return what is expected of a coming window, from the values of past ones, beyond what ranks can show.
+
+    A conformal interval of n windows has a level of n / (n + 1) at most. Beyond it only a model helps: true
+    values that scatter normally, neighbours that may be alike, and known sampling noise. Of equal sizes and
+    independent windows it is nearly Student's t with n - 1 degrees of freedom.
 
     values, shape (k,): Of past windows in their order, relative to what the coming one is compared with.
     variances, shape (k,): Their sampling variances, at least 0; infinite for a gap.
@@ -380,11 +411,8 @@ def coming_window(values: ArrayLike, variances: ArrayLike, noise: float) -> Comi
         scatters=60,
         rare=1e-8,
     )
-    return ComingWindow(
-        weight=levels.weight,
-        mean=levels.mean,
-        deviation=np.sqrt(levels.between**2 + levels.mean_variance + max(noise, floor)),
-    )
+    deviation = np.sqrt(levels.between**2 + levels.mean_variance + max(noise, floor))
+    return NormalMixture(levels.weight, levels.mean, deviation)
 
 
 def extreme_limit(values: Sequence[float], tail: float) -> float:

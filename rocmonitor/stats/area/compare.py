@@ -34,6 +34,8 @@ from rocmonitor.stats.area.unseen import (
     Balance,
     Part,
     balance_of,
+    error_at_0,
+    fewest,
     reach_of,
     unseen_at_most,
 )
@@ -184,33 +186,20 @@ class AucDifference(Result):
             return self
         caveats, size = self.caveats, 2.0 if self.alternative == "two-sided" else 1.0
         if self._unseen(0.025, gain=self.difference < 0) > 0 and (self.rests_on or 0.0) < FEW:
-            caveats += (self._on_few(),)
+            carriers = [balance.loss.carried_by(n) for balance, n in self._against(gain=self.difference < 0)]
+            sizes = (self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2)[: len(carriers)]
+            caveats += (Caveat("difference-rests-on-few", **fewest(carriers, sizes)),)
         agrees = self.alternative == "two-sided" or (self.difference > 0) == (self.alternative == "greater")
         least = max(self.pvalue / size, 1e-300)
         pvalue = self.pvalue
         if agrees and self.difference and self._beyond_zero(least) > 1e-12 * self.se:
-            # The tail, from `least` to 1/2, at which an interval ends at 0.
-            log = math.log(0.5)
-            if self._beyond_zero(0.5) <= 0:
-                log = float(
-                    scipy.optimize.brentq(lambda log: self._beyond_zero(math.exp(log)), math.log(least), log)
-                )
-            pvalue = size * math.exp(log)
+            pvalue = size * error_at_0(self._beyond_zero, least, 0.5)
         return replace(self, caveats=caveats, pvalue=pvalue)
 
     def _beyond_zero(self, tail: float) -> float:
         """Return how far an interval reaches beyond 0, seen from the difference."""
         half = quantile_beyond(tail, self.df) * self.inflation * self.se
         return half + self._unseen(tail, gain=self.difference < 0) - abs(self.difference)
-
-    def _on_few(self) -> Caveat:
-        against = self._against(gain=self.difference < 0)
-        carriers = [balance.loss.carried_by(n) for balance, n in against]
-        kinds = [("positives", self.n_pos_1), ("negatives", self.n_neg_1)]
-        if not self.paired:
-            kinds += [("positives", self.n_pos_2), ("negatives", self.n_neg_2)]
-        rows, size, kind = min((rows, size, kind) for rows, (kind, size) in zip(carriers, kinds, strict=True))
-        return Caveat("difference-rests-on-few", rows=rows, kind=kind, of=size)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax, vertical=True)

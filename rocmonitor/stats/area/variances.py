@@ -133,31 +133,7 @@ def _end(auc: float, limit: float, reach: float) -> float:
     def beyond(away: float) -> float:
         return away - reach * math.sqrt(max(normal_zeta(auc + side * away), 0.0))
 
-    return auc + side * increasing_root(beyond, 0.0, abs(limit - auc), near=1e-15)
-
-
-_STEPS = 100
-
-
-def increasing_root(function: Callable[[float], float], low: float, high: float, *, near: float) -> float:
-    """Return where an increasing function that is nearly straight is 0 within `near`, by regula falsi.
-
-    Elsewhere SciPy does it. Its import takes 0.3 s, and every interval of an AUC needs a root.
-    """
-    at_low, at_high = function(low), function(high)
-    side = 0
-    for step in range(_STEPS):
-        middle = (low + high) / 2 if step % 8 == 7 else (low * at_high - high * at_low) / (at_high - at_low)
-        value = function(middle)
-        if abs(value) < near or high - low <= near * high:
-            return middle
-        if value > 0:
-            high, at_high, at_low = middle, value, at_low / 2 if side > 0 else at_low
-            side = 1
-        else:
-            low, at_low, at_high = middle, value, at_high / 2 if side < 0 else at_high
-            side = -1
-    return high
+    return auc + side * float(scipy.optimize.brentq(beyond, 0.0, abs(limit - auc), xtol=1e-15))
 
 
 _CELLS_AT_ONCE = 2**15  # rows or runs held in memory together: few enough for the processor's cache

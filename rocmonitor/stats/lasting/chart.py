@@ -33,24 +33,20 @@ from rocmonitor.stats.lasting.windows import (
     Running,
     WindowAuc,
     adjusted,
-    chart_limit,
     largest_values,
     noises,
-    places_of,
-    require_scatter,
     running,
     scaled,
     seasonal,
     unscaled,
     valid_numbers,
-    wave_step,
 )
 from rocmonitor.stats.proportion import is_number, require_method
 from rocmonitor.stats.recovery import Change
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.series import WHOLE_YEAR, days_covered, possible, scatter_between
+from rocmonitor.stats.series import WHOLE_YEAR, YEAR_DAYS, days_covered, possible, scatter_between
 
 Alternative = Literal["two-sided", "less"]
 
@@ -196,18 +192,24 @@ def lasting_chart(
     numbers = valid_numbers(windows, "reference")
     used = [window for window in numbers if window is not None]
     _require_windows(len(used), len(numbers))
-    pairs, places = PairVariances(*pair_variances), places_of(numbers)
-    wave, values = adjusted(used)
-    require_scatter(values, pairs, used[0].auc)
+    at = np.flatnonzero([window is not None for window in numbers])
+    places = tuple((at - at[0]).tolist())
+    pairs, (wave, values) = PairVariances(*pair_variances), adjusted(used)
+    if values.var() == 0 and pairs.noise(1, 1) == 0:
+        raise DegenerateDataError(
+            f"the {len(values)} reference windows show no scatter: each has the AUC {used[0].auc:.4g} and no "
+            "sampling error; a change cannot be measured against them: check that scores and labels are right"
+        )
     noise = noises(used, pairs, float(values.var()))
     between = scatter_between(values, noise)
     shape, outlook = _shape(values, noise, between, wave, used), possible(values, noise, places)
+    largest = largest_values(outlook, shape, ahead, two_sided=alternative == "two-sided")
     return LastingChart(
         mean=shape.mean,
         between=math.sqrt(between),
         noise=shape.noise,
         mean_share=shape.mean_share,
-        limit=chart_limit(outlook, shape, ahead, probability, two_sided=alternative == "two-sided"),
+        limit=float(np.quantile(largest, 1 - probability)),
         serial=outlook.mean_serial,
         values=tuple(values.tolist()),
         noises=tuple(noise.tolist()),
@@ -339,14 +341,14 @@ def _shape(
     values: Floats, noise: Floats, between: float, wave: tuple[float, float], used: Sequence[WindowAuc]
 ) -> ChartShape:
     weight, typical = 1 / (noise + between), float(np.median(noise))
-    wavy = any(wave)
+    days = [window.day for window in used if window.day is not None] if any(wave) else []
     return ChartShape(
         mean=float(weight @ values / weight.sum()),
         noise=typical,
         deviation=math.sqrt(between + typical),
         mean_share=float(1 / weight.sum()) / (between + typical),
-        wave_error=math.sqrt(2 / weight.sum()) if wavy else 0.0,
-        wave_step=wave_step(used) if wavy else 0.0,
+        wave_error=math.sqrt(2 / weight.sum()) if days else 0.0,
+        wave_step=float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS if days else 0.0,
     )
 
 

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import InputError
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.series import YEAR_DAYS, PossibleLevels, season, wave_of
+from rocmonitor.stats.series import PossibleProcesses, season, wave_of
 
 _LEAST_SHARE = 1e-9  # of the scatter: sampling noise is never quite nothing
 
@@ -79,21 +79,6 @@ def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float) -
     return np.asarray(np.maximum(variances, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
 
 
-def require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
-    """Refuse windows that show nothing of how much windows differ."""
-    if values.var() == 0 and pairs.noise(1, 1) == 0:
-        raise DegenerateDataError(
-            f"the {len(values)} reference windows show no scatter: each has the AUC {auc:.4g} and no "
-            "sampling error; a change cannot be measured against them: check that scores and labels are right"
-        )
-
-
-def places_of(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
-    """Return those of the usable windows, counted from the first of them."""
-    places = [place for place, window in enumerate(windows) if window is not None]
-    return tuple(place - places[0] for place in places)
-
-
 def _valid(window: object, name: str) -> WindowAuc | None:
     if window is None:
         return None
@@ -119,12 +104,6 @@ def seasonal(wave: tuple[float, float], window: WindowAuc) -> float:
         return 0.0
     cosine, sine = season(window.day)
     return wave[0] * cosine + wave[1] * sine
-
-
-def wave_step(windows: Sequence[WindowAuc]) -> float:
-    """Return the median step of the season's angle from window to window."""
-    days = np.array([window.day for window in windows if window.day is not None])
-    return float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS
 
 
 def adjusted(windows: Sequence[WindowAuc]) -> tuple[tuple[float, float], Floats]:
@@ -224,14 +203,7 @@ DRAWS = 6000
 _SEED = 14
 
 
-def chart_limit(
-    outlook: PossibleLevels, shape: ChartShape, horizon: int, probability: float, *, two_sided: bool
-) -> float:
-    """Return the value that the chart passes within `horizon` quiet windows with this probability."""
-    return float(np.quantile(largest_values(outlook, shape, horizon, two_sided=two_sided), 1 - probability))
-
-
-def largest_values(outlook: PossibleLevels, shape: ChartShape, horizon: int, *, two_sided: bool) -> Floats:
+def largest_values(outlook: PossibleProcesses, shape: ChartShape, horizon: int, *, two_sided: bool) -> Floats:
     """(DRAWS,): the largest value of the chart in each of the drawn series.
 
     `DRAWS` series of later windows, as large as the median reference window, with a fixed seed: mean, scatter

@@ -22,9 +22,9 @@ from rocmonitor.stats import (
     lasting_chart,
 )
 from rocmonitor.stats.area.delong import moments
-from rocmonitor.stats.lasting.result import mixed_quantile, step_sums, steps
+from rocmonitor.stats.lasting.result import step_sums, steps
 from rocmonitor.stats.lasting.windows import CAP, DECAY, PairVariances, alarms, running, scaled, unscaled
-from rocmonitor.stats.series import possible, scatter_between
+from rocmonitor.stats.series import NormalMixture, possible, scatter_between
 from rocmonitor.wording import caveats
 
 
@@ -229,11 +229,11 @@ class TestChange:
         found = steps(
             values, noise, [18, 19, 20, 21, 22], possible(values[:20], noise[:20], tuple(range(20)))
         )
-        assert found.start[int(np.argmax(found.log_likelihood))] == 20
-        assert found.size[2] == pytest.approx(-0.498, abs=0.002)
+        assert found.starts[int(np.argmax(found.start_log_likelihood))] == 20
+        assert found.start_size[2] == pytest.approx(-0.498, abs=0.002)
 
     def test_a_quantile_of_one_normal_law_is_its_own(self) -> None:
-        found = mixed_quantile(np.array([1.0]), np.array([2.0]), np.array([3.0]), 0.975)
+        found = NormalMixture(np.array([1.0]), np.array([2.0]), np.array([3.0])).quantile(0.975)
         assert found == pytest.approx(2 + 3 * 1.959964, abs=1e-5)
 
     def test_start_and_size_are_within_their_intervals_as_often_as_stated(self) -> None:
