@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,25 +31,14 @@ class Clusters:
     neg: Counts
 
     @property
-    def sizes(self) -> ClusterSizes:
-        """The numbers of clusters."""
-        return ClusterSizes(
-            int(np.count_nonzero(self.sums(self.pos))),
-            int(np.count_nonzero(self.sums(self.neg))),
-            len(self.ids),
-        )
+    def sizes(self) -> tuple[int, int, int]:
+        """Clusters with a positive, with a negative, and all."""
+        pos, neg = (int(np.count_nonzero(self.sums(rows))) for rows in (self.pos, self.neg))
+        return pos, neg, len(self.ids)
 
     def sums(self, values: Floats | Counts) -> Floats:
         """Return sums over the cells of each cluster, shape (g,)."""
         return np.bincount(self.cluster, weights=values, minlength=len(self.ids)).astype(np.float64)
-
-
-class ClusterSizes(NamedTuple):
-    """Clusters with a positive, with a negative, and all."""
-
-    pos: int
-    neg: int
-    all: int
 
 
 def cluster_ids(cluster: ArrayLike, rows: int) -> NDArray[Any]:

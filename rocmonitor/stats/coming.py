@@ -209,16 +209,12 @@ class NextWindows:
 def next_windows(differences: ArrayLike, ses: ArrayLike, places: tuple[int, ...]) -> NextWindows | None:
     """Draw coming windows from all that those so far leave possible; None with fewer than `LEAST`.
 
-    differences, shape (k,): Differences of AUCs or rates, one for each window.
-    ses, shape (k,): Standard errors of them. 0 counts as the pooled one.
+    differences, ses, shape (k,): Differences of AUCs or rates, one for each window, and their standard
+        errors; 0 counts as the pooled one. None also while no window has any.
     places: The position of each window in the series, increasing. A place without a window is a gap.
 
-    NextWindows or None: None also while no window has any standard error.
-
-    Random effects: true differences follow a stationary AR(1) process about a mean; mean, scatter and
-    correlation are integrated over what the windows leave possible (`rocmonitor.stats.coming`). A coming
-    window has the mean sampling variance of those so far. Coverage by simulation: docs/coverage.md. Cost:
-    O(k g) and 0.1 s.
+    A coming window has the mean sampling variance of those so far. Coverage by simulation: docs/coverage.md.
+    Cost: O(k g) and 0.1 s.
     """
     d, s = window_numbers(differences, "differences"), window_numbers(ses, "ses")
     if not len(d) == len(s) == len(places):

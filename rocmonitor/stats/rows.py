@@ -263,6 +263,25 @@ def listed(samples: Iterable[T], kind: type[T]) -> list[T]:
     return parts
 
 
+def number_list(values: ArrayLike, name: str, unit: str = "number") -> Floats:
+    """At least one number, as an array of its own, shape (h,)."""
+    try:
+        numbers = np.array(values, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
+    if numbers.ndim != 1 or not len(numbers):
+        raise InputError(f"{name} must be a list of at least one {unit}; its shape is {numbers.shape}")
+    return numbers
+
+
+def require_all(kept: NDArray[np.bool_], name: str, rule: str, hint: str) -> None:
+    """Refuse values of which some do not keep a rule, such as "be finite"."""
+    if not kept.all():
+        verb = "are" if rule.startswith("be ") else "do"
+        count = np.count_nonzero(~kept)
+        raise InputError(f"{name} must {rule}: {count} of {kept.size} {verb} not; {hint}")
+
+
 def window_numbers(values: ArrayLike, name: str) -> Floats:
     """Finite numbers, one for each window, as float64, shape (k,)."""
     try:
@@ -274,7 +293,5 @@ def window_numbers(values: ArrayLike, name: str) -> Floats:
         raise InputError(
             f"{name} must be one-dimensional, one number for each window; it has {numbers.ndim} axes"
         )
-    wrong = np.count_nonzero(~np.isfinite(numbers))
-    if wrong:
-        raise InputError(f"{name} must be finite: {wrong} of {len(numbers)} are not; leave those windows out")
+    require_all(np.isfinite(numbers), name, "be finite", "leave those windows out")
     return numbers

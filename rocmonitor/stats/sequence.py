@@ -23,7 +23,7 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.nouns import decimals, many
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.result import Table
-from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.rows import Floats, require_all, window_numbers
 from rocmonitor.stats.series import SeriesLikelihood, log_mean_exp, series_likelihood
 
 _TUNED_FOR = {"period": 8.0, "future": 12.0}
@@ -416,13 +416,12 @@ def _windows(
             f"they have {len(d)}, {len(s)} and {len(w)}"
         )
     rules = (
-        ("estimates", "lie within [-1, 1], as differences of AUCs and rates do", abs(d) <= 1),
-        ("standard_errors", "lie within [0, 2], as those of such differences do", (s >= 0) & (s <= 2)),
-        ("weights", "be above 0: leave a window out that counts nothing", w > 0),
+        ("estimates", "lie within [-1, 1]", abs(d) <= 1, "give differences of AUCs or of rates"),
+        ("standard_errors", "lie within [0, 2]", (s >= 0) & (s <= 2), "give those of such differences"),
+        ("weights", "be above 0", w > 0, "leave a window out that counts nothing"),
     )
-    for name, rule, kept in rules:
-        if not kept.all():
-            raise InputError(f"{name} must {rule}; {np.count_nonzero(~kept)} of {len(d)} do not")
+    for name, rule, kept, hint in rules:
+        require_all(kept, name, rule, hint)
     return d, np.where(s < _NO_SCATTER, 0.0, s), np.maximum(w / w.max(), _LEAST_WEIGHT)
 
 
@@ -525,8 +524,8 @@ def correlated_sequence(
 ) -> CorrelatedSequence:
     """Interval of the mean after each window, valid at all of them, with serial correlation estimated.
 
-    d, weight, shape (k,): Differences, and the weights to which their sampling variances are inverse.
-    se, shape (k,): Standard errors: they are pooled over the windows so far. All 0: nothing is known yet.
+    d, weight, se, shape (k,): Differences, the weights to which their sampling variances are inverse, and
+        standard errors, which are pooled over the windows so far. All 0: nothing is known yet.
     between, shape (k,): Moment estimate of the standard deviation of the true differences.
     growth: Variance of the mean under the alternative, in variances of the first window.
 
@@ -539,13 +538,8 @@ def correlated_sequence(
     g over coefficients phi and standard deviations tau of an AR(1) process, V_g its covariance plus the
     sampling variances, v_g that of the first window, r_g = `growth` v_g, and q_g the density of the later
     windows given the first under a flat prior of the mean. The first part decides soon between means like
-    theta; the second excludes those far from all windows, so that what is left is an interval.
-
-    With a = b and (phi, tau) drawn from them, the factor passes 1 / `level` at any window with probability
-    `level` at most (Ville's inequality); b is larger for phi > 0, which lowers that. At a given (phi, tau)
-    the probability is known by simulation only. The ends are the outermost means at which the factor is
-    1 / `level`.
-    Cost: O(k g).
+    theta; the second excludes those far from all windows, so that what is left is an interval. The ends are
+    the outermost means at which the factor is 1 / `level`. Cost: O(k g).
     """
     noise = np.cumsum((weight * se) ** 2) / np.cumsum(weight)  # of a window of weight 1
     known = (noise > 0) & (np.arange(1, len(d) + 1) >= _LEAST_WINDOWS)

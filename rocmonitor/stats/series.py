@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.rows import Floats, require_all, window_numbers
 
 SERIAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Serial correlations that are thought possible."""
@@ -234,14 +234,9 @@ def _check(d: Floats, v: Floats, phi: Floats, tau: Floats) -> None:
             "values and variances must have one number for each window, serial and between one for each "
             f"point of the grid; their shapes are {d.shape}, {v.shape}, {phi.shape} and {tau.shape}"
         )
-    rules: tuple[tuple[str, str, NDArray[np.bool_]], ...] = (
-        ("variances", "be above 0", v > 0),
-        ("serial", "lie within [0, 1)", (phi >= 0) & (phi < 1)),
-        ("between", "be finite and at least 0", (tau >= 0) & np.isfinite(tau)),
-    )
-    for name, rule, kept in rules:
-        if not kept.all():
-            raise InputError(f"{name} must {rule}; {np.count_nonzero(~kept)} of {kept.size} do not")
+    require_all(v > 0, "variances", "be above 0", "of a gap it is infinite")
+    require_all((phi >= 0) & (phi < 1), "serial", "lie within [0, 1)", "series are stationary")
+    require_all((tau >= 0) & np.isfinite(tau), "between", "be finite and at least 0", "they are deviations")
 
 
 YEAR_DAYS = 365.25

@@ -58,18 +58,10 @@ class Counting(Protocol):
 
 
 class Steps(NamedTuple):
-    """An outcome as a step function of one number.
+    """An outcome as a step function of one number."""
 
-    Attributes
-    ----------
-    edges : tuple of ndarray
-        Where the outcome changes, increasing; (1,), or (g,) where it differs between processes.
-    codes : tuple of int
-        The outcomes below, between and above the edges.
-    """
-
-    edges: tuple[Floats, ...]
-    codes: tuple[int, ...]
+    edges: tuple[Floats, ...]  # where it changes, increasing; (1,), or (g,) where processes differ
+    codes: tuple[int, ...]  # the outcomes below, between and above the edges
 
     def outcomes(self, coming: Coming, shift: Floats) -> Codes:
         """Return the outcome of each window of each series, moved by `shift`, (k, 1)."""
@@ -124,10 +116,6 @@ def promised(coming: Coming, chance: float, windows: int, *, two_sided: bool) ->
     """Return the outcome by a limit that is not known, but learned from `windows` at this chance of an alarm.
 
     Given its windows, a conformal limit is passed with a chance that is a Beta variable ([V12]).
-
-    References
-    ----------
-    .. [V12] Vovk (2012). Conditional validity of inductive conformal predictors. ACML, PMLR 25.
     """
     sides = 2 if two_sided else 1
     passed = betaincinv((1 - sides * chance) * (windows + 1), sides * chance * (windows + 1), coming.luck)
@@ -139,32 +127,17 @@ def promised(coming: Coming, chance: float, windows: int, *, two_sided: bool) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRule:
-    """One rule in the simulated windows.
+    """One rule in the simulated windows."""
 
-    Attributes
-    ----------
-    coming : Coming
-        The number that it judges, in windows to come.
-    steps : Steps or None
-        Its outcome by this number; None for a chart.
-    chart : LastingChart or None
-    usual : tuple of array_like
-        The same number in the reference windows, and its sampling variances.
-    at_sizes : tuple of int
-        Its outcome at the sizes of the reference windows, which come again and again; all else as usual.
-    of_auc : bool
-        True if the number is the AUROC, which a drop moves.
-    fixed : bool
-        True if its limit does not depend on the reference.
-    """
-
-    coming: Coming
-    steps: Steps | None = None
+    coming: Coming  # the number that it judges, in windows to come
+    steps: Steps | None = None  # its outcome by this number; None for a chart
     chart: LastingChart | None = None
+    # The same number in the reference windows, and its sampling variances.
     usual: tuple[Sequence[float], Sequence[float]] = ((), ())
+    # Its outcome at the sizes of the reference windows, which come again and again; all else as usual.
     at_sizes: tuple[int, ...] = ()
-    of_auc: bool = True
-    fixed: bool = False
+    of_auc: bool = True  # the number is the AUROC, which a drop moves
+    fixed: bool = False  # its limit does not depend on the reference
 
     def outcomes(self, shift: Floats) -> Codes:
         """Return the outcome of each window, when the AUROC has moved by this much, (k, 1)."""
@@ -187,50 +160,26 @@ class SimulatedRule:
 
 
 class Detection(NamedTuple):
-    """The detection of a drop of the AUROC.
+    """The detection of a drop of the AUROC."""
 
-    Attributes
-    ----------
-    once : float
-        Probability that a drop of one window alone makes the status ``degraded`` with this window.
-    windows : tuple of int or None
-        Windows after which a drop that stays is found in half of all cases, and in 80 %; None where it takes
-        more than are drawn.
-    """
-
-    once: float
+    once: float  # chance that a drop of one window alone makes the status ``degraded`` with this window
+    # Windows until a drop that stays is found in half of all cases, and in 80 %; None beyond those drawn.
     windows: tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """Years to come while nothing is wrong, as each rule sees them.
+    """Years to come while nothing is wrong, as each rule sees them."""
 
-    Attributes
-    ----------
-    auc : float
-        Of the reference.
-    noise : callable
-        The sampling variance of a window with this AUROC, on the scale of the chart.
-    coming : Coming
-        Windows to come on this scale.
-    rules : dict of str to SimulatedRule
-    stated : dict of str to tuple of float
-        Of rules that cannot be simulated, the chances in one window of an alarm and of an improvement that
-        their settings promise.
-    per_year : float
-        Windows a year.
-    quiet : dict of str to ndarray
-        The outcome of each window by each rule when nothing is wrong.
-    """
-
-    auc: float
+    auc: float  # of the reference
+    # Sampling variance of a window with this AUROC, on the scale of the chart.
     noise: Callable[[float], float]
-    coming: Coming
+    coming: Coming  # on this scale
     rules: Mapping[str, SimulatedRule]
+    # Of rules that cannot be simulated, the chances of an alarm and of an improvement that settings promise.
     stated: Mapping[str, tuple[float, float]]
-    per_year: float
-    quiet: Mapping[str, Codes] = field(init=False)
+    per_year: float  # windows
+    quiet: Mapping[str, Codes] = field(init=False)  # outcomes by each rule when nothing is wrong
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quiet", self.outcomes())
@@ -361,19 +310,11 @@ class Simulation:
     def said_over(self, drop: float, alarm: Counting, error: float, reference_error: float) -> float | None:
         """Return how often a drop that stays, once found, is said to be over within the year that is drawn.
 
-        Parameters
-        ----------
-        drop : float
-        alarm : Counting
-        error, reference_error : float
-            Standard deviation of a window's AUROC while nothing changes, and standard error of the
-            reference's mean, as the monitor knows them.
+        error, reference_error: Standard deviation of a window's AUROC while nothing changes, and standard
+            error of the reference's mean, as the monitor knows them.
 
-        Returns
-        -------
-        float or None
-            A share of the drops that are found, of 100 series; None where none is found. Looked at 52 times
-            in a year at most, so of short windows a little too low. Cost: 0.5 s.
+        A share of the drops that are found, of 100 series; None where none is found. Looked at 52 times in a
+        year at most, so of short windows a little too low. Cost: 0.5 s.
         """
         rules = [outcomes for name, outcomes in self.outcomes(drop).items() if self.rules[name].of_auc]
         if not rules:

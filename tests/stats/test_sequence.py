@@ -441,7 +441,7 @@ def test_decided_is_no_further_window_and_never_is_none():
         ({"weights": [1, 2, 3]}, "they have 2, 2 and 3"),
         ({"estimates": [0.1, math.nan]}, "estimates must be finite: 1 of 2 are not"),
         ({"standard_errors": [0.1, math.inf]}, "standard_errors must be finite: 1 of 2"),
-        ({"standard_errors": [0.1, -0.1]}, r"standard_errors must lie within \[0, 2\].*; 1 of 2"),
+        ({"standard_errors": [0.1, -0.1]}, r"standard_errors must lie within \[0, 2\].*: 1 of 2"),
         ({"standard_errors": [0.1, 3]}, "standard_errors"),
         ({"estimates": [0.1, 1.1]}, r"estimates must lie within \[-1, 1\]"),
         ({"estimates": [[0.1, 0.1]]}, "estimates must be one-dimensional.*2 axes"),

@@ -90,7 +90,7 @@ def test_mean_of_exponentials() -> None:
     [
         ({"values": [0.1, math.nan]}, "values must be finite"),
         ({"variances": [0.1]}, "one number for each window"),
-        ({"variances": [0.1, 0.0]}, "variances must be above 0; 1 of 2 do not"),
+        ({"variances": [0.1, 0.0]}, "variances must be above 0: 1 of 2 are not"),
         ({"variances": [0.1, math.nan]}, "variances must be above 0"),
         ({"serial": [1.0]}, r"serial must lie within \[0, 1\)"),
         ({"between": [-1.0]}, "between must be finite and at least 0"),

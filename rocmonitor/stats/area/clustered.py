@@ -94,14 +94,14 @@ def _error(
     independent = delong_variance(*zetas, n_pos, n_neg) if enough else 0.0
     varied = independent > 0  # else every pair compares alike, and rounding is all that would be left
     variance = clustered_variance(by_cell, clusters, n_pos, n_neg)
-    sizes = clusters.sizes
-    fewest = min(sizes.pos, sizes.neg)
+    of_pos, of_neg, _ = clusters.sizes
+    fewest = min(of_pos, of_neg)
     few = (
         (Caveat("few-clusters", clusters=fewest, effective=float(fewest), enough=FEW),)
         if fewest < FEW
         else ()
     )
-    numbers: dict[str, Any] = {"clusters": (sizes.pos, sizes.neg), "caveats": few, "design_effect": None}
+    numbers: dict[str, Any] = {"clusters": (of_pos, of_neg), "caveats": few, "design_effect": None}
     if not varied:
         return 0.0, numbers
     numbers["design_effect"] = variance / independent
@@ -198,10 +198,10 @@ def clustered_variance(by_cell: tuple[Floats, Floats], clusters: Clusters, n_pos
     y² / n_neg² + 2 I / (I - 1) sum x y / (n_pos n_neg). Clusters of one row give DeLong's variance. The
     last term may take it below 0: then the sum of (x / n_pos + y / n_neg)², with I / (I - 1).
     """
-    sizes = clusters.sizes
-    if min(sizes.pos, sizes.neg) < 2:
+    of_pos, of_neg, every = clusters.sizes
+    if min(of_pos, of_neg) < 2:
         raise DegenerateDataError(
-            f"the {n_pos} positives come from {sizes.pos} clusters, the {n_neg} negatives from {sizes.neg}: "
+            f"the {n_pos} positives come from {of_pos} clusters, the {n_neg} negatives from {of_neg}: "
             "fewer than two show no scatter; see whether cluster holds the ids of what rows belong to"
         )
     x = clusters.sums(clusters.pos * by_cell[0]) / n_pos
@@ -210,5 +210,5 @@ def clustered_variance(by_cell: tuple[Floats, Floats], clusters: Clusters, n_pos
     def corrected(products: Floats, size: int) -> float:
         return float(np.sum(products)) * size / (size - 1)
 
-    variance = corrected(x * x, sizes.pos) + corrected(y * y, sizes.neg) + 2 * corrected(x * y, sizes.all)
-    return variance if variance > 0 else corrected((x + y) ** 2, sizes.all)
+    variance = corrected(x * x, of_pos) + corrected(y * y, of_neg) + 2 * corrected(x * y, every)
+    return variance if variance > 0 else corrected((x + y) ** 2, every)

@@ -164,17 +164,19 @@ def drawn_runs(
     """Yield drawn positives and negatives in each run of scores, upwards, (resamples, runs) each."""
     begins = np.flatnonzero(run_starts(sample.pos, sample.neg))
     pos, neg = np.add.reduceat(sample.pos, begins), np.add.reduceat(sample.neg, begins)
-    draw_pos, draw_neg = _drawing(pos, m_pos, rng), _drawing(neg, m_neg, rng)
+    draw_pos, draw_neg = drawing(pos, m_pos, rng), drawing(neg, m_neg, rng)
     at_once = max(1, _CELLS_AT_ONCE // max(len(pos), _largest_draw(pos, m_pos), _largest_draw(neg, m_neg)))
     for start in range(0, n_resamples, at_once):
         part = min(at_once, n_resamples - start)
         yield draw_pos(part), draw_neg(part)
 
 
-def _drawing(counts: Counts, m: int, rng: np.random.Generator) -> Callable[[int], Counts]:
+def drawing(
+    counts: Counts, m: int, rng: np.random.Generator, rows_per_run: int = _ROWS_PER_RUN
+) -> Callable[[int], Counts]:
     """Return a function that draws how often each run is hit by `m` rows: shape (resamples, runs)."""
     runs, n = len(counts), int(counts.sum())
-    if not _largest_draw(counts, m):
+    if not _largest_draw(counts, m, rows_per_run):
         return lambda resamples: rng.multinomial(m, counts / n, size=resamples)
     run = np.repeat(np.arange(runs), counts)
 
@@ -186,9 +188,9 @@ def _drawing(counts: Counts, m: int, rng: np.random.Generator) -> Callable[[int]
     return draw
 
 
-def _largest_draw(counts: Counts, m: int) -> int:
+def _largest_draw(counts: Counts, m: int, rows_per_run: int = _ROWS_PER_RUN) -> int:
     """Rows of a class in memory for each resample: all when single rows are drawn, none when counts are."""
-    return m if max(m, int(counts.sum())) <= _ROWS_PER_RUN * np.count_nonzero(counts) else 0
+    return m if max(m, int(counts.sum())) <= rows_per_run * np.count_nonzero(counts) else 0
 
 
 def cortes_mohri(sample: Sample, pairs: Moments, n_errors: int | None = None) -> Variance:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
+from rocmonitor.stats.area.variances import drawing
 from rocmonitor.stats.band.drawing import Progress, cumulated, in_parts, require_curve, whole_resamples
 from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.curve.roc import nearest_ranks
@@ -213,7 +214,7 @@ def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:
 
 
 _AT_ONCE = 2**15  # rows resampled together: they stay in the processor's cache
-_FEW_CELLS = 8  # rows a cell from which drawing the cells' counts is faster than drawing rows
+_ROWS_PER_CELL = 8  # above, drawing the count of a cell is cheaper than drawing its rows
 _BYTE = 256
 
 
@@ -225,15 +226,7 @@ class OrderedCells(NamedTuple):
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Counts:
         """Return how often resamples of the class hold each cell, shape (n_resamples, c)."""
-        n, cells = int(self.size.sum()), len(self.size)
-        if n >= _FEW_CELLS * cells:
-            return rng.multinomial(n, self.size / n, n_resamples)
-        row = rng.integers(n, size=(n_resamples, n))
-        row += np.arange(0, n_resamples * n, n)[:, np.newaxis]
-        times = np.bincount(row.ravel(), minlength=row.size).reshape(row.shape)
-        if n == cells:
-            return times
-        return np.add.reduceat(times, np.cumsum(self.size) - self.size, axis=1)
+        return drawing(self.size, int(self.size.sum()), rng, _ROWS_PER_CELL)(n_resamples)
 
     def cumulated(self, times: Counts) -> tuple[Counts, Counts]:
         """Rows among the first 0, 1, …, c cells in the order of model 1, and of model 2, (b, c + 1) each."""

@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores, given_bandwidths
+from rocmonitor.stats.curve.kernel import (
+    Bandwidth,
+    ClassScores,
+    class_scores,
+    deviation,
+    given_bandwidths,
+    spread,
+)
 from rocmonitor.stats.curve.roc import require_rates
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.rows import Counts, Floats
@@ -230,25 +237,13 @@ def bandwidths(sample: Sample, bandwidth: Bandwidth | Rule) -> tuple[float, floa
 
 def _ruled(rows: ClassScores, name: str, rule: str) -> float:
     factor, power, robust = _RULES[rule]
-    spread = deviation(rows)
-    if robust:
-        below = 1 - rows.above
-        lower, upper = rows.score[np.searchsorted(below, (0.25 - 1e-12, 0.75 - 1e-12))]
-        if upper > lower:
-            spread = min(spread, float(upper - lower) / 1.349)
-    if spread < FINEST:
+    width = spread(rows) if robust else deviation(rows)
+    if width < FINEST:
         raise DegenerateDataError(
             f"the bandwidth would be 0: all {rows.total} {name} have one score; give bandwidth in the units "
             "of the scores, or use a naive method, which smooths nothing"
         )
-    return float(factor * spread * rows.total**-power)
-
-
-def deviation(rows: ClassScores) -> float:
-    """Return standard deviation of a class, n - 1 in the denominator."""
-    mean = np.sum(rows.share * rows.score)
-    square = np.sum(rows.share * (rows.score - mean) ** 2)
-    return math.sqrt(float(square) * rows.total / max(rows.total - 1, 1))
+    return float(factor * width * rows.total**-power)
 
 
 def deviations(sample: Sample, method: str, instead: str) -> tuple[float, float]:
@@ -265,11 +260,11 @@ def deviations(sample: Sample, method: str, instead: str) -> tuple[float, float]
 
 def _shrunk(rows: ClassScores, h: float) -> tuple[ClassScores, float]:
     """Scores and bandwidth whose smoothed law has the class's own mean and deviation."""
-    spread = deviation(rows)
-    if spread < FINEST:
+    own = deviation(rows)
+    if own < FINEST:
         return rows, h
     mean = np.sum(rows.share * rows.score)
-    factor = spread / math.hypot(spread, h)
+    factor = own / math.hypot(own, h)
     return rows._replace(score=mean + factor * (rows.score - mean)), max(factor * h, FINEST)
 
 

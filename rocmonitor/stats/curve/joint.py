@@ -19,7 +19,7 @@ import scipy
 from numpy.typing import NDArray
 
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats, bernstein, log_binomial
-from rocmonitor.stats.curve.roc import threshold_levels
+from rocmonitor.stats.curve.roc import flagged_table, threshold_levels
 from rocmonitor.stats.sample import PairedSample
 
 _LOG_NEGLIGIBLE = 32.0  # exp(-32) = 1e-14: what differences of four probabilities near 1 can resolve
@@ -59,9 +59,7 @@ class ThresholdLevels:
         """Rows at or above both thresholds, shape (w1, w2), and at or above either one, (w1,) and (w2,)."""
         place_1, place_2 = np.searchsorted(at_1, self.level_1), np.searchsorted(at_2, self.level_2)
         shape = len(at_1) + 1, len(at_2) + 1
-        cells = np.bincount(place_1 * shape[1] + place_2, weights=counts, minlength=shape[0] * shape[1])
-        both = cells.astype(np.int64).reshape(shape)  # adding up whole numbers is quicker
-        both = both.cumsum(axis=0).cumsum(axis=1)
+        both = flagged_table(place_1, place_2, counts, shape).astype(np.int64)
         return both[:-1, :-1], both[:-1, -1], both[-1, :-1]
 
 

@@ -1,20 +1,15 @@
 """The forecast interval given a window's scores: how strongly to trust them is learned from past windows.
 
 A strength tau from 0 to 1 foresees c_tau, the AUC of the blend (1 - tau) R + tau Q of the reference R and its
-projection Q on the window's scores. The one that serves has the smallest
+projection Q on the window's scores. The one that serves has the smallest (1 + h tau)² sum_i w_i (a_i -
+c_{i,tau})² over the past windows i, with a handicap of h = 5 % for trusting the scores fully. Each past
+window enters the conformal quantile at the strength that the others choose, or the quantile would be too
+small.
 
-    (1 + h tau)² sum_i w_i (a_i - c_{i,tau})²
-
-over the past windows i, with a handicap of h = 5 % for trusting the scores fully. Each past window enters the
-conformal quantile at the strength that the others choose, as the coming window has the one that all of them
-choose: without that, the quantile would be too small. Where the interval comes out wider than the one without
-the scores by more than 5 %, the latter is given.
-
-Past windows that never shifted teach nothing of a shift: their strength is chance. So once the scores have
-left what past windows do, the interval lies around the expected AUC, at the larger of the two quantiles at
-full strength and at the learned one. Two doubts widen it: P(y | score) is known from few rows where the
-window has many; and where another prevalence alone explains the scores, the AUC may have stayed, unless past
-windows taught to trust the scores fully. The level is shown by simulation (docs/coverage.md).
+Past windows that never shifted teach nothing of a shift. So once the scores have left what past windows do,
+the interval lies around the expected AUC, at the larger of the two quantiles at full strength and at the
+learned one. Two doubts widen it: P(y | score) is known from few rows where the window has many; and another
+prevalence alone may explain the scores, unless past windows taught to trust them fully.
 """
 
 from __future__ import annotations

@@ -537,13 +537,10 @@ def season_of(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return `season` and `window_rests` of a fit, by the yearly wave of its windows; empty without one.
 
-    shifts: Signed roots of the distances of windows without weights.
+    shifts: Signed roots of the distances of windows without weights: nearly linear in the AUC.
     days: Of the windows; None where no wave is looked for.
-    inside: Whether they are parts of the reference.
-
-    The signed roots of the windows' distances are nearly linear in the AUC, so a wave of the AUC is one of
-    them. Where the windows are parts of the reference, each root is measured from the others, which makes it
-    n / (n - 1) times as long as from all; what is left of it is measured from the others once.
+    inside: Whether they are parts of the reference. Each root is then measured from the others, which makes
+        it n / (n - 1) times as long as from all; what is left of it is measured from the others once.
     """
     n = len(shifts)
     whole = np.array(shifts) * ((n - 1) / n if inside and n > 1 else 1.0)

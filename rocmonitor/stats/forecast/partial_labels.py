@@ -1,21 +1,9 @@
-"""The AUC of rows of which some have a label and others wait for theirs.
+"""The AUC of rows of which some have a label and others wait for theirs: docs/method.md, section 6.
 
-A labelled row counts by its label. Every other row with score s counts p(s) as a positive and 1 - p(s) as a
-negative, where p(s) = P(y = 1 | s, no label at this age) is isotonic on past rows that had none at the same
-age and got one later. So one estimator leads from the expected AUC (no labels) to the realised one (all).
-
-A window whose law of the label given the score has changed fills its missing labels by the law of the past,
-which hides the change. So with the past rows that had their label at the same age, the log odds of the
-window's labelled rows are compared with those:
-
-    logit P(y | s, labelled) = logit P_past(y | s, labelled) + a + beta l(s),    l(s) = logit P_past(y | s).
-
-`a` is how many positives the window has, and how soon labels of each class come; only beta is carried to the
-other rows, with the constant at which the change moves no positives into the window or out of it. beta is
-shrunk: windows either differ as past ones do, or something has changed.
-
-The errors of past windows, read at the same label age, are taken in units of what their missing labels left
-open (`PartlyLabelledAuc.label_se`), so that windows of other sizes can be compared.
+A labelled row counts by its label, every other one with score s as p(s) of a positive and 1 - p(s) of a
+negative. p(s) = P(y = 1 | s, no label at this age) is isotonic on past rows that had none at the same age and
+got one later. Where the labelled rows show that P(y | s) has changed, the slope of its log odds is carried to
+the others.
 """
 
 from __future__ import annotations
@@ -35,7 +23,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import mean_over_pairs, placements
 from rocmonitor.stats.forecast.calibration import observed_root
 from rocmonitor.stats.forecast.distance import require_sample
-from rocmonitor.stats.forecast.projection import rising
+from rocmonitor.stats.forecast.projection import at_scores, rising
 from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
 from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.rows import same_length, same_order, valid_counts, valid_scores
@@ -207,8 +195,8 @@ def share_of_positives(late: Sample, score: Floats) -> Floats:
             f"past rows that got their label later must have both classes; there are {late.n_pos} positives "
             f"and {late.n_neg} negatives: take a larger reference"
         )
-    fit = rising(late.pos, late.neg)
-    return np.asarray(fit.level[np.searchsorted(late.score[fit.start[1:] - 1], score)])
+    start, level = rising(late.pos, late.neg)
+    return at_scores(level, start, late, score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +335,7 @@ def _log_odds(sample: Sample, score: Floats) -> Floats:
     """Return the log odds of a positive at each score: isotonic, with half a row of each class more."""
     start = rising(sample.pos, sample.neg).start
     pos, neg = (np.add.reduceat(counts, start) + 0.5 for counts in (sample.pos, sample.neg))
-    return np.asarray(np.log(pos / neg)[np.searchsorted(sample.score[start[1:] - 1], score)])
+    return at_scores(np.log(pos / neg), start, sample, score)
 
 
 ENOUGH = 8  # past windows from which on errors can be judged

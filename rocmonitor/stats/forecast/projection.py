@@ -224,6 +224,11 @@ class Rising(NamedTuple):
     level: Floats  # (b,): increasing
 
 
+def at_scores(by_level: Floats, start: NDArray[np.intp], sample: Sample, score: Floats) -> Floats:
+    """Return the value of each score's level; between two scores of the sample that of the next above."""
+    return np.asarray(by_level[np.searchsorted(sample.score[start[1:] - 1], score)])
+
+
 def rising(pos: Counts, neg: Counts) -> Rising:
     """Isotonic shares of positives at increasing scores, by pool adjacent violators; each has rows."""
     rows = pos + neg

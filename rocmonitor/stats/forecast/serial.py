@@ -69,14 +69,11 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
 
     fit: Of method "calibrated", its windows in the order of time. Weights are left aside.
 
-    The signed roots of the windows' distances, without the season, are an AR(1) process about an unknown
-    mean, seen with sampling noise of known variance: its likelihood over a grid of coefficients (0 to 0.95)
-    and standard deviations, with equal prior weights and a flat prior of the mean
-    (`rocmonitor.stats.series`). Windows that were set aside are gaps. Shares outside are found by
+    The likelihood of `rocmonitor.stats.series` over a grid of coefficients (0 to 0.95) and standard
+    deviations, with equal prior weights; windows that were set aside are gaps. Shares outside are found by
     drawing reference and coming windows from each process (with numbers that are always the same) and
     applying the conformal quantile. For `widening` independence has the prior probability 0.8, so that
-    independent windows, whose order shows little, pay little: with equal weights they would pay most of what
-    correlated ones do. Cost: O(k g), and about 0.1 s.
+    independent windows, whose order shows little, pay little. Cost: O(k g), and about 0.1 s.
     """
     shifts, variances = _series(fit)
     seen = np.isfinite(variances)

@@ -26,7 +26,7 @@ from rocmonitor.stats.forecast.distance import (
     window_distances,
 )
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.rows import Floats, add_up, places_among
+from rocmonitor.stats.rows import Floats, add_up, number_list, places_among, require_all
 from rocmonitor.stats.sample import PairedSample, Sample
 
 Places = NDArray[np.intp]
@@ -194,16 +194,11 @@ def carried(auc: float, own: float, to: float) -> float:
 
 def valid_weights(weights: ArrayLike, n: int, kept: Sequence[int]) -> Floats:
     """Weights of the windows that are kept of `n`."""
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"weights must be numbers: {error}") from error
-    if values.shape != (n,):
-        raise InputError(
-            f"weights must be one number for each of the {n} windows; its shape is {values.shape}"
-        )
-    if not ((values >= 0) & (values <= 1)).all():
-        raise InputError("weights must lie within [0, 1], where 1 is what the coming window weighs")
+    values = number_list(weights, "weights")
+    if len(values) != n:
+        raise InputError(f"weights must be one number for each of the {n} windows; there are {len(values)}")
+    within = (values >= 0) & (values <= 1)
+    require_all(within, "weights", "lie within [0, 1]", "1 is what the coming window weighs")
     used: Floats = values[list(kept)]
     if not used.any():
         raise InputError("weights are all 0 on the windows that can be used; give one of them a weight")

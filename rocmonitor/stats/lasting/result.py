@@ -52,13 +52,11 @@ class StepSums(NamedTuple):
 def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: PossibleProcesses) -> StartSteps:
     """Fit a step from each of the starts to the end of the series.
 
-    values, noise, shape (t,): Values less a constant near them, and their sampling variances; infinite for a
-        gap.
-    starts: Places in the series with a value; windows of the reference are before all of them.
-    outlook: Grid of correlations and scatters, with the weights that the reference windows give them.
+    values, noise, shape (t,): Values less a constant near them, and sampling variances; infinite for a gap.
+    starts: Places in the series with a value, after the windows of the reference.
 
-    Least squares for mean and step at each point of the grid, whose weights follow from the windows outside
-    of the step's mean: the likelihood of the residuals. Cost: O(t s g).
+    Least squares for mean and step at each point of a grid of correlations and scatters, whose weights follow
+    from the likelihood of the residuals. Cost: O(t s g).
     """
     sums = step_sums(values, noise, starts, outlook.serial, outlook.between)
     apart = sums.square - sums.values**2 / sums.ones

@@ -158,17 +158,15 @@ class Running(NamedTuple):
 
 
 def running(standardised: Floats, size: Floats, mean_share: float) -> Running:
-    """Return the chart after each window, over the first axis of `standardised`.
+    """Return the chart of docs/method.md, section 3, by window, along the first axis of `standardised`.
 
     standardised, shape (k,) or (k, r): (mean - value) / standard deviation of each window, its own one.
     size, shape (k,): Standard deviation of a window of the median size over the window's own one; 0 for a
         gap.
     mean_share: Variance of the reference's mean over that of a window of the median size.
 
-    With z_j cut off at `CAP` and u_j = `size`, the chart is N / sqrt(V + mean_share W²), where N, V and W
-    are the sums of u_j z_j, u_j² and u_j² with weights (1 - DECAY)^(k - j), squared for V. So a window
-    counts by what it can show of a shift, a gap changes nothing, and the error of the reference's mean, which
-    stays the same for all windows, weighs more the more of them are averaged.
+    A window counts by what it can show of a shift, a gap changes nothing, and the error of the reference's
+    mean, which stays the same for all windows, weighs more the more of them are averaged.
     """
     total = np.zeros(standardised.shape[1:])
     square = reach = 0.0
