@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, ranked_rows, three
+from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, in_errors, ranked_rows, three
 from rocmonitor.stats.grouping import BINS, Label
 from rocmonitor.stats.nouns import classes, many
 from rocmonitor.stats.proportion import normal_quantile, require_level
@@ -217,8 +217,7 @@ def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = 
     ]
     part, effect, se = (np.array([line[at] for line in lines], dtype=np.float64) for at in (3, 4, 5))
     # One group has no rest to differ from: its effect is rounding.
-    seen = se > 1e-12
-    away = np.where(seen, np.abs(effect) / np.where(seen, se, 1.0), 0.0)
+    away = in_errors(effect, np.where(se > 1e-12, se, 0.0))
     first = next(iter(by_column.values()))
     # Two groups of a column differ from each other as much: the one that did what the AUROC did comes first.
     order = np.lexsort((-effect * np.sign(first.change), -np.round(away, 9)))

@@ -16,6 +16,7 @@ from rocmonitor.stats.decomposition import (
     CellCounts,
     GroupChanges,
     changes_of_cells,
+    in_errors,
     parts_of_cells,
     require_other_column,
 )
@@ -186,7 +187,7 @@ class GroupReference:
             for _ in range(_DRAWS)
         ]
         se, ours = np.std(drawn, axis=0, ddof=1), _beyond(changes.parts, shares)
-        away = np.where(se > 0, ours * np.sign(changes.change) / np.where(se > 0, se, 1.0), 0.0)
+        away = in_errors(ours, se) * np.sign(ours * changes.change)
         pvalue = float(2 * ndtr(-away.min())) if away.min() > 0 else 1.0
         old, new = (CellCounts(side.pos[1:], side.neg[1:]) for side in sides)
         without = changes_of_cells(old, new, labels[1:])
@@ -264,7 +265,7 @@ class GroupReference:
                 ranking_se=ranking_se,
                 se=se,
                 excess_se=excess_se,
-                pvalue=2 * ndtr(-np.where(se > 0, np.abs(changes.parts) / np.where(se > 0, se, 1.0), 0.0)),
+                pvalue=2 * ndtr(-in_errors(changes.parts, se)),
             )
 
         here = _as_expected(cells.counted(first, None, 1), chance)
@@ -276,8 +277,10 @@ class GroupReference:
     ) -> tuple[tuple[Label, ...], CellCounts, CellCounts]:
         """Return the groups of a column, and their rows in the reference and in the window."""
         labels, codes = codes_of(groups, rows.values, rows.weight, fewest=fewest, name=name)
-        here, before = cells.counted(rows, codes, len(labels)), _with_new(counts, len(labels))
-        here, before = _pooled(here, before, fewest)
+        # Groups that only the window has come before the last two.
+        added = np.zeros((len(labels) - len(counts.pos), counts.pos.shape[1]), dtype=np.int64)
+        wider = CellCounts(*(np.concatenate([table[:-2], added, table[-2:]]) for table in counts))
+        here, before = _pooled(cells.counted(rows, codes, len(labels)), wider, fewest)
         some = sum(table.sum(axis=1) for table in (*here, *before)) > 0
         shown = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
         old, new = (CellCounts(sample.pos[some], sample.neg[some]) for sample in (before, here))
@@ -327,14 +330,12 @@ def group_reference(
     rows: Mapping[str, ColumnRows],
     *,
     fewest: int = MIN_GROUP,
-    bins: int = BINS,
     groups: Mapping[str, Groups] | None = None,
 ) -> GroupReference:
     """Count the reference by group of each column and cell of scores.
 
     rows: Labelled rows of the reference, for each column; at least one.
     fewest: Rows from which a value is a group of its own; all others are pooled.
-    bins: As for `group_changes`.
     groups: Of columns whose groups are known already.
     """
     if not rows:
@@ -351,7 +352,7 @@ def group_reference(
                 require_other_column([(column.label, column.score, column.values)], name)
                 require_other_column([(column.label, 0.0 - column.score, column.values)], name)
             column_groups = (groups or {}).get(name) or learned_groups(
-                column.values, column.weight, bins=bins, fewest=fewest, name=name
+                column.values, column.weight, bins=BINS, fewest=fewest, name=name
             )
             # No value is new: all that are in no group are rare.
             labels, codes = codes_of(column_groups, column.values, column.weight, fewest=2**62, name=name)
@@ -427,12 +428,6 @@ def _edges(rows: ColumnRows) -> Floats:
         return values
     ranks = np.linspace(0, len(score) - 1, EDGES).astype(np.intp)
     return np.unique(np.partition(score, ranks)[ranks])
-
-
-def _with_new(counts: CellCounts, groups: int) -> CellCounts:
-    """Return the counts with lines for the groups that only the window has, before the last two."""
-    new = np.zeros((groups - len(counts.pos), counts.pos.shape[1]), dtype=np.int64)
-    return CellCounts(*(np.concatenate([count[:-2], new, count[-2:]]) for count in counts))
 
 
 def _as_expected(counts: CellCounts, chance: Floats) -> CellCounts:

@@ -21,8 +21,6 @@ from rocmonitor.stats.binomial import LEVEL_ROUNDING, Floats
 
 ProportionMethod = Literal["agresti-coull", "wald", "wilson", "clopper-pearson", "jeffreys", "exact"]
 
-_MOST_ROWS = 2**53
-
 
 class Smoothing(NamedTuple):
     """Rows that are added to a class before the moments of a rate are taken, [DG09] eq. 1.
@@ -161,13 +159,7 @@ def normal_density(z: float) -> float:
 
 def resample_size(m: int | None, n: int, name: str) -> int:
     """Return the resample size `m`, or the class size `n` when none is given."""
-    if m is None:
-        return n
-    if not is_number(m) or not 1 <= m <= _MOST_ROWS or m != int(m):
-        raise InputError(
-            f"{name} must be a whole number of at least 1 (rows in a resample, up to 2**53), not {m!r}"
-        )
-    return int(m)
+    return n if m is None else whole_number(m, name)
 
 
 def resample_sizes(m_pos: int | None, n_pos: int, m_neg: int | None, n_neg: int) -> tuple[int, int]:
@@ -198,6 +190,14 @@ def quantile_beyond(tail: float, df: float | None) -> float:
 def is_number(value: object) -> bool:
     """Return True if a value is one real number, of Python or NumPy; True and False are not numbers here."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def whole_number(value: float, name: str, least: int = 1, most: int = 2**53) -> int:
+    """Return a whole number within [least, most] as int; refuse all else."""
+    if not is_number(value) or not least <= value <= most or value != int(value):
+        ends = f"of at least {least}" if most == 2**53 else f"from {least} to {most:,}"
+        raise InputError(f"{name} must be a whole number {ends}, not {value!r}")
+    return int(value)
 
 
 def require_method(method: str, offered: tuple[str, ...], name: str = "method") -> None:
@@ -232,8 +232,7 @@ def generator(
         raise InputError(
             f"method {method!r} draws resamples and needs rng: a seed, such as rng=1, or a numpy Generator"
         )
-    if not is_number(n_resamples) or not at_least <= n_resamples < np.inf or n_resamples != int(n_resamples):
-        raise InputError(f"n_resamples must be a whole number of at least {at_least}, not {n_resamples!r}")
+    whole_number(n_resamples, "n_resamples", at_least)
     seeds = (np.random.Generator, np.random.SeedSequence, int, np.integer)
     if isinstance(rng, bool) or not isinstance(rng, seeds) or (isinstance(rng, int) and rng < 0):
         raise InputError(f"rng must be a seed (a whole number >= 0) or a numpy Generator, not {rng!r}")

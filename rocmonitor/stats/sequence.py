@@ -21,7 +21,7 @@ from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.nouns import decimals, many
-from rocmonitor.stats.proportion import is_number, require_level
+from rocmonitor.stats.proportion import is_number, require_level, whole_number
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, require_all, window_numbers
 from rocmonitor.stats.series import SeriesLikelihood, log_mean_exp, series_likelihood
@@ -282,9 +282,7 @@ def windows_to_decide(
             f"not {type(sequence).__name__}"
         )
     _require_number(margin, "margin", "a difference within [0, 1]", 0.0, 1.0)
-    _require_number(largest, "largest", "a number of windows, 1 to 1,000,000", 1, _MOST)
-    if largest != int(largest):
-        raise InputError(f"largest must be a whole number of windows, not {largest!r}")
+    more = np.arange(1.0, whole_number(largest, "largest", most=_MOST) + 1)
     reached = float(sequence.estimate[-1])
     if difference is not None:
         _require_number(difference, "difference", "a difference within [-1, 1]", -1.0, 1.0)
@@ -294,7 +292,6 @@ def windows_to_decide(
         return 0
     if sequence.information[-1] == 0:
         return None
-    more = np.arange(1.0, int(largest) + 1)
     share = more / (len(sequence.estimate) + more)
     estimate = sequence.estimate[-1] + share * (reached - sequence.estimate[-1])
     below, above = reach(sequence, more)

@@ -486,7 +486,7 @@ def _drift_variance(history: ScoreHistory, log_ratio: Floats) -> float:
 
 
 def _drift_distance(history: ScoreHistory) -> float:
-    rows = np.array(history.window_n_pos) + np.array(history.window_n_neg)
+    rows = history.window_sizes
     rest = history.n_pos + history.n_neg - (rows if history.inside else 0)
     sampling = (np.array(history.occupied) - 1) / 2 * (1 / rows + 1 / rest)
     return max(float(np.mean(np.array(history.window_distances) - sampling)), 0.0)

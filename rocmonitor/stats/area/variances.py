@@ -17,7 +17,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import Moments, delong_variance, exact_bootstrap_variance, mean_and_variance
 from rocmonitor.stats.binomial import require_room
-from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.proportion import whole_number
 from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
@@ -205,18 +205,16 @@ def cortes_mohri(sample: Sample, pairs: Moments, n_errors: int | None = None) ->
     perfect or reversed, when the sample's is neither. Cost: O(k + n_errors).
     """
     fewest = fewest_errors(sample)
-    errors = fewest if n_errors is None else n_errors
     n = sample.n_pos + sample.n_neg
-    if not is_number(errors) or not 0 <= errors <= n or errors != int(errors):
-        raise InputError(f"n_errors must be a whole number within [0, {n}], the rows; it is {n_errors}")
-    lost, variance = area_given_errors(sample.n_pos, sample.n_neg, int(errors))
+    errors = fewest if n_errors is None else whole_number(n_errors, "n_errors", 0, n)
+    lost, variance = area_given_errors(sample.n_pos, sample.n_neg, errors)
     certain = {0: pairs.lost, n: pairs.auc}  # no error: an area of 1; nothing else: an area of 0
-    if certain.get(int(errors), 0.0) > 0:
+    if certain.get(errors, 0.0) > 0:
         raise InputError(
             f"with n_errors={n_errors} every ranking is {'reversed' if errors else 'perfect'}, and the "
             f"sample's is not: its best threshold makes {fewest} errors, which is the default"
         )
-    return Variance(variance, Caveat("error-of-rankings", n_errors=int(errors), mean=1 - lost))
+    return Variance(variance, Caveat("error-of-rankings", n_errors=errors, mean=1 - lost))
 
 
 def fewest_errors(sample: Sample) -> int:

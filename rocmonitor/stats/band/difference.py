@@ -282,9 +282,8 @@ def pairing(pair: PairedSample) -> Pairing:
     sign, so that one generator gives all of them the same resamples.
     """
     here, swapped = _cells(pair), _cells(pair.swapped())
-    sign = 1 if _comes_first(here, swapped) else -1
-    cells = here if sign == 1 else swapped
-    level_1, level_2, pos, neg = cells
+    first = min(here, swapped, key=lambda cells: [table.tolist() for table in cells])
+    level_1, level_2, pos, neg = first
     of_pos, of_neg = pos > 0, neg > 0
     by_2_pos, by_2_neg = (np.argsort(level_2[seen], kind="stable") for seen in (of_pos, of_neg))
     neg_1, neg_2 = level_1[of_neg], level_2[of_neg][by_2_neg]
@@ -293,7 +292,7 @@ def pairing(pair: PairedSample) -> Pairing:
         OrderedCells(neg[of_neg], by_2_neg),
         ScoreOrder(neg_1, _before(level_1, of_pos), _before(level_1, of_neg)),
         ScoreOrder(neg_2, _before(level_2, of_pos), _before(level_2, of_neg)),
-        sign,
+        1 if first is here else -1,  # the smaller table, line by line
     )
 
 
@@ -320,15 +319,6 @@ def _cells(pair: PairedSample) -> tuple[Counts, Counts, Counts, Counts]:
     at = order[first]
     pos, neg = (np.add.reduceat(count[order], first) for count in (pair.pos, pair.neg))
     return level_1[at], level_2[at], pos, neg
-
-
-def _comes_first(cells: tuple[Counts, ...], others: tuple[Counts, ...]) -> bool:
-    """Return True if the first table that differs is smaller in the first of its lines that differ."""
-    for one, other in zip(cells, others, strict=True):
-        differ = np.flatnonzero(one != other)
-        if len(differ):
-            return bool(one[differ[0]] < other[differ[0]])
-    return True
 
 
 def _before(level: Counts, seen: NDArray[np.bool_]) -> Counts:

@@ -31,7 +31,7 @@ from rocmonitor.stats.curve.kernel import (
     spread,
 )
 from rocmonitor.stats.curve.roc import require_rates
-from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.proportion import whole_number
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, Sample
 
@@ -115,19 +115,17 @@ def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, in
 
     (1 + B) `tail` of the 1 + B gaps lie above it (Bertail, Clémençon and Vayatis 2008, remark 1).
     """
-    if not is_number(n_resamples) or not 0 < n_resamples < np.inf or n_resamples != int(n_resamples):
-        raise InputError(f"n_resamples must be a whole number of at least 1, not {n_resamples!r}")
-    wanted = (1 + n_resamples) * tail
+    asked = whole_number(n_resamples, "n_resamples")
+    wanted = (1 + asked) * tail
     if wanted < 1 - _ROUNDING:
         raise InputError(
             f"n_resamples must be at least {math.ceil(1 / tail - _ROUNDING) - 1} with method {method!r} at "
-            f"this confidence level, not {n_resamples}: no resample lies beyond the quantile"
+            f"this confidence level, not {asked}: no resample lies beyond the quantile"
         )
     above = math.ceil(wanted - _ROUNDING)
-    used = max(round(above / tail) - 1, int(n_resamples))
-    if used == n_resamples:
-        return used, used - above, ()
-    return used, used - above, (Caveat("resamples-raised", asked=int(n_resamples), used=used),)
+    used = max(round(above / tail) - 1, asked)
+    raised = () if used == asked else (Caveat("resamples-raised", asked=asked, used=used),)
+    return used, used - above, raised
 
 
 Rule = Literal["normal", "robust", "undersmoothed"]

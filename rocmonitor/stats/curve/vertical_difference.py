@@ -17,7 +17,6 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import (
     LOG_NEGLIGIBLE,
@@ -32,7 +31,14 @@ from rocmonitor.stats.curve.joint import ThresholdLevels, ThresholdsLaw, thresho
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.roc import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
-from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Rng, Smoothing, is_number, resample_caveats
+from rocmonitor.stats.proportion import (
+    AGRESTI_MIN,
+    NOT_SMOOTHED,
+    Rng,
+    Smoothing,
+    resample_caveats,
+    whole_number,
+)
 from rocmonitor.stats.sample import PairedSample, on_pair
 
 VerticalDifferenceMethod = Literal["agresti", "wald", "exact", "empirical"]
@@ -286,8 +292,7 @@ def _log_share(weight: Floats) -> Floats:
 
 def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> DifferenceLaw:
     """Return the laws at the ranks `r`, from which all methods take their intervals."""
-    if not is_number(most) or not 2 <= most < math.inf or most != int(most):
-        raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
+    whole_number(most, "max_thresholds", 2)
     levels = ThresholdLevels.of(pair)
     mixtures = [_mixture(pair, levels, joint) for joint in thresholds_laws(pair, levels, r, m_neg, most)]
     return DifferenceLaw(pair, r, m_pos, m_neg, mixtures)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.cells import CellEnds
 from rocmonitor.stats.forecast.calibration import Root, noisy_root, observed_root
-from rocmonitor.stats.proportion import Rng, generator
+from rocmonitor.stats.proportion import Rng, generator, whole_number
 from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample, on_sample
 
@@ -199,9 +199,7 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     """
     if not isinstance(sample, Sample):
         raise InputError(f"sample must be a Sample, not a {type(sample).__name__}")
-    if cells != int(cells) or cells < 2:
-        raise InputError(f"cells must be a whole number of at least 2, not {cells}")
-    starts = cell_starts(sample, int(cells))
+    starts = cell_starts(sample, whole_number(cells, "cells", 2))
     return sample if len(starts) == len(sample.score) else _with_ends(sample, starts)
 
 

@@ -7,7 +7,6 @@ of its scores and for its expected AUC: all conformal, and for the window's own 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
@@ -40,7 +39,7 @@ from rocmonitor.stats.forecast.projection import (
     valid_unlabelled,
 )
 from rocmonitor.stats.forecast.windows import UsedWindows, past_windows, valid_weights, valid_windows
-from rocmonitor.stats.proportion import is_number, require_level, require_method
+from rocmonitor.stats.proportion import require_level, require_method, whole_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
@@ -126,6 +125,11 @@ class ScoreHistory(Result):
         """Windows used."""
         return len(self.window_aucs)
 
+    @property
+    def window_sizes(self) -> Counts:
+        """(n,): Rows of the windows."""
+        return np.asarray(np.array(self.window_n_pos) + np.array(self.window_n_neg))
+
     def __str__(self) -> str:
         return f"score history of {self.n_windows} windows, reference AUC {self.auc:.4f}"
 
@@ -196,13 +200,13 @@ class ScoreHistory(Result):
         """
         level = require_level(confidence_level)
         thinning = Thinning(
-            np.array(self.window_n_pos) + np.array(self.window_n_neg),
+            self.window_sizes,
             np.array(self.log_variances),
             np.array(self.occupied),
             np.array(self.inverse_shares),
         )
         quantile = thinned_quantile(
-            np.array(self.window_distances), thinning, _valid_rows(rows), self.worth(), level
+            np.array(self.window_distances), thinning, whole_number(rows, "rows"), self.worth(), level
         )
         return self._limit(*quantile, rows=rows, confidence_level=level)
 
@@ -210,12 +214,11 @@ class ScoreHistory(Result):
         """Return the limit that the expected AUC of a coming window stays above with the level.
 
         Its own scatter over the past windows, with the sampling noise that the coming window has more, and
-        the small bias that comes with it. All
-        windows are read with the P(y | score) of the whole reference, as the coming one is.
+        the small bias that comes with it. All windows are read with the P(y | score) of the whole
+        reference, as the coming one is.
         """
-        level, weights = require_level(confidence_level), self.worth()
-        past = np.array(self.window_n_pos) + np.array(self.window_n_neg)
-        own = 1 / np.full(self.n_windows, float(_valid_rows(rows)))
+        level, weights, past = require_level(confidence_level), self.worth(), self.window_sizes
+        own = 1 / np.full(self.n_windows, float(whole_number(rows, "rows")))
         expected = np.array(self.window_expected) + self.score_bias * (own - 1 / past)
         expected, missing = resized(expected, self.score_variance / past, self.score_variance * own)
         top = float(expected.max())
@@ -234,8 +237,7 @@ class ScoreHistory(Result):
 
     def missing(self, rows: float) -> Floats:
         """(n,): 1/rows less that of each window, where it is positive."""
-        past = np.array(self.window_n_pos) + np.array(self.window_n_neg)
-        return np.asarray(np.maximum(1 / rows - 1 / past, 0.0))
+        return np.asarray(np.maximum(1 / rows - 1 / self.window_sizes, 0.0))
 
     def worth(self) -> Floats:
         """(n,): the weights of the windows."""
@@ -328,9 +330,3 @@ def _usable(
             "without the scores"
         )
     return given, past
-
-
-def _valid_rows(rows: int) -> int:
-    if not is_number(rows) or not 1 <= rows < math.inf or rows != int(rows):
-        raise InputError(f"rows must be a whole number >= 1, the scores of the window; it is {rows!r}")
-    return int(rows)

@@ -41,7 +41,7 @@ from rocmonitor.stats.lasting.windows import (
     unscaled,
     valid_numbers,
 )
-from rocmonitor.stats.proportion import is_number, require_method
+from rocmonitor.stats.proportion import is_number, require_method, whole_number
 from rocmonitor.stats.recovery import Change
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
@@ -252,14 +252,10 @@ def lasting_change(
 
     Notes
     -----
-    An exponentially weighted mean [R59] of (mean - AUC) / sd over the later windows, each cut off at 2.5, on
-    the scale 2 arcsin sqrt(AUC), over its own standard error with that of the reference's mean. The sd of a
-    window holds its sampling noise (exact bootstrap variance) and the scatter of the reference windows
-    beyond theirs [PM82]. The limit is the quantile of the largest value within `horizon` windows that are
-    drawn from all that the reference windows leave possible: mean, scatter and serial correlation are
-    integrated over. An alarm ends below half of the limit, so that one change is one alarm. Level and power
-    by simulation, also of correlated windows and heavy tails: docs/coverage.md.
-    Cost: O(rows log rows), and some 20 ms.
+    The exponentially weighted mean [R59] of docs/method.md, section 3. The sd of a window holds its sampling
+    noise (exact bootstrap variance) and the scatter of the reference windows beyond theirs [PM82]. An alarm
+    ends below half of the limit, so that one change is one alarm. Level and power by simulation:
+    docs/coverage.md. Cost: O(rows log rows), and some 20 ms.
 
     Examples
     --------
@@ -324,9 +320,7 @@ def _valid_promise(probability: float, horizon: int, alternative: str) -> tuple[
         raise InputError(
             f"false_alarm_probability must lie within 0.001 and 0.5, for example 0.05; it is {probability!r}"
         )
-    if not is_number(horizon) or not 1 <= horizon <= LONGEST or horizon != int(horizon):
-        raise InputError(f"horizon must be a whole number of windows, 1 to {LONGEST}; it is {horizon!r}")
-    return float(probability), int(horizon)
+    return float(probability), whole_number(horizon, "horizon", most=LONGEST)
 
 
 def _require_windows(usable: int, given: int) -> None:

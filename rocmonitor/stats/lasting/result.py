@@ -102,8 +102,7 @@ class LastingChange(Table):
     statistic, shape (k,): After each window: the weighted mean of the latest windows, in its standard errors
         below the reference's mean. A gap leaves it as it was.
     mean_change, shape (k,): The same as an AUC less that of the reference; negative is below. Windows of
-        `CAP` standard deviations or more count as such. Where the scores are given, what they explain is
-        taken off.
+        `CAP` standard deviations or more count as such.
     alarm_change, shape (k,): The `mean_change` at the limit.
     alarm, shape (k,): 1 where the window leaves an alarm of a fall, -1 of a rise, 0 none.
     limit: An alarm begins with a statistic above it, or with "two-sided" also below its negative. It ends

@@ -358,7 +358,7 @@ def test_windows_without_drift_leave_the_limits_as_often_as_stated(rng):
 @pytest.mark.parametrize("rows", [0, -3, 2.5, float("inf"), float("nan"), None, "many"])
 def test_rows_are_a_whole_number(history, rows):
     for limit in (history.distance_limit, history.expected_limit):
-        with pytest.raises(InputError, match="rows must be a whole number >= 1"):
+        with pytest.raises(InputError, match="rows must be a whole number of at least 1"):
             limit(rows)
 
 

@@ -279,7 +279,7 @@ class TestBadInput:
         ("options", "text"),
         [
             ({"false_alarm_probability": 5}, "false_alarm_probability must lie within 0.001 and 0.5"),
-            ({"horizon": 2.5}, "horizon must be a whole number of windows"),
+            ({"horizon": 2.5}, "horizon must be a whole number from 1 to"),
             ({"alternative": "more"}, "alternative must be one of two-sided, less; it is 'more'"),
             ({"days": ([1], [1])}, "days must be two sequences"),
             ({"days": ([1] * 19, [math.inf])}, r"later\[0\].day must be a number of days"),
