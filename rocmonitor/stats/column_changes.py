@@ -16,7 +16,7 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, in_errors, ranked_rows, three
 from rocmonitor.stats.grouping import BINS, Label
 from rocmonitor.stats.nouns import classes, many
-from rocmonitor.stats.proportion import normal_quantile, require_level
+from rocmonitor.stats.proportion import quantile_beyond, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats
 
@@ -84,7 +84,7 @@ class ColumnChanges(Table):
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax, vertical=True)
-        shown, half = range(min(_SHOWN, len(self.part))), normal_quantile(0.025) * self.se
+        shown, half = range(min(_SHOWN, len(self.part))), quantile_beyond(0.025) * self.se
         plotting.rows(
             ax,
             [self._named(at) for at in shown],

@@ -16,8 +16,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.proportion import require_level
-from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.proportion import require_level, whole_number
+from rocmonitor.stats.rows import Floats, same_length, window_numbers
 from rocmonitor.stats.sequence import ConfidenceSequence, reach
 from rocmonitor.stats.series import SERIAL, Continuation, PossibleProcesses, possible, posterior
 
@@ -176,8 +176,7 @@ class NextWindows:
 
     def mean_of(self, windows: int, confidence_level: float) -> tuple[float, float]:
         """Return the ends of a prediction interval for the mean of the next windows, within [-1, 1]."""
-        if not 1 <= windows <= LONGEST:
-            raise InputError(f"windows must be a number of windows, 1 to {LONGEST}, not {windows!r}")
+        whole_number(windows, "windows", most=LONGEST)
         tail = (1 - require_level(confidence_level)) / 2
         low, high = np.quantile(self.seen[:windows].mean(axis=0), [tail, 1 - tail]).tolist()
         return max(low, -1.0), min(high, 1.0)
@@ -217,11 +216,7 @@ def next_windows(differences: ArrayLike, ses: ArrayLike, places: tuple[int, ...]
     Cost: O(k g) and 0.1 s.
     """
     d, s = window_numbers(differences, "differences"), window_numbers(ses, "ses")
-    if not len(d) == len(s) == len(places):
-        raise InputError(
-            "differences, ses and places must have one number for each window; "
-            f"they have {len(d)}, {len(s)} and {len(places)}"
-        )
+    same_length(differences=d, ses=s, places=np.array(places))
     if np.any(np.diff(places) <= 0):
         raise InputError(f"places must increase: the windows in their order; they are {places}")
     if len(d) < LEAST or not np.any(s > 0):

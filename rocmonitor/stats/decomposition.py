@@ -22,7 +22,7 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.area.delong import mean_over_pairs
 from rocmonitor.stats.grouping import BINS, Codes, Label, grouping
 from rocmonitor.stats.nouns import classes, decimals
-from rocmonitor.stats.proportion import normal_quantile
+from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import (
     Counts,
@@ -114,7 +114,7 @@ class GroupChanges(Table):
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax, vertical=True)
         shown = self._largest()[:_SHOWN]
-        half, parts = normal_quantile(0.025) * self.se, self.parts
+        half, parts = quantile_beyond(0.025) * self.se, self.parts
         plotting.rows(
             ax,
             [_named(self.groups[at]) for at in shown],

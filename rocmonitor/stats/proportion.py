@@ -79,7 +79,7 @@ def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: floa
     if method in ("agresti-coull", "wald"):
         added = AGRESTI_COULL if method == "agresti-coull" else NOT_SMOOTHED
         p = added.share(count, n)
-        half = normal_quantile(tail) * np.sqrt(p * (1 - p) / (m + added.rows))
+        half = quantile_beyond(tail) * np.sqrt(p * (1 - p) / (m + added.rows))
         return p - half, p + half
     if m != n:
         raise InputError(
@@ -93,7 +93,7 @@ def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: floa
         low = scipy.special.betaincinv(count + 0.5, n - count + 0.5, tail)
         high = scipy.special.betainccinv(count + 0.5, n - count + 0.5, tail)
     else:
-        z = normal_quantile(tail)
+        z = quantile_beyond(tail)
         p, z2 = count / n, z * z / n
         half = z * np.sqrt(p * (1 - p) / n + z2 / (4 * n))
         low, high = (p + z2 / 2 - half) / (1 + z2), (p + z2 / 2 + half) / (1 + z2)
@@ -147,11 +147,6 @@ def plain_points(values: NDArray[Any]) -> list[Any]:
     return [value if np.isfinite(value) else str(value) for value in values.tolist()]
 
 
-def normal_quantile(tail: float) -> float:
-    """Return the standard normal deviate that leaves `tail` above it."""
-    return -float(scipy.special.ndtri(tail))
-
-
 def normal_density(z: float) -> float:
     """Return the standard normal density."""
     return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
@@ -182,7 +177,7 @@ def require_level(confidence_level: float) -> float:
     return float(confidence_level)
 
 
-def quantile_beyond(tail: float, df: float | None) -> float:
+def quantile_beyond(tail: float, df: float | None = None) -> float:
     """Return the quantile that Student's t exceeds with this probability; df None: the normal law."""
     return -float(scipy.special.ndtri(tail) if df is None else scipy.special.stdtrit(df, tail))
 

@@ -21,9 +21,9 @@ from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.nouns import decimals, many
-from rocmonitor.stats.proportion import is_number, require_level, whole_number
+from rocmonitor.stats.proportion import is_number, require_level, require_method, whole_number
 from rocmonitor.stats.result import Table
-from rocmonitor.stats.rows import Floats, require_all, window_numbers
+from rocmonitor.stats.rows import Floats, require_all, same_length, window_numbers
 from rocmonitor.stats.series import SeriesLikelihood, log_mean_exp, series_likelihood
 
 _TUNED_FOR = {"period": 8.0, "future": 12.0}
@@ -389,10 +389,8 @@ def _pvalue(square: Floats, age: Floats, degrees: Floats | None) -> Floats:
 
 
 def _require_estimand(estimand: str, correlation: str) -> None:
-    if estimand not in get_args(Estimand):
-        raise InputError(f"estimand must be 'period' or 'future', not {estimand!r}")
-    if correlation not in get_args(Correlation):
-        raise InputError(f"correlation must be 'none' or 'estimated', not {correlation!r}")
+    require_method(estimand, get_args(Estimand), "estimand")
+    require_method(correlation, get_args(Correlation), "correlation")
     if estimand == "period" and correlation != "none":
         raise InputError(
             f"correlation={correlation!r} is for estimand='future': the average of the windows so far holds "
@@ -407,11 +405,7 @@ def _windows(
     w = np.ones_like(d) if weights is None else window_numbers(weights, "weights")
     if not len(d):
         raise InputError("estimates is empty: a sequence begins with the first window")
-    if not len(d) == len(s) == len(w):
-        raise InputError(
-            "estimates, standard_errors and weights must have one number for each window; "
-            f"they have {len(d)}, {len(s)} and {len(w)}"
-        )
+    same_length(estimates=d, standard_errors=s, weights=w)
     rules = (
         ("estimates", "lie within [-1, 1]", abs(d) <= 1, "give differences of AUCs or of rates"),
         ("standard_errors", "lie within [0, 2]", (s >= 0) & (s <= 2), "give those of such differences"),

@@ -79,7 +79,7 @@ def _worth(own: Floats, clusters: Clusters, zeta: float, *, positive: bool) -> i
         return n
     reach = 1.0
     if (correction := effective([own], [rows], [zeta])) is not None:
-        reach = correction.inflation * quantile_beyond(0.025, correction.df) / quantile_beyond(0.025, None)
+        reach = correction.inflation * quantile_beyond(0.025, correction.df) / quantile_beyond(0.025)
     return max(1, min(n, round(n / effect / reach**2)))
 
 

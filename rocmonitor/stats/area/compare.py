@@ -128,7 +128,7 @@ class AucDifference(Result):
             return 0.0
         low, high = replace(self, balances=None).ci()
         reach = max(high - self.difference, self.difference - low)
-        return max(reach / quantile_beyond(0.025, None), self.se)
+        return max(reach / quantile_beyond(0.025), self.se)
 
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.

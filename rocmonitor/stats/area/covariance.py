@@ -14,7 +14,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.delong import ROUNDING, placements
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import require_level
+from rocmonitor.stats.proportion import quantile_beyond, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats, require_classes, same_order, valid_labels, valid_scores
 from rocmonitor.stats.sample import indexed
@@ -50,7 +50,7 @@ class AucContrast(Result):
         Clipped to what areas within [0, 1] allow. Of length 0 where `se` is 0, which says no more than that
         every pair of these rows compares alike; `rocmonitor.stats.auc` has an exact bound there.
         """
-        half = -float(scipy.special.ndtri((1 - require_level(confidence_level)) / 2)) * self.se
+        half = quantile_beyond((1 - require_level(confidence_level)) / 2) * self.se
         return np.maximum(self.estimate - half, self.least), np.minimum(self.estimate + half, self.largest)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:

@@ -179,7 +179,7 @@ def _further(side: _Side, half: float, z: float, alpha: float) -> float:
 
 
 def _of_others(side: _Side, alpha: float, most: float) -> float:
-    z = quantile_beyond(alpha / 2, None)
+    z = quantile_beyond(alpha / 2)
     return reach_of(side.rows, side.sizes, z=z, tail=alpha / 2, limit=most).bound
 
 

@@ -21,7 +21,7 @@ from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.delong import difference_placements, mean_over_pairs, placements
 from rocmonitor.stats.area.variances import normal_zeta
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import is_number, normal_quantile, require_level, require_method
+from rocmonitor.stats.proportion import is_number, quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, Sample
 
@@ -548,7 +548,7 @@ def _plan(
     tail = (1 - require_level(confidence_level)) / (2 if alternative == "two-sided" else 1)
     if tail > 0.5:
         raise InputError(f"confidence_level must be at least 0.5 with one end; it is {confidence_level}")
-    z = normal_quantile(tail)
+    z = quantile_beyond(tail)
     if isinstance(pilot, PairedSample | PairedSpread):
         if reference is not None or against is not None or transform != "none":
             raise InputError(

@@ -24,7 +24,7 @@ from rocmonitor.stats.area.variances import drawing
 from rocmonitor.stats.band.drawing import Progress, cumulated, in_parts, require_curve, whole_resamples
 from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.curve.roc import nearest_ranks
-from rocmonitor.stats.proportion import Rng, generator, normal_quantile, require_level, require_method
+from rocmonitor.stats.proportion import Rng, generator, quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -184,7 +184,7 @@ def roc_difference_band(
     if method == "studentized-sup":
         sd = np.sqrt(np.mean(fluctuation**2, axis=0) + least**2)
     largest = np.partition((fluctuation / sd).max(axis=1), place)[place]
-    half = max(float(largest), normal_quantile(alpha / 2)) * sd
+    half = max(float(largest), quantile_beyond(alpha / 2)) * sd
     return RocDifferenceBand(
         fpr=ranks / pair.n_neg,
         difference=difference,

@@ -17,7 +17,7 @@ import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Floats
-from rocmonitor.stats.proportion import normal_quantile
+from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Sample
 
 Bandwidth = float | tuple[float, float]
@@ -70,7 +70,7 @@ def kernel_ends(
         # By logarithms: the density of the negatives may be too small for a number.
         slope = 2 * (_log_density(pos, at, h.density_pos) - _log_density(neg, at, h.density_neg))
         by_threshold = math.exp(min(slope, 2 * LOG_NEGLIGIBLE)) * rate * (1 - rate) / neg.total
-        half = normal_quantile(tail) * math.sqrt(tpr * (1 - tpr) / pos.total + by_threshold)
+        half = quantile_beyond(tail) * math.sqrt(tpr * (1 - tpr) / pos.total + by_threshold)
         low[line], high[line] = tpr - half, tpr + half
     return low, high
 
@@ -97,7 +97,7 @@ def bandwidths(pos: ClassScores, neg: ClassScores, tail: float) -> Bandwidths:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         by_threshold = pos.total / neg.total * (g / f) ** 2 * p * (1 - p)
         a = np.nan_to_num(by_threshold / (r * (1 - r) + by_threshold), nan=1.0)
-    z2 = normal_quantile(tail) ** 2
+    z2 = quantile_beyond(tail) ** 2
     wanted = (_OVERLAP * (a - 1 - a * z2), _OVERLAP * (3 - a - a * z2) + _PEAK * (a + a * z2 - 1))
     of_density = []
     for rows, few, q in ((pos, few_pos, wanted[0]), (neg, few_neg, wanted[1])):

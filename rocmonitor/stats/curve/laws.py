@@ -38,8 +38,8 @@ from rocmonitor.stats.proportion import (
     clipped_intervals,
     generator,
     interval_caveats,
-    normal_quantile,
     percentiles,
+    quantile_beyond,
     require_level,
     require_method,
 )
@@ -140,7 +140,7 @@ class BootstrapLaw(ABC):
             low, high = np.array([self.quantiles(i, options.tail) for i in range(len(self.mean))]).T
             return low, high
         mean, variance = self.moments(NOT_SMOOTHED if options.method == "wald" else self.smoothing)
-        half = normal_quantile(options.tail) * np.sqrt(variance)
+        half = quantile_beyond(options.tail) * np.sqrt(variance)
         return mean - half, mean + half
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
-from rocmonitor.stats.proportion import normal_quantile
+from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Floats
 from rocmonitor.stats.series import scatter_between
 
@@ -158,7 +158,7 @@ def own_distance(distances: Sequence[float], root: float) -> float:
 def sampling_root(variance: float, confidence_level: float, alternative: Alternative) -> float:
     """Return the root distance that sampling noise of this variance alone keeps to with the level."""
     tail = 1 - confidence_level
-    return max(0.0, normal_quantile(tail / 2 if alternative == "two-sided" else tail)) * math.sqrt(variance)
+    return max(0.0, quantile_beyond(tail / 2 if alternative == "two-sided" else tail)) * math.sqrt(variance)
 
 
 def windows_needed(confidence_level: float) -> int:

@@ -154,6 +154,17 @@ def require_sample(value: object, name: str, kind: type[Sample] | type[PairedSam
         raise InputError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}")
 
 
+def require_own(reference: Sample, n_pos: int, n_neg: int) -> None:
+    """Refuse all but the reference of these class sizes, which may be condensed."""
+    require_sample(reference, "reference")
+    reference.require_both_classes()
+    if (reference.n_pos, reference.n_neg) != (n_pos, n_neg):
+        raise InputError(
+            f"reference must be the same as before, with {n_pos} positives and {n_neg} negatives, or that "
+            f"one condensed; it has {reference.n_pos} and {reference.n_neg}"
+        )
+
+
 def _divergences(number: NDArray[np.int64] | Floats, shares: Floats, symmetric: bool) -> Floats:
     """(r,): the distance of each line of counts, shape (r, h), to the shares (h,)."""
     rows = number.sum(axis=1, keepdims=True)

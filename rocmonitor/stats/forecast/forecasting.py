@@ -255,8 +255,7 @@ def forecast_fit(
     """
     given = _valid_windows(reference, windows, method, confidence_level)
     _require_arguments(method, alternative, given, windows, distance, weights, symmetric, batch)
-    if correlation not in get_args(Correlation):
-        raise InputError(f"correlation must be 'none' or 'estimated'; it is {correlation!r}")
+    require_method(correlation, get_args(Correlation), "correlation")
     if correlation == "estimated" and method != "calibrated":
         raise InputError("correlation 'estimated' belongs to method 'calibrated': leave one of the two out")
     dates = None if days is None else _valid_days(days, len(given), method, weights)

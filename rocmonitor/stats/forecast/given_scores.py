@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-import scipy
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.blending import Laws
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
@@ -39,6 +37,7 @@ from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInter
 from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.projection import ExpectedAuc, counted_in
 from rocmonitor.stats.forecast.windows import carried
+from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 if TYPE_CHECKING:
@@ -69,6 +68,8 @@ class ScoreForecast(ForecastInterval):
     n_rows: Number of scores.
     """
 
+    _point: ClassVar = ("foreseen", "given the scores", "foreseen")
+
     foreseen: float
     reference_auc: float
     strength: float
@@ -82,14 +83,6 @@ class ScoreForecast(ForecastInterval):
     @property
     def _middle(self) -> float:
         return self.foreseen
-
-    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        names, ends = ["given the scores"], [(self.foreseen, self.low, self.high)]
-        if self.sampling_low is not None and self.sampling_high is not None:
-            names.append("sampling alone")
-            ends.append((self.foreseen, self.sampling_low, self.sampling_high))
-        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is foreseen"
-        plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
 
     def for_batch(
         self,
@@ -220,7 +213,7 @@ def _doubted(
     """
     centre, error = interval.choice.foreseen, error_of(coming.cells, *coming.scores)
     tail = (1 - confidence_level) / (2 if alternative == "two-sided" else 1)
-    se = -float(scipy.special.ndtri(tail)) * error.se
+    se = quantile_beyond(tail) * error.se
     low = centre - max(error.mean, 0.0) - math.hypot(centre - interval.low, se)
     high = centre - min(error.mean, 0.0) + math.hypot(interval.high - centre, se)
     ends, limit = np.array(history.ends), history.distance_limit(coming.expected.n_rows).limit

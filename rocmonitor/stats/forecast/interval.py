@@ -30,7 +30,7 @@ from rocmonitor.stats.forecast.calibration import (
     sampling_root,
     windows_needed,
 )
-from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.distance import require_own
 from rocmonitor.stats.forecast.kld import Bounds, Ends, bounds_of
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.proportion import require_level
@@ -242,7 +242,7 @@ class ForecastFit(Result):
         -----
         Only a calibrated distance follows batch and level; the others stay. Cost: two `auc_bounds`.
         """
-        self._require_own(reference)
+        require_own(reference, self.n_pos, self.n_neg)
         level = self.confidence_level if confidence_level is None else require_level(confidence_level)
         asked = Asked(self.batch if batch is None else valid_batch(batch), level, day)
         distance, achieved = self.distance_for(asked)
@@ -413,15 +413,6 @@ class ForecastFit(Result):
         ends = within(root * root / 2)
         return carried(ends.low if root < 0 else ends.high, ends.auc, self.auc)
 
-    def _require_own(self, reference: Sample) -> None:
-        require_sample(reference, "reference")
-        reference.require_both_classes()
-        if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
-            raise InputError(
-                f"reference must be the one of this interval, with {self.n_pos} positives and {self.n_neg} "
-                f"negatives, or that one condensed; it has {reference.n_pos} and {reference.n_neg}"
-            )
-
     def __str__(self) -> str:
         return f"AUC forecast fit of {self.n_windows} windows, reference AUC {self.auc:.4f} ({self.method})"
 
@@ -450,6 +441,7 @@ class ForecastInterval(WindowForecast):
 
     _estimate: ClassVar[str | None] = "auc"
     _flat: ClassVar[bool] = True
+    _point: ClassVar = ("auc", "forecast", "the reference")  # of a picture: its field, row, and what it is
 
     auc: float
     alternative: Alternative = "two-sided"
@@ -492,11 +484,13 @@ class ForecastInterval(WindowForecast):
         )
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        values = [("forecast", (self.auc, self.low, self.high))]
+        field, name, what = self._point
+        point = getattr(self, field)
+        values = [(name, (point, self.low, self.high))]
         if self.sampling_low is not None and self.sampling_high is not None:
-            values.append(("sampling alone", (self.auc, self.sampling_low, self.sampling_high)))
+            values.append(("sampling alone", (point, self.sampling_low, self.sampling_high)))
         names, ends = zip(*values, strict=True)
-        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is the reference"
+        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is {what}"
         plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ from rocmonitor.stats.area.delong import mean_over_pairs, placements
 from rocmonitor.stats.forecast.calibration import observed_root
 from rocmonitor.stats.forecast.distance import require_sample
 from rocmonitor.stats.forecast.projection import at_scores, rising
-from rocmonitor.stats.proportion import is_number, normal_quantile, require_level
+from rocmonitor.stats.proportion import is_number, quantile_beyond, require_level
 from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.rows import same_length, same_order, valid_counts, valid_scores
 from rocmonitor.stats.sample import Floats, Sample
@@ -371,7 +371,7 @@ class LabelErrors(Result):
         quantile, level = observed_root(np.abs(self.ratios), np.ones(self.n_windows), confidence_level)
         # What a change of P(y | score) leaves open more than in past windows.
         law_se = math.sqrt(max(estimate.law_se**2 - self.law**2, 0.0))
-        beyond = normal_quantile((1 - confidence_level) / 2) * law_se
+        beyond = quantile_beyond((1 - confidence_level) / 2) * law_se
         reach = math.hypot(quantile * estimate.label_se, self.arrival, beyond)
         return max(0.0, estimate.auc - reach), min(1.0, estimate.auc + reach), level
 
@@ -415,11 +415,8 @@ class LabelErrors(Result):
         se = math.hypot(self.se(estimate), minus_se)
         if not se:
             raise DegenerateDataError("neither the scores nor past windows show any scatter to compare by")
-        upper = (1 + confidence_level) / 2
-        quantile = float(scipy.special.ndtri(upper))
-        if label:
-            quantile = float(scipy.special.stdtrit(self.n_windows * (se / label) ** 4, upper))
-        reach = se * quantile
+        df = self.n_windows * (se / label) ** 4 if label else None
+        reach = se * quantile_beyond((1 - confidence_level) / 2, df)
         if minus is not None:
             return Interval(estimate.auc - minus - reach, estimate.auc - minus + reach)
         if not 0 < estimate.auc < 1:

@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score_variance, view
 from rocmonitor.stats.forecast.calibration import Alternative, conformal_root, resized
 from rocmonitor.stats.forecast.distance import (
     Thinning,
     cells_between,
+    require_own,
     require_sample,
     score_cells,
     thinned_quantile,
@@ -244,12 +245,7 @@ class ScoreHistory(Result):
         return np.array(self.weights) if self.weights else np.ones(self.n_windows)
 
     def _cells(self, reference: Sample) -> Sample:
-        require_sample(reference, "reference")
-        if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
-            raise InputError(
-                f"reference must be the one of this history, with {self.n_pos} positives and {self.n_neg} "
-                f"negatives, or that one condensed; it has {reference.n_pos} and {reference.n_neg}"
-            )
+        require_own(reference, self.n_pos, self.n_neg)
         return few(reference)
 
     def _expected(self, cells: Sample, score: Floats, count: Counts | None) -> ExpectedAuc:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
-from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.proportion import is_number, whole_number
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.series import PossibleProcesses, season, wave_of
 
@@ -86,9 +86,7 @@ def _valid(window: object, name: str) -> WindowAuc | None:
         raise InputError(f"{name} must be a WindowAuc or None for a gap, not {window!r}")
     numbers = WindowAuc(*window)
     for field in ("n_pos", "n_neg"):
-        rows = getattr(numbers, field)
-        if not is_number(rows) or not 0 <= rows < math.inf or rows != int(rows):
-            raise InputError(f"{name}.{field} must be a number of rows, 0 or more; it is {rows!r}")
+        whole_number(getattr(numbers, field), f"{name}.{field}", 0)
     if not numbers.n_pos or not numbers.n_neg:
         return None
     if not is_number(numbers.auc) or not 0 <= numbers.auc <= 1:

@@ -31,6 +31,7 @@ from rocmonitor.stats.rows import (
     Floats,
     number_list,
     require_all,
+    same_length,
     same_order,
     valid_labels,
     valid_scores,
@@ -511,11 +512,7 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
     same_order(y_true=y_true, y_score=y_score, weights=weights)
     positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
     weight = valid_scores(weights, "weights")
-    if not len(positive) == len(score) == len(weight):
-        raise InputError(
-            "y_true, y_score and weights must have one entry a row; "
-            f"they have {len(positive)}, {len(score)} and {len(weight)}"
-        )
+    same_length(y_true=positive, y_score=score, weights=weight)
     require_all(weight >= 0, "weights", "be >= 0", "0 leaves a row out")
     return WeightedSample(Sample.from_counts(score, _counts(weight, positive), _counts(weight, ~positive)))
 

@@ -288,7 +288,7 @@ def test_the_lowest_scores_of_the_first_cell_are_not_outside(rng):
 
 
 def test_another_reference_is_refused(history, windows):
-    with pytest.raises(InputError, match="reference must be the one of this history"):
+    with pytest.raises(InputError, match="reference must be the same as before"):
         history.forecast(windows[0], [1, 2])
     with pytest.raises(InputError, match="reference must be a Sample"):
         history.expected(None, [1, 2])

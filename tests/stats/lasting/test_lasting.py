@@ -296,7 +296,7 @@ class TestBadInput:
             lasting_change([REFERENCE[0], 3], REFERENCE)
         with pytest.raises(InputError, match="later must be a list of Sample, not a Sample"):
             lasting_change(REFERENCE, REFERENCE[0])
-        with pytest.raises(InputError, match=r"later\[0\].n_pos must be a number of rows"):
+        with pytest.raises(InputError, match=r"later\[0\].n_pos must be a whole number"):
             chart().apply([(0.8, 2.5, 3)])
         with pytest.raises(InputError, match=r"later\[1\] must be a WindowAuc or None for a gap"):
             chart().apply([None, 0.8])
