@@ -318,10 +318,7 @@ def parts_of_cells(reference: CellCounts, window: CellCounts) -> Floats:
 
 def _side_of_cells(counts: CellCounts, name: str) -> _Side:
     n_pos, n_neg = float(counts.pos.sum()), float(counts.neg.sum())
-    try:
-        require_classes(math.ceil(n_pos), math.ceil(n_neg), at_least=1)
-    except InputError as error:
-        raise type(error)(f"{name}: {error}") from error
+    require_classes(math.ceil(n_pos), math.ceil(n_neg), what=f"{name}: ")
     pos, neg = counts.pos.sum(axis=1), counts.neg.sum(axis=1)
     # As floats: products of whole numbers take no fast path.
     tables = counts.pos.astype(np.float64), counts.neg.astype(np.float64)

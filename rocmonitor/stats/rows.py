@@ -166,11 +166,11 @@ def same_length(**arrays: NDArray[Any]) -> None:
         raise InputError(f"{' and '.join(arrays)} must have equal length: {sizes}")
 
 
-def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
-    """Raise DegenerateDataError unless there are `at_least` rows of each class."""
+def require_classes(n_pos: int, n_neg: int, *, at_least: int = 1, what: str = "") -> None:
+    """Raise DegenerateDataError unless there are `at_least` rows of each class; `what` begins the message."""
     if min(n_pos, n_neg) < at_least:
         raise DegenerateDataError(
-            f"needs at least {at_least} of each class; there are {classes(n_pos, n_neg, ' and ')}: "
+            f"{what}needs at least {at_least} of each class; there are {classes(n_pos, n_neg, ' and ')}: "
             "take more rows or wait for more labels"
         )
 

@@ -174,9 +174,9 @@ class Sample:
         _set_fields(sample, ends=ends)
         return sample
 
-    def require_both_classes(self, *, at_least: int = 1) -> None:
+    def require_both_classes(self, *, at_least: int = 1, what: str = "") -> None:
         """Raise DegenerateDataError unless each class has `at_least` rows."""
-        require_classes(self.n_pos, self.n_neg, at_least=at_least)
+        require_classes(self.n_pos, self.n_neg, at_least=at_least, what=what)
 
     def require_distinct_scores(self, model: str = "") -> None:
         """Raise DegenerateDataError if all rows have one score; `model` is what the message begins with."""

@@ -275,8 +275,6 @@ def wave_of(values: ArrayLike, days: Sequence[float | None]) -> FittedTerms | No
 
     They show none with less than a year, with windows that all fall in one part of the year (each ``365d``),
     where `wave_pvalue` is above `CHANCE`, and where the wave does not predict windows that are left out.
-
-    Cost: O(n²).
     """
     covered = days_covered(days)
     values, dated = np.asarray(values, dtype=float), np.array([day for day in days if day is not None])
@@ -317,29 +315,20 @@ def wave_pvalue(values: Floats, days: Floats) -> float:
 
 
 def _explained(values: Floats, terms: Floats) -> FittedTerms | None:
-    """Return what terms, shape (n, t), explain of values; None where too little. O(n² t)."""
+    """Return what terms, shape (n, t), explain of values; None where too little. O(n t²)."""
     if len(values) <= terms.shape[1] + 2:
         return None
-
-    def fit(use: Floats) -> Floats:
-        middle, centre = use @ values / use.sum(), use @ terms / use.sum()
-        apart = (terms - centre) * use[:, None]
-        slopes, *_ = np.linalg.lstsq(apart, (values - middle) * use, rcond=None)
-        return np.asarray(slopes)
-
-    everyone = np.ones(len(values))
-    left, gaps = np.empty(len(values)), np.empty(len(values))
-    for place in range(len(values)):
-        others = everyone.copy()
-        others[place] = 0.0
-        coefficients = fit(others)
-        left[place] = values[place] - terms[place] @ coefficients
-        gaps[place] = left[place] - others @ (values - terms @ coefficients) / others.sum()
+    design = np.column_stack([np.ones(len(values)), terms])
+    inverse = np.linalg.pinv(design)
+    level, *coefficients = inverse @ values
+    # Least squares without a value: what is left of it grows by 1 over 1 less its leverage.
+    gaps = (values - level - terms @ coefficients) / (1 - np.sum(design * inverse.T, axis=1))
     plain = (values - values.mean()) * len(values) / (len(values) - 1)
     if gaps @ gaps >= _WORTH_IT * (plain @ plain):
         return None
-    coefficients = fit(everyone)
-    return FittedTerms(coefficients, float(np.mean(values - terms @ coefficients)), left, gaps)
+    by_others = np.array(coefficients) - inverse[1:].T * gaps[:, None]
+    left = values - np.sum(terms * by_others, axis=1)
+    return FittedTerms(np.array(coefficients), float(level), left, gaps)
 
 
 _SERIAL = (0.0, 0.3, 0.6, 0.9)

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtr, ndtri
 
 from rocmonitor.stats.coming import Coming, Rate, draw, expected_below_fixed, learned, rate_range
-from rocmonitor.stats.forecast.distance import Thinning
 from rocmonitor.stats.forecast.score_history import ScoreHistory
 from rocmonitor.stats.lasting.chart import LastingChart
 from rocmonitor.stats.lasting.windows import scaled
@@ -401,13 +400,7 @@ def coming_expected(history: ScoreHistory, rows: int) -> Coming:
 
 def coming_distances(history: ScoreHistory, rows: int) -> Coming:
     """Return logarithms of score distances of windows to come, learned from past ones as of `rows` rows."""
-    thinning = Thinning(
-        np.array(history.window_n_pos) + np.array(history.window_n_neg),
-        np.array(history.log_variances),
-        np.array(history.occupied),
-        np.array(history.inverse_shares),
-    )
-    mean, variance = thinning.mean_and_variance(np.array(history.window_distances), rows)
+    mean, variance = history.thinning.mean_and_variance(np.array(history.window_distances), rows)
     distances = np.maximum(mean, _LEAST)
     return _like(np.log(distances), float(np.median(variance / distances**2)))
 

@@ -204,10 +204,10 @@ class DifferenceLaw(VerticalLaw):
         levels = ThresholdLevels.of(self.rows)
         return levels.level_1, levels.level_2
 
-    def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
+    def of_a_row(self, added: Smoothing) -> tuple[Floats, Floats]:
         """Return the difference of each positive: 1, -1 or 0."""
         total = self.rows.n_pos + added.rows
-        gap, apart = mixture.net / total, (mixture.apart + 2 * added.kind) / total
+        gap, apart = self.of_all("net") / total, (self.of_all("apart") + 2 * added.kind) / total
         return gap, apart - gap**2
 
     def exact(self, i: int) -> tuple[int, Floats]:

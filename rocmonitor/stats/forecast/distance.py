@@ -7,24 +7,24 @@ the scores, over cells of the reference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import InputError
 from rocmonitor.stats.cells import CellEnds
 from rocmonitor.stats.forecast.calibration import Root, noisy_root, observed_root
 from rocmonitor.stats.proportion import Rng, generator, whole_number
 from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample, on_sample
 
+Window = TypeVar("Window", Sample, PairedSample)
+
 BINS = 10  # quantile bins a class ([M18], as in its simulation)
-FLOOR = (
-    0.5  # rows that a bin is taken to hold at least in the symmetric distance, and a cell of the reference
-)
+FLOOR = 0.5  # rows that a bin holds at least in the symmetric distance, and a cell of the reference
 _CHUNK = 10_000  # resamples that are held at once
 
 
@@ -68,10 +68,14 @@ def binned_distance(
     >>> round(binned_distance(sample, [Sample([0, 0, 1, 1], [1, 2, 5, 6])], bins=2), 4)
     1.3863
     """
-    if bins < 2:
-        raise InputError(f"bins must be at least 2; it is {bins}")
-    require_windows(sample, windows)
-    return float(np.mean(window_distances(sample, windows, bins=bins, symmetric=symmetric)))
+    whole_number(bins, "bins", 2)
+    sample.require_both_classes()
+    given = valid_windows(windows, Sample)
+    if not given:
+        raise InputError("windows is empty; give at least one Sample")
+    for number, window in enumerate(given, 1):
+        window.require_both_classes(what=f"window {number}: ")
+    return float(np.mean(window_distances(sample, given, bins=bins, symmetric=symmetric)))
 
 
 def window_distances(
@@ -135,17 +139,14 @@ def binned_counts(score: Floats, counts: Counts | Floats, ends: Floats) -> Float
     return np.asarray(np.diff(reached[stops], prepend=0), dtype=np.float64)
 
 
-def require_windows(sample: Sample, windows: Sequence[Sample]) -> None:
-    """Refuse a sample or a window of one class, what is no sample, and no windows."""
-    sample.require_both_classes()
-    if not isinstance(windows, Sequence):
-        raise InputError(f"windows must be a list of Sample, not a {type(windows).__name__}")
-    if not windows:
-        raise InputError("windows is empty; give at least one Sample")
-    for number, window in enumerate(windows, 1):
-        require_sample(window, f"window {number}")
-        if not min(window.n_pos, window.n_neg):
-            raise DegenerateDataError(f"window {number} has one class only; leave it out")
+def valid_windows(windows: object, kind: type[Window]) -> list[Window]:
+    """Return the windows as a list, each of the kind."""
+    if not isinstance(windows, Iterable):
+        raise InputError(f"windows must be a list of {kind.__name__}, not a {type(windows).__name__}")
+    given = list(windows)
+    for number, window in enumerate(given, 1):
+        require_sample(window, f"window {number}", kind)
+    return given
 
 
 def require_sample(value: object, name: str, kind: type[Sample] | type[PairedSample] = Sample) -> None:
@@ -171,9 +172,7 @@ def _divergences(number: NDArray[np.int64] | Floats, shares: Floats, symmetric: 
     if symmetric:
         new = np.maximum(number, FLOOR) / rows
         return np.asarray(((new - shares) * np.log(new / shares)).sum(axis=1))
-    new = number / rows
-    ratio = np.where(new > 0, new / shares, 1.0)
-    return np.asarray((new * np.log(ratio)).sum(axis=1))
+    return np.asarray(scipy.special.rel_entr(number / rows, shares).sum(axis=1))
 
 
 CELLS = 400  # scores that `condensed` leaves, about: a few kilobytes of JSON
@@ -281,8 +280,7 @@ class ScoreCells(NamedTuple):
         A cell of the reference that is empty because a part was taken out counts as half a row.
         """
         old = np.maximum(self.rows, FLOOR) / self.rows.sum()
-        new = window / window.sum()
-        return np.asarray(new * np.log(np.where(new > 0, new / old, 1.0)))
+        return np.asarray(scipy.special.rel_entr(window / window.sum(), old))
 
     def sampling_distance(self, rows: float) -> float:
         """Return the mean distance of rows drawn from the law of the reference, to first order."""

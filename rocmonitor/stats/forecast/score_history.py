@@ -27,6 +27,7 @@ from rocmonitor.stats.forecast.distance import (
     require_sample,
     score_cells,
     thinned_quantile,
+    valid_windows,
 )
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
 from rocmonitor.stats.forecast.given_scores import ScoreForecast, UnlabelledWindow, score_forecast
@@ -39,7 +40,7 @@ from rocmonitor.stats.forecast.projection import (
     projected,
     valid_unlabelled,
 )
-from rocmonitor.stats.forecast.windows import UsedWindows, past_windows, valid_weights, valid_windows
+from rocmonitor.stats.forecast.windows import UsedWindows, past_windows, valid_weights
 from rocmonitor.stats.proportion import require_level, require_method, whole_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample
@@ -199,17 +200,15 @@ class ScoreHistory(Result):
 
         A past window with more rows counts as a sample of `rows` of them; a smaller one is unchanged.
         """
-        level = require_level(confidence_level)
-        thinning = Thinning(
-            self.window_sizes,
-            np.array(self.log_variances),
-            np.array(self.occupied),
-            np.array(self.inverse_shares),
-        )
-        quantile = thinned_quantile(
-            np.array(self.window_distances), thinning, whole_number(rows, "rows"), self.worth(), level
-        )
+        level, own = require_level(confidence_level), whole_number(rows, "rows")
+        quantile = thinned_quantile(np.array(self.window_distances), self.thinning, own, self.worth(), level)
         return self._limit(*quantile, rows=rows, confidence_level=level)
+
+    @property
+    def thinning(self) -> Thinning:
+        """What the distances of smaller samples of the windows follow from."""
+        numbers = map(np.array, (self.log_variances, self.occupied, self.inverse_shares))
+        return Thinning(self.window_sizes, *numbers)
 
     def expected_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
         """Return the limit that the expected AUC of a coming window stays above with the level.
