@@ -31,7 +31,7 @@ from rocmonitor.policy.status import Alarm
 from rocmonitor.policy.windows import Length, mean_length
 
 if TYPE_CHECKING:
-    from rocmonitor.stats.ends import Grid
+    from rocmonitor.stats.cells import Grid
 
 
 class Model(Section):
@@ -196,7 +196,7 @@ class Condense(Section):
     @property
     def grid(self) -> Grid:
         """The same for every window of a monitor."""
-        from rocmonitor.stats.ends import Grid  # slow to import
+        from rocmonitor.stats.cells import Grid  # slow to import
 
         return Grid(self.scale, self.per_unit)
 

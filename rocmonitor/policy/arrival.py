@@ -30,9 +30,9 @@ from rocmonitor.stats import (
     partly_labelled_auc,
 )
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.label_errors import LabelErrors, label_errors
 from rocmonitor.stats.forecast.label_history import LabelHistory, Reading
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.forecast.partial_labels import LabelErrors, label_errors
+from rocmonitor.stats.sample import ScoreCounts
 
 MIN_LABELLED = 0.5
 """Share of labelled rows below which a window is not judged, unless the reference has as few."""

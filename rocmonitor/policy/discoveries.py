@@ -12,7 +12,7 @@ from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding, outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
-from rocmonitor.stats.discoveries import adjusted_pvalues
+from rocmonitor.stats.column_changes import adjusted_pvalues
 
 SMALLEST = 1e-9
 """Smaller p-values are not looked for."""

@@ -36,7 +36,7 @@ from rocmonitor.stats import (
     explain_shift,
 )
 from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 
 class Shift(NamedTuple):

@@ -1,7 +1,7 @@
 """The normal ranges and charts that a reference gives, at the levels that rules have now.
 
 Where its windows are too few to show the level of a forecast, its range is the one that has it under a
-model of the windows (`rocmonitor.stats.forecast.strict`). With a half-life only a budget asks for that:
+model of the windows (`rocmonitor.stats.series`). With a half-life only a budget asks for that:
 windows that count less the older they are do not scatter about one mean.
 """
 
@@ -22,7 +22,7 @@ from rocmonitor.stats import ForecastFit, ForecastInterval, LastingChart, Window
 from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.kld import Bounds, FollowedBounds
 from rocmonitor.stats.lasting.chart import at_probability
-from rocmonitor.stats.season import YEAR_DAYS
+from rocmonitor.stats.series import YEAR_DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules.evidence import ABOVE
 from rocmonitor.stats import AucResult
 from rocmonitor.stats.outlying import Outlying, outlying_windows, sampling_errors, sampling_skewness
-from rocmonitor.stats.season import wave_of
+from rocmonitor.stats.series import wave_of
 
 
 class Far(NamedTuple):

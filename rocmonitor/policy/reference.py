@@ -34,12 +34,12 @@ from rocmonitor.stats import (
     cost_thresholds,
     score_history,
 )
-from rocmonitor.stats.clusters import repeated
+from rocmonitor.stats.cells import repeated
 from rocmonitor.stats.condensed import aligned
 from rocmonitor.stats.cost.conditions import WrongDecisions, cross_fitted
 from rocmonitor.stats.forecast.label_history import LabelHistory, PastWindow, label_history
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
-from rocmonitor.stats.season import WHOLE_YEAR
+from rocmonitor.stats.series import WHOLE_YEAR
 
 _UTC = ZoneInfo("UTC")
 

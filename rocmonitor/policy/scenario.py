@@ -22,10 +22,10 @@ from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule, can_alarm, settings_of
 from rocmonitor.rules.evidence import AllLabels, Evidence, is_usual
 from rocmonitor.stats import AucResult, AucSpread, WindowAuc
-from rocmonitor.stats.coming import Coming, PossibleProcesses, draw, learned, sampling_alone
+from rocmonitor.stats.coming import Coming, draw, learned, sampling_alone
 from rocmonitor.stats.lasting.windows import scaled, unscaled
-from rocmonitor.stats.quiet_scores import coming_distances, coming_expected, loss_shown
-from rocmonitor.stats.season import wave_of
+from rocmonitor.stats.sample import ScoreCounts
+from rocmonitor.stats.series import PossibleProcesses, wave_of
 from rocmonitor.stats.simulated import (
     BELOW_0,
     DEGRADED,
@@ -34,12 +34,14 @@ from rocmonitor.stats.simulated import (
     SimulatedRule,
     Simulation,
     Steps,
+    coming_distances,
+    coming_expected,
+    loss_shown,
     promised,
     shifted,
     smallest,
     steps_of,
 )
-from rocmonitor.stats.unlabelled import ScoreCounts
 
 FEWEST_WINDOWS = 3
 """Reference windows with an AUROC from which on their scatter is learned."""

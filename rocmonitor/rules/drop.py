@@ -61,7 +61,7 @@ class Drop(TwoSided):
         0 where fewer than two windows show it. Half of the misses are on each side.
         """
         from rocmonitor.stats.area.delong import exact_bootstrap_variance, moments
-        from rocmonitor.stats.forecast.strict import coming_window
+        from rocmonitor.stats.series import coming_window
 
         past = [window["auc"] if is_usual(window) else None for window in reference.windows]
         usual = sum(auc is not None for auc in past)

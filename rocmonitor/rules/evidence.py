@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         WindowAuc,
     )
     from rocmonitor.stats.cost.conditions import WrongDecisions
-    from rocmonitor.stats.forecast.label_errors import LabelErrors
     from rocmonitor.stats.forecast.learning import JudgedOutlook
+    from rocmonitor.stats.forecast.partial_labels import LabelErrors
 
 
 ABOVE = "above"

@@ -98,7 +98,7 @@ def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Past |
 
     Without a course the window is taken to be the first one after the reference.
     """
-    from rocmonitor.stats.lasting.limit import ENDS
+    from rocmonitor.stats.lasting.windows import ENDS
 
     if past is not None:
         now = now._replace(day=past.day)

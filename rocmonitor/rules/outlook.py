@@ -71,7 +71,7 @@ class OutlookRule(BeforeLabels):
         """Return the limit of the expected AUROC of a number of scores, and its level."""
         from scipy.special import expit, logit
 
-        from rocmonitor.stats.forecast.strict import extreme_limit
+        from rocmonitor.stats.series import extreme_limit
 
         level = self.confidence_level
         shown = history.expected_limit(rows, confidence_level=level)

@@ -55,7 +55,7 @@ class Scores(BeforeLabels):
         self, name: str, history: ScoreHistory, evidence: Evidence, rows: int
     ) -> tuple[float, float]:
         """Return the limit of the distance of a number of scores, and its level."""
-        from rocmonitor.stats.forecast.strict import extreme_limit
+        from rocmonitor.stats.series import extreme_limit
 
         level = self.confidence_level
         shown = history.distance_limit(rows, confidence_level=level)

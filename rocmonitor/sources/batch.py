@@ -20,8 +20,7 @@ from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, joined
 from rocmonitor.sources.counting import LabelCounts
 from rocmonitor.sources.digest import SET_ASIDE, digest_of, repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
-from rocmonitor.stats.sample import PairedSample, Sample
-from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
+from rocmonitor.stats.sample import PairedSample, PairedScoreCounts, Sample, ScoreCounts, no_scores
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor

@@ -20,7 +20,7 @@ from sqlalchemy import BigInteger, ColumnElement, Double, and_, case, cast, func
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError
 from rocmonitor.stats import Grid
-from rocmonitor.stats.ends import BESIDE, FAR
+from rocmonitor.stats.cells import BESIDE, FAR
 
 Floats = NDArray[np.float64]
 

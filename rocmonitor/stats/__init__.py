@@ -45,11 +45,18 @@ from rocmonitor.stats.area.compare import AucDifference, compare_auc, compare_au
 from rocmonitor.stats.area.covariance import AucContrast, AucCovariance, auc_covariance
 from rocmonitor.stats.area.partial import PartialAucResult, partial_auc
 from rocmonitor.stats.area.period import auc_sequence
-from rocmonitor.stats.area.power import AucSampleSize, auc_power, auc_sample_size, detectable_drop
-from rocmonitor.stats.area.spread import AucSpread, PairedSpread
+from rocmonitor.stats.area.power import (
+    AucSampleSize,
+    AucSpread,
+    PairedSpread,
+    auc_power,
+    auc_sample_size,
+    detectable_drop,
+)
 from rocmonitor.stats.band.band import RocBand, roc_band
 from rocmonitor.stats.band.difference import RocDifferenceBand, roc_difference_band
 from rocmonitor.stats.band.pointwise import RocPointwise, roc_pointwise
+from rocmonitor.stats.cells import Grid
 from rocmonitor.stats.column_changes import ColumnChanges, group_changes_by_column
 from rocmonitor.stats.condensed import CondensedError, condensed_error
 from rocmonitor.stats.cost.conditions import CostThresholds, OperatingCondition, cost_thresholds
@@ -100,7 +107,6 @@ from rocmonitor.stats.curve.vertical_difference import (
     vertical_difference_law,
 )
 from rocmonitor.stats.decomposition import GroupChanges, group_changes
-from rocmonitor.stats.ends import Grid
 from rocmonitor.stats.explained import explain
 from rocmonitor.stats.forecast.difference import ForecastDifference, forecast_difference
 from rocmonitor.stats.forecast.distance import binned_distance, condensed

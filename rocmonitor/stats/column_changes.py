@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, ranked_rows, three
-from rocmonitor.stats.discoveries import adjusted_pvalues
+from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, in_errors, ranked_rows, three
 from rocmonitor.stats.grouping import BINS, Label
 from rocmonitor.stats.nouns import classes, many
-from rocmonitor.stats.proportion import normal_quantile, require_level
+from rocmonitor.stats.proportion import quantile_beyond, require_level
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Columns = Mapping[str, ArrayLike]
 SampleOfColumns = tuple[ArrayLike, ArrayLike, Columns]
@@ -84,7 +84,7 @@ class ColumnChanges(Table):
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax, vertical=True)
-        shown, half = range(min(_SHOWN, len(self.part))), normal_quantile(0.025) * self.se
+        shown, half = range(min(_SHOWN, len(self.part))), quantile_beyond(0.025) * self.se
         plotting.rows(
             ax,
             [self._named(at) for at in shown],
@@ -217,8 +217,7 @@ def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = 
     ]
     part, effect, se = (np.array([line[at] for line in lines], dtype=np.float64) for at in (3, 4, 5))
     # One group has no rest to differ from: its effect is rounding.
-    seen = se > 1e-12
-    away = np.where(seen, np.abs(effect) / np.where(seen, se, 1.0), 0.0)
+    away = in_errors(effect, np.where(se > 1e-12, se, 0.0))
     first = next(iter(by_column.values()))
     # Two groups of a column differ from each other as much: the one that did what the AUROC did comes first.
     order = np.lexsort((-effect * np.sign(first.change), -np.round(away, 9)))
@@ -239,3 +238,15 @@ def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = 
         n_neg=first.n_neg,
         caveats=caveats,
     )
+
+
+def adjusted_pvalues(pvalue: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return p-values, adjusted so that those of at most q are false in a share of at most q ([BH95]).
+
+    They are those of `scipy.stats.false_discovery_control`, without the second that its import takes.
+    """
+    given = np.asarray(pvalue, dtype=np.float64)
+    order, adjusted = np.argsort(given), np.empty(len(given))
+    raised = given[order] * (len(given) / np.arange(1.0, len(given) + 1))
+    adjusted[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
+    return adjusted

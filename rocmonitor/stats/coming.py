@@ -16,10 +16,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.dependence import Continuation, possible, series_ahead, series_likelihood
-from rocmonitor.stats.proportion import require_level
-from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.proportion import require_level, whole_number
+from rocmonitor.stats.rows import Floats, same_length, window_numbers
 from rocmonitor.stats.sequence import ConfidenceSequence, reach
+from rocmonitor.stats.series import SERIAL, Continuation, PossibleProcesses, possible, posterior
 
 CORRELATED = 0.5
 """Weight, before the reference windows are seen, of all serial correlations but 0 together.
@@ -33,20 +33,6 @@ SERIES = 10_400  # windows that are drawn of each process: 200 series of 52
 _SEED = 14
 
 _FEWEST_ALIKE = 0.1  # share from which correlated processes are counted apart
-
-
-class PossibleProcesses(NamedTuple):
-    """Processes that are possible, shape (g,) each, and how probable they are.
-
-    The mean of a process is N(`mean`, `mean_variance`); `ahead` says where it goes on, given its mean.
-    """
-
-    weight: Floats
-    serial: Floats
-    between: Floats
-    mean: Floats
-    mean_variance: Floats
-    ahead: Continuation
 
 
 class Coming(NamedTuple):
@@ -84,20 +70,17 @@ def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> Pos
     Prior weights: flat in the mean and in the log of the scatter, 1 - `CORRELATED` of a serial correlation
     of 0, and the rest over 0.1 to 0.95 in proportion to it. Cost: O(n g), g some 200.
     """
-    grid = possible(np.asarray(values, dtype=float), np.asarray(noise, dtype=float), places)
-    share = CORRELATED / np.unique(grid.serial).sum()
-    correlated = np.where(grid.serial == 0, 1 - CORRELATED, share * grid.serial)
-    of_serial = {rho: grid.prior[grid.serial == rho].sum() for rho in np.unique(grid.serial).tolist()}
-    weight = grid.weight * correlated / np.array([of_serial[rho] for rho in grid.serial.tolist()])
-    return _processes(values, noise, places, (grid.serial, grid.between, weight / weight.sum()))
+    of_serial = [1 - CORRELATED, *(CORRELATED * serial / sum(SERIAL) for serial in SERIAL[1:])]
+    seen, variance = np.asarray(values, dtype=float), np.asarray(noise, dtype=float)
+    return possible(seen, variance, places, of_serial=of_serial)
 
 
 def known(
     values: ArrayLike, noise: ArrayLike, places: tuple[int, ...], *, serial: float, between: float
 ) -> PossibleProcesses:
     """Return the one process with this correlation and this standard deviation of the true values."""
-    one = (np.array([serial]), np.array([between]), np.ones(1))
-    return _processes(values, noise, places, one)
+    seen, variance = np.asarray(values, dtype=float), np.asarray(noise, dtype=float)
+    return posterior(seen, variance, places, np.array([serial]), np.array([between]), np.ones(1))
 
 
 def sampling_alone(mean: float, error: float) -> PossibleProcesses:
@@ -128,27 +111,6 @@ def draw(processes: PossibleProcesses, noise: float, windows: int) -> Coming:
         state = rho * state + fresh * shocks[k] if k else state
         seen[k] += level + state
     return Coming(seen, mean, np.sqrt(between**2 + noise), luck, serial)
-
-
-def _processes(
-    seen: ArrayLike, variance: ArrayLike, places: tuple[int, ...], grid: tuple[Floats, Floats, Floats]
-) -> PossibleProcesses:
-    """Their means and where they go on, after the windows."""
-    values, noise = np.asarray(seen, dtype=float), np.asarray(variance, dtype=float)
-    serial, between, weight = grid
-    middle = float(values.mean())
-    series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)
-    series[list(places)], variances[list(places)] = values - middle, noise
-    likelihood = series_likelihood(series, variances, serial, between)
-    ahead = series_ahead(series, variances, serial, between)
-    return PossibleProcesses(
-        weight=weight,
-        serial=serial,
-        between=between,
-        mean=middle + likelihood.score[-1] / likelihood.information[-1],
-        mean_variance=1 / likelihood.information[-1],
-        ahead=ahead._replace(value=ahead.value + middle * ahead.share),
-    )
 
 
 @lru_cache(maxsize=2)
@@ -214,8 +176,7 @@ class NextWindows:
 
     def mean_of(self, windows: int, confidence_level: float) -> tuple[float, float]:
         """Return the ends of a prediction interval for the mean of the next windows, within [-1, 1]."""
-        if not 1 <= windows <= LONGEST:
-            raise InputError(f"windows must be a number of windows, 1 to {LONGEST}, not {windows!r}")
+        whole_number(windows, "windows", most=LONGEST)
         tail = (1 - require_level(confidence_level)) / 2
         low, high = np.quantile(self.seen[:windows].mean(axis=0), [tail, 1 - tail]).tolist()
         return max(low, -1.0), min(high, 1.0)
@@ -247,23 +208,15 @@ class NextWindows:
 def next_windows(differences: ArrayLike, ses: ArrayLike, places: tuple[int, ...]) -> NextWindows | None:
     """Draw coming windows from all that those so far leave possible; None with fewer than `LEAST`.
 
-    differences, shape (k,): Differences of AUCs or rates, one for each window.
-    ses, shape (k,): Standard errors of them. 0 counts as the pooled one.
+    differences, ses, shape (k,): Differences of AUCs or rates, one for each window, and their standard
+        errors; 0 counts as the pooled one. None also while no window has any.
     places: The position of each window in the series, increasing. A place without a window is a gap.
 
-    NextWindows or None: None also while no window has any standard error.
-
-    Random effects: true differences follow a stationary AR(1) process about a mean; mean, scatter and
-    correlation are integrated over what the windows leave possible (`rocmonitor.stats.coming`). A coming
-    window has the mean sampling variance of those so far. Coverage by simulation: docs/coverage.md. Cost:
-    O(k g) and 0.1 s.
+    A coming window has the mean sampling variance of those so far. Coverage by simulation: docs/coverage.md.
+    Cost: O(k g) and 0.1 s.
     """
     d, s = window_numbers(differences, "differences"), window_numbers(ses, "ses")
-    if not len(d) == len(s) == len(places):
-        raise InputError(
-            "differences, ses and places must have one number for each window; "
-            f"they have {len(d)}, {len(s)} and {len(places)}"
-        )
+    same_length(differences=d, ses=s, places=np.array(places))
     if np.any(np.diff(places) <= 0):
         raise InputError(f"places must increase: the windows in their order; they are {places}")
     if len(d) < LEAST or not np.any(s > 0):

@@ -15,7 +15,7 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.ends import one_grid
+from rocmonitor.stats.cells import one_grid
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample

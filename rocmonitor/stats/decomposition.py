@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
+from rocmonitor.stats.area.delong import mean_over_pairs
 from rocmonitor.stats.grouping import BINS, Codes, Label, grouping
 from rocmonitor.stats.nouns import classes, decimals
-from rocmonitor.stats.proportion import normal_quantile
+from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import (
     Counts,
@@ -113,7 +114,7 @@ class GroupChanges(Table):
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax, vertical=True)
         shown = self._largest()[:_SHOWN]
-        half, parts = normal_quantile(0.025) * self.se, self.parts
+        half, parts = quantile_beyond(0.025) * self.se, self.parts
         plotting.rows(
             ax,
             [_named(self.groups[at]) for at in shown],
@@ -158,17 +159,13 @@ def group_changes(reference: Rows, window: Rows, *, bins: int = BINS) -> GroupCh
 
     Notes
     -----
-    With 0 the reference, 1 the window, d a difference and a bar a mean of the two, the mean over both orders
-    of replacing mix and ranking (Shapley values) is
-
-        mix = sum (p1_g q1_h - p0_g q0_h) abar_gh,    ranking = sum (p0_g q0_h + p1_g q1_h) / 2 da_gh.
-
-    A group's part of the mix is dp_g (sum_h qbar_h abar_gh - c) + dq_g (sum_h pbar_h abar_hg - c) with
-    c = sum pbar_g qbar_h abar_gh: as dp and dq add up to 0, a constant changes no sum, and with this one more
-    rows of an average group change nothing. Of each pair (g, h) of the ranking half is g's and half is h's.
-    A loss in one group therefore shows in part in those it is compared with; `excess` does not count what all
-    groups share. Where one sample lacks a pair,
-    a_gh of the other stands for it, and all that the pair does is mix; a pair that both lack counts as c.
+    Mix and ranking, Shapley values, are those of docs/method.md, section 8. A group's part of the mix is dp_g
+    (sum_h qbar_h abar_gh - c) + dq_g (sum_h pbar_h abar_hg - c) with c = sum pbar_g qbar_h abar_gh: as dp and
+    dq add up to 0, a constant changes no sum, and with this one more rows of an average group change nothing.
+    Of each pair (g, h) of the ranking half is g's and half is h's. A loss in one group therefore shows in
+    part in those it is compared with; `excess` does not count what all groups share. Where one sample lacks a
+    pair, a_gh of the other stands for it, and all that the pair does is mix; a pair that both lack counts as
+    c.
 
     Standard errors are those of the delta method: parts are smooth functions of p, q and a, which depend on
     the rows by the placement values of each row in each group of the other class. They assume independent
@@ -307,6 +304,11 @@ def changes_of_cells(reference: CellCounts, window: CellCounts, labels: tuple[La
     return _between_sides(_side_of_cells(reference, "reference"), _side_of_cells(window, "window"), labels)
 
 
+def in_errors(effect: Floats, se: Floats) -> Floats:
+    """Return how many standard errors each effect lies away from 0; none where the error is 0."""
+    return np.where(se > 0, np.abs(effect) / np.where(se > 0, se, 1.0), 0.0)
+
+
 def parts_of_cells(reference: CellCounts, window: CellCounts) -> Floats:
     """Return the parts of `changes_of_cells` alone: of mix, ranking, both, and the excess, (4, k)."""
     split = _split(_side_of_cells(reference, "reference"), _side_of_cells(window, "window"))
@@ -316,10 +318,7 @@ def parts_of_cells(reference: CellCounts, window: CellCounts) -> Floats:
 
 def _side_of_cells(counts: CellCounts, name: str) -> _Side:
     n_pos, n_neg = float(counts.pos.sum()), float(counts.neg.sum())
-    try:
-        require_classes(math.ceil(n_pos), math.ceil(n_neg), at_least=1)
-    except InputError as error:
-        raise type(error)(f"{name}: {error}") from error
+    require_classes(math.ceil(n_pos), math.ceil(n_neg), what=f"{name}: ")
     pos, neg = counts.pos.sum(axis=1), counts.neg.sum(axis=1)
     # As floats: products of whole numbers take no fast path.
     tables = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
@@ -337,7 +336,6 @@ def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupCh
     mix_se, ranking_se, se, excess_se = np.sqrt(np.maximum(sum(variances), 0.0))
     mix_parts, ranking_parts = split.mix_parts(), split.ranking_parts()
     mix, ranking = float(mix_parts.sum()), float(ranking_parts.sum())
-    shown = np.where(se > 0, np.abs(mix_parts + ranking_parts) / np.where(se > 0, se, 1.0), 0.0)
     return GroupChanges(
         groups=labels,
         mix_parts=mix_parts,
@@ -347,7 +345,7 @@ def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupCh
         excess=ranking_parts - split.rows() * ranking,
         excess_se=excess_se,
         se=se,
-        pvalue=np.asarray(2 * scipy.special.ndtr(-shown)),
+        pvalue=np.asarray(2 * scipy.special.ndtr(-in_errors(mix_parts + ranking_parts, se))),
         pos_reference=old.pos,
         neg_reference=old.neg,
         pos_window=new.pos,
@@ -552,14 +550,10 @@ def _within(moments: _Moments, alpha: Floats, beta: Floats, gamma: Floats) -> Fl
 
 def _area_variance(side: _Side) -> float:
     """Return the variance of the AUROC of one sample, DeLong's, by its cells."""
-    total = 0.0
-    for view in (side, _turned(side)):
-        rows, other = view.pos_cells.sum(axis=0), view.neg_cells.sum(axis=0)
-        n = float(rows.sum())
-        placed = _placements(other[np.newaxis], np.array([other.sum()], dtype=np.int64))[0]
-        away = placed - np.sum(rows * placed) / n
-        total += float(np.sum(rows * away**2)) / n / max(n - 1, 1)
-    return total
+    pos, neg = side.pos_cells.sum(axis=0), side.neg_cells.sum(axis=0)
+    below, above = np.cumsum(neg) - neg / 2, np.cumsum(pos[::-1])[::-1] - pos / 2
+    _, zeta10, zeta01 = mean_over_pairs(below, above, pos, neg)
+    return zeta10 / max(float(pos.sum()) - 1, 1) + zeta01 / max(float(neg.sum()) - 1, 1)
 
 
 def _caveats(sides: list[_Side], labels: tuple[Label, ...]) -> tuple[Caveat, ...]:

@@ -17,11 +17,12 @@ from rocmonitor.stats.decomposition import (
     CellCounts,
     GroupChanges,
     changes_of_cells,
+    in_errors,
     parts_of_cells,
     require_other_column,
 )
 from rocmonitor.stats.grouping import BINS, Codes, Groups, Label, codes_of, learned_groups, named_groups
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import Rng
 from rocmonitor.stats.rows import Floats
 
 EDGES = 400
@@ -270,7 +271,7 @@ class GroupReference:
             for _ in range(_DRAWS)
         ]
         se, ours = np.std(drawn, axis=0, ddof=1), _beyond(changes.parts, shares)
-        away = np.where(se > 0, ours * np.sign(changes.change) / np.where(se > 0, se, 1.0), 0.0)
+        away = in_errors(ours, se) * np.sign(ours * changes.change)
         pvalue = float(2 * ndtr(-away.min())) if away.min() > 0 else 1.0
         old, new = (CellCounts(side.pos[1:], side.neg[1:]) for side in sides)
         without = changes_of_cells(old, new, labels[1:])
@@ -327,7 +328,7 @@ class GroupReference:
                 ranking_se=ranking_se,
                 se=se,
                 excess_se=excess_se,
-                pvalue=2 * ndtr(-np.where(se > 0, np.abs(changes.parts) / np.where(se > 0, se, 1.0), 0.0)),
+                pvalue=2 * ndtr(-in_errors(changes.parts, se)),
             )
 
         whole = changes_of_cells(
@@ -375,14 +376,12 @@ def group_reference(
     rows: Mapping[str, ColumnRows],
     *,
     fewest: int = MIN_GROUP,
-    bins: int = BINS,
     groups: Mapping[str, Groups] | None = None,
 ) -> GroupReference:
     """Count the reference by group of each column and cell of scores.
 
     rows: Labelled rows of the reference, for each column; at least one.
     fewest: Rows from which a value is a group of its own; all others are pooled.
-    bins: As for `group_changes`.
     groups: Of columns whose groups are known already.
     """
     if not rows:
@@ -399,7 +398,7 @@ def group_reference(
                 require_other_column([(column.label, column.score, column.values)], name)
                 require_other_column([(column.label, 0.0 - column.score, column.values)], name)
             column_groups = (groups or {}).get(name) or learned_groups(
-                column.values, column.weight, bins=bins, fewest=fewest, name=name
+                column.values, column.weight, bins=BINS, fewest=fewest, name=name
             )
             # No value is new: all that are in no group are rare.
             labels, codes = codes_of(column_groups, column.values, column.weight, fewest=2**62, name=name)

@@ -98,11 +98,9 @@ OTHERS = "others"  # the label of the values that have too few rows each
 
 
 def learned_groups(values: ArrayLike, weight: Codes | None, *, bins: int, fewest: int, name: str) -> Groups:
-    """Return the groups of a column from its reference, to be applied to later rows.
+    """Return the groups of a column from its reference, for later rows too; arguments as in `grouping`.
 
-    values, shape (n,): As for `grouping`.
     weight: Rows of each entry, where equal rows were counted; by default each is one.
-    bins: As for `grouping`.
     fewest: Rows from which a value is a group of its own.
     """
     column = _column(values, f"{name} of the reference")

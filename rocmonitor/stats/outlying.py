@@ -16,11 +16,12 @@ from scipy.special import gammaln, stdtr
 
 from rocmonitor.stats.area.auc import AucResult
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
-from rocmonitor.stats.dependence import scatter_between
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.series import scatter_between
 
 FEWEST = 9  # windows below which none is looked for: what is left shows scatter and scores from 8 on
 _PART = 5  # one in so many windows may be outlying
+_CHANCE = 0.01  # of references without a bad window in which one is named
 _LOW = 0.9  # of the chance belongs to windows below the others
 _TOGETHER = 2 / 3  # of that of a side: what several windows show together
 _EACH = 1.5  # times the chance of one window: what each of several must show by itself
@@ -66,14 +67,11 @@ def sampling_errors(areas: Sequence[AucResult]) -> list[float]:
 
 
 def sampling_skewness(areas: Sequence[AucResult], errors: Sequence[float]) -> list[float]:
-    """Return the skewness of the sampling error of each window: below 0 where AUCs are above 1/2.
+    """Return the skewness of the error of each window, by `sampling_errors`: below 0 for AUCs above 1/2.
 
-    errors: Of `sampling_errors`.
-
-    Skewness falls with the root of the number of rows, as the error does; their ratio is the mean over the
-    windows. It follows from mean and skewness of the studentised AUC (`rocmonitor.stats.area.skewness`):
-    ``skewness - 6 mean``. Without them (clusters, joined scores) it is that of two normal laws of scores,
-    nearly.
+    It falls with the root of the number of rows, as the error does; their ratio is the mean over the windows:
+    ``skewness - 6 mean`` of the studentised AUC (`rocmonitor.stats.area.skewness`). Without these (clusters,
+    joined scores) it is nearly that of two normal laws of scores.
     """
     ratios = [
         (area.studentised[1] - 6 * area.studentised[0]) / area.se
@@ -92,29 +90,16 @@ def outlying_windows(
     aucs: Sequence[float],
     ses: Sequence[float],
     skewness: Sequence[float] | None = None,
-    *,
-    chance: float = 0.01,
 ) -> Outlying:
-    """Return the windows that the others do not lead to expect.
+    """Return the windows that the others do not lead to expect: docs/method.md, section 2.
 
     aucs, ses: Of each window, with the sampling error of its own size (`sampling_errors`); both of length n.
     skewness: Of the sampling errors (`sampling_skewness`); default 0.
-    chance: Share of references without a bad window in which one is named; nine tenths of it for low windows.
 
-    Without any where there are fewer than 9 windows; never more than a fifth of them on one side.
-
-    Windows are put in order by ``(auc - m) / sqrt(se^2 + tau^2)``, with their median m and a scatter tau that
-    makes the median square that of the normal law. From the k = n/5 farthest on one side inwards out, each is
-    compared with those that are in: their mean and their scatter by [PM82]. The distance has nearly
-    Student's t law with n - k - 1 degrees of freedom, fewer for a window with a smaller error than most,
-    after a correction for the skewness of sampling errors ([H92]). Its p-value is multiplied by the number of
-    windows it was chosen from (Bonferroni). The first that jumps is outlying, and so are all beyond it: bad
-    windows that hide each other ([R83]) do not hide here.
-
-    A jump of one window is a p-value below its part of `chance`. Of k windows it is a p-value of their
-    mean, times the ``n! / (k! (n - k)!)`` choices of them, below its part of `chance`; besides the nearest
-    must be far by itself. So the chance is kept where scatter is normal; with heavy tails more is named
-    (docs/numbers.md). Cost: O(n^2).
+    Without any where there are fewer than 9 windows; never more than a fifth of them on one side. The scatter
+    is that of [PM82], the correction for skewness that of [H92]; bad windows that hide each other ([R83]) do
+    not hide here. A jump of one window is a p-value below its part of the chance. Of k windows it is one of
+    their mean, times the choices of them; besides the nearest must be far by itself. Cost: O(n^2).
     """
     values, errors = np.asarray(aucs, dtype=float), np.asarray(ses, dtype=float)
     skews = np.zeros(len(values)) if skewness is None else np.asarray(skewness, dtype=float)
@@ -122,9 +107,9 @@ def outlying_windows(
     if len(values) >= FEWEST:
         for _ in range(2):  # a window on one side hides those on the other
             left = np.setdiff1d(everyone, high.places)
-            low = _side(values, errors, skews, left, _LOW * chance)
+            low = _side(values, errors, skews, left, _LOW * _CHANCE)
             left = np.setdiff1d(everyone, low.places)
-            high = _side(-values, errors, -skews, left, (1 - _LOW) * chance)
+            high = _side(-values, errors, -skews, left, (1 - _LOW) * _CHANCE)
             if not high.places:
                 break
     rest = np.setdiff1d(everyone, [*low.places, *high.places])

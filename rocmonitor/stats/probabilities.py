@@ -16,7 +16,7 @@ import scipy
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import normal_quantile, require_level
+from rocmonitor.stats.proportion import quantile_beyond, require_level
 from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample, on_sample
@@ -217,4 +217,4 @@ def _on_log_scale(value: float, error: float, confidence_level: float) -> Interv
 
 
 def _reach(confidence_level: float) -> float:
-    return float(normal_quantile((1 - require_level(confidence_level)) / 2))
+    return quantile_beyond((1 - require_level(confidence_level)) / 2)

@@ -1,4 +1,4 @@
-"""Intervals of a proportion, and the binomial law that resampling a class gives it.
+"""Intervals of a proportion, arguments that all intervals share, and resamples that are actually drawn.
 
 A rate of the ROC curve at a fixed threshold is a proportion within one class, and its count in a stratified
 resample is binomial. [DG09] is Dugas and Gadoury (2009), see `proportion_ends`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy
@@ -17,13 +17,9 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.binomial import LEVEL_ROUNDING
-
-Floats = NDArray[np.float64]
+from rocmonitor.stats.binomial import LEVEL_ROUNDING, Floats
 
 ProportionMethod = Literal["agresti-coull", "wald", "wilson", "clopper-pearson", "jeffreys", "exact"]
-
-_MOST_ROWS = 2**53
 
 
 class Smoothing(NamedTuple):
@@ -83,7 +79,7 @@ def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: floa
     if method in ("agresti-coull", "wald"):
         added = AGRESTI_COULL if method == "agresti-coull" else NOT_SMOOTHED
         p = added.share(count, n)
-        half = normal_quantile(tail) * np.sqrt(p * (1 - p) / (m + added.rows))
+        half = quantile_beyond(tail) * np.sqrt(p * (1 - p) / (m + added.rows))
         return p - half, p + half
     if m != n:
         raise InputError(
@@ -97,7 +93,7 @@ def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: floa
         low = scipy.special.betaincinv(count + 0.5, n - count + 0.5, tail)
         high = scipy.special.betainccinv(count + 0.5, n - count + 0.5, tail)
     else:
-        z = normal_quantile(tail)
+        z = quantile_beyond(tail)
         p, z2 = count / n, z * z / n
         half = z * np.sqrt(p * (1 - p) / n + z2 / (4 * n))
         low, high = (p + z2 / 2 - half) / (1 + z2), (p + z2 / 2 + half) / (1 + z2)
@@ -151,11 +147,6 @@ def plain_points(values: NDArray[Any]) -> list[Any]:
     return [value if np.isfinite(value) else str(value) for value in values.tolist()]
 
 
-def normal_quantile(tail: float) -> float:
-    """Return the standard normal deviate that leaves `tail` above it."""
-    return -float(scipy.special.ndtri(tail))
-
-
 def normal_density(z: float) -> float:
     """Return the standard normal density."""
     return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
@@ -163,13 +154,7 @@ def normal_density(z: float) -> float:
 
 def resample_size(m: int | None, n: int, name: str) -> int:
     """Return the resample size `m`, or the class size `n` when none is given."""
-    if m is None:
-        return n
-    if not is_number(m) or not 1 <= m <= _MOST_ROWS or m != int(m):
-        raise InputError(
-            f"{name} must be a whole number of at least 1 (rows in a resample, up to 2**53), not {m!r}"
-        )
-    return int(m)
+    return n if m is None else whole_number(m, name)
 
 
 def resample_sizes(m_pos: int | None, n_pos: int, m_neg: int | None, n_neg: int) -> tuple[int, int]:
@@ -192,7 +177,7 @@ def require_level(confidence_level: float) -> float:
     return float(confidence_level)
 
 
-def quantile_beyond(tail: float, df: float | None) -> float:
+def quantile_beyond(tail: float, df: float | None = None) -> float:
     """Return the quantile that Student's t exceeds with this probability; df None: the normal law."""
     return -float(scipy.special.ndtri(tail) if df is None else scipy.special.stdtrit(df, tail))
 
@@ -200,6 +185,14 @@ def quantile_beyond(tail: float, df: float | None) -> float:
 def is_number(value: object) -> bool:
     """Return True if a value is one real number, of Python or NumPy; True and False are not numbers here."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def whole_number(value: float, name: str, least: int = 1, most: int = 2**53) -> int:
+    """Return a whole number within [least, most] as int; refuse all else."""
+    if not is_number(value) or not least <= value <= most or value != int(value):
+        ends = f"of at least {least}" if most == 2**53 else f"from {least} to {most:,}"
+        raise InputError(f"{name} must be a whole number {ends}, not {value!r}")
+    return int(value)
 
 
 def require_method(method: str, offered: tuple[str, ...], name: str = "method") -> None:
@@ -220,3 +213,49 @@ def _exact(count: NDArray[Any], n: int, m: int, tail: float) -> tuple[Floats, Fl
             below = np.where(apart & ~hit, middle, below)
         ends.append(reached / m)
     return ends[0], ends[1]
+
+
+Rng = np.random.Generator | np.random.SeedSequence | int
+"""The arguments of `numpy.random.default_rng`, except None: a result must be repeatable."""
+
+
+def generator(
+    rng: Rng | None, n_resamples: int, *, method: str = "empirical", at_least: int = 1
+) -> np.random.Generator:
+    """Return the generator of a method that draws; refuses a missing `rng` and too few resamples."""
+    if rng is None:
+        raise InputError(
+            f"method {method!r} draws resamples and needs rng: a seed, such as rng=1, or a numpy Generator"
+        )
+    whole_number(n_resamples, "n_resamples", at_least)
+    seeds = (np.random.Generator, np.random.SeedSequence, int, np.integer)
+    if isinstance(rng, bool) or not isinstance(rng, seeds) or (isinstance(rng, int) and rng < 0):
+        raise InputError(f"rng must be a seed (a whole number >= 0) or a numpy Generator, not {rng!r}")
+    return np.random.default_rng(rng)
+
+
+Percentiles = Literal["inverted_cdf", "averaged_inverted_cdf"]
+"""Definitions 1 and 2 of sample quantiles (Hyndman and Fan 1996), by NumPy's names."""
+
+
+def percentiles(
+    drawn: Floats, tail: float, definition: Percentiles = "inverted_cdf"
+) -> tuple[Floats, Floats]:
+    """Return ends that leave `tail` of resamples, (n_resamples, …), on either side, by a definition."""
+    require_method(definition, get_args(Percentiles), "percentiles")
+    if definition == "averaged_inverted_cdf":
+        return _averaged(np.sort(drawn, axis=0), tail)
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method=definition)
+    return low, high
+
+
+def _averaged(ordered: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Return quantiles by Definition 2; NumPy's takes a `tail` that is off by rounding as another one."""
+    n = len(ordered)
+    place = n * tail
+    whole = round(place)
+    before, after = (whole, whole) if abs(place - whole) < 1e-9 * n else (int(place), int(place) + 1)
+    if before == after:  # level: the value that reaches `tail`, and the next
+        before, after = max(whole, 1), min(whole + 1, n)
+        return (ordered[before - 1] + ordered[after - 1]) / 2, (ordered[n - before] + ordered[n - after]) / 2
+    return ordered[after - 1], ordered[n - after]

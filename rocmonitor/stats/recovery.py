@@ -1,7 +1,6 @@
 """The end of a drop: the windows since then show that it is over, or they do not show it yet.
 
-For each window with which the drop may have ended, "lower until then, and back since" is compared with "lower
-from the start until now, by some size": by their likelihoods, at the size that speaks most for the second.
+"Lower until then, and back since" is compared with "lower until now": docs/method.md, section 4.
 """
 
 from __future__ import annotations
@@ -24,68 +23,31 @@ _MOST_STARTS = 60  # latest windows among which the start of the drop is looked 
 
 
 class Change(NamedTuple):
-    """The AUROC of a window less that of the reference.
-
-    Attributes
-    ----------
-    value : float
-        Negative is lower.
-    error : float
-        Its standard deviation while nothing has changed: sampling, and the scatter of true values.
-    reference_error : float
-        Standard error of the reference's mean, which all windows share.
-    """
+    """The AUROC of a window less that of the reference; negative is lower."""
 
     value: float
-    error: float
-    reference_error: float
+    error: float  # standard deviation while nothing has changed: sampling, and the scatter of true values
+    reference_error: float  # standard error of the reference's mean, which all windows share
 
 
 class Recovery(NamedTuple):
-    """The most probable end of a drop.
+    """The most probable end of a drop."""
 
-    Attributes
-    ----------
-    shown : bool
-        The windows show that the drop is over.
-    since : int
-        Place of the first window after it.
-    change, low, high : float
-        Mean of the windows since then less the reference, with its 95 % interval.
-    """
-
-    shown: bool
-    since: int
-    change: float
+    shown: bool  # the windows show that the drop is over
+    since: int  # place of the first window after it
+    change: float  # mean of the windows since then less the reference, with its 95 % interval
     low: float
     high: float
 
 
 def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recovery | None:
-    """Return the most probable end of a drop, and whether the windows show it.
+    """Return the most probable end of a drop, and whether the windows show it: docs/method.md, section 4.
 
-    Parameters
-    ----------
-    changes : sequence of Change
-        Windows in order, up to the newest; the first is the earliest with which the drop may have begun.
-    alarm : int
-        Place of the window that raised the alarm.
-    per_year : float
-        Windows in a year: the more of them, the more often chance has its try.
+    changes: Windows in order, up to the newest; the first is the earliest with which the drop may have begun.
+    alarm: Place of the window that raised the alarm. None before the first window after it.
+    per_year: Windows in a year: the more of them, the more often chance has its try.
 
-    Returns
-    -------
-    Recovery or None
-        None before the first window after the alarm.
-
-    Notes
-    -----
-    "Back" has a mean of its own until the end and none since; "lower" has one mean for all windows, as low as
-    the least drop that the windows until the end leave possible (95 %), and at least the smallest one that 10
-    weeks (10 windows at least) without a change exclude. The reference's error, which all windows share, may
-    explain a part of either. The log likelihood ratio must reach 2 log(windows a year) + 1, for chance has
-    its try with each pair of an end and a newest window, and the mean since the end must lie inside its 95 %
-    interval of no drop. Simulated in tests/stats/test_recovery.py. Cost: O(k).
+    The reference's error, which all windows share, may explain a part of either. Cost: O(k).
     """
     if alarm + 1 >= len(changes):
         return None

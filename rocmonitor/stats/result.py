@@ -7,6 +7,7 @@ import html
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from datetime import timedelta
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
@@ -179,7 +180,7 @@ class Result:
         return type(self)._draw is not Result._draw
 
     def _values(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -200,6 +201,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in (value if isinstance(value, tuple) else value.tolist())]
     if isinstance(value, Caveat | Result):
         return value.to_dict()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     # JSON has no infinity, and databases refuse it.
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
@@ -231,5 +234,7 @@ def _reader(annotation: Any) -> _Reader:
             return lambda value: None if value is None else kinds[0](value)
     if isinstance(annotation, type) and issubclass(annotation, Result | Caveat):
         return annotation.from_dict
+    if annotation is timedelta:
+        return lambda value: timedelta(seconds=value)
     # Infinity was stored as a text.
     return lambda value: float(value) if annotation is float and isinstance(value, str) else value

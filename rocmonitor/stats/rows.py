@@ -166,11 +166,11 @@ def same_length(**arrays: NDArray[Any]) -> None:
         raise InputError(f"{' and '.join(arrays)} must have equal length: {sizes}")
 
 
-def require_classes(n_pos: int, n_neg: int, *, at_least: int) -> None:
-    """Raise DegenerateDataError unless there are `at_least` rows of each class."""
+def require_classes(n_pos: int, n_neg: int, *, at_least: int = 1, what: str = "") -> None:
+    """Raise DegenerateDataError unless there are `at_least` rows of each class; `what` begins the message."""
     if min(n_pos, n_neg) < at_least:
         raise DegenerateDataError(
-            f"needs at least {at_least} of each class; there are {classes(n_pos, n_neg, ' and ')}: "
+            f"{what}needs at least {at_least} of each class; there are {classes(n_pos, n_neg, ' and ')}: "
             "take more rows or wait for more labels"
         )
 
@@ -263,6 +263,25 @@ def listed(samples: Iterable[T], kind: type[T]) -> list[T]:
     return parts
 
 
+def number_list(values: ArrayLike, name: str, unit: str = "number") -> Floats:
+    """At least one number, as an array of its own, shape (h,)."""
+    try:
+        numbers = np.array(values, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
+    if numbers.ndim != 1 or not len(numbers):
+        raise InputError(f"{name} must be a list of at least one {unit}; its shape is {numbers.shape}")
+    return numbers
+
+
+def require_all(kept: NDArray[np.bool_], name: str, rule: str, hint: str) -> None:
+    """Refuse values of which some do not keep a rule, such as "be finite"."""
+    if not kept.all():
+        verb = "are" if rule.startswith("be ") else "do"
+        count = np.count_nonzero(~kept)
+        raise InputError(f"{name} must {rule}: {count} of {kept.size} {verb} not; {hint}")
+
+
 def window_numbers(values: ArrayLike, name: str) -> Floats:
     """Finite numbers, one for each window, as float64, shape (k,)."""
     try:
@@ -274,7 +293,5 @@ def window_numbers(values: ArrayLike, name: str) -> Floats:
         raise InputError(
             f"{name} must be one-dimensional, one number for each window; it has {numbers.ndim} axes"
         )
-    wrong = np.count_nonzero(~np.isfinite(numbers))
-    if wrong:
-        raise InputError(f"{name} must be finite: {wrong} of {len(numbers)} are not; leave those windows out")
+    require_all(np.isfinite(numbers), name, "be finite", "leave those windows out")
     return numbers

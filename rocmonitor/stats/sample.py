@@ -2,6 +2,7 @@
 
 Every statistic of the ROC curve depends on the rows only through the number of positives and negatives at
 each distinct score, so rows, a SQL ``GROUP BY`` and a cluster aggregate give the same sample and answers.
+Scores without a label are counts too: all that a window shows before its labels arrive.
 """
 
 from __future__ import annotations
@@ -9,14 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Concatenate
+from typing import Any, Concatenate, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.clusters import Clusters, cluster_ids, clustered, merged_ids
-from rocmonitor.stats.ends import CellEnds, Grid, disjoint, merged_cells, one_grid
+from rocmonitor.stats.cells import (
+    CellEnds,
+    Clusters,
+    Grid,
+    cluster_ids,
+    clustered,
+    disjoint,
+    merged_cells,
+    merged_ids,
+    one_grid,
+)
 from rocmonitor.stats.rows import Counts as Counts
 from rocmonitor.stats.rows import Floats as Floats
 from rocmonitor.stats.rows import (
@@ -164,9 +174,9 @@ class Sample:
         _set_fields(sample, ends=ends)
         return sample
 
-    def require_both_classes(self, *, at_least: int = 1) -> None:
+    def require_both_classes(self, *, at_least: int = 1, what: str = "") -> None:
         """Raise DegenerateDataError unless each class has `at_least` rows."""
-        require_classes(self.n_pos, self.n_neg, at_least=at_least)
+        require_classes(self.n_pos, self.n_neg, at_least=at_least, what=what)
 
     def require_distinct_scores(self, model: str = "") -> None:
         """Raise DegenerateDataError if all rows have one score; `model` is what the message begins with."""
@@ -392,3 +402,57 @@ def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]
 def on_two(function: Callable[Concatenate[Sample, Sample, P], R]) -> OnTwo[P, R]:
     """Let a function of two `Sample` take ``(y_true, y_score)``, or two arrays, in place of either."""
     return taking_two(Sample, function, samples=_SAMPLES)
+
+
+class ScoreCounts(NamedTuple):
+    """Unlabelled scores of one model; a pair of arrays, as `expected_auc` takes it."""
+
+    score: Floats  # (k,): The distinct scores, increasing
+    counts: Counts  # (k,): Rows at each
+
+    @classmethod
+    def of(cls, score: Floats, weight: Counts | None = None) -> ScoreCounts:
+        """Count the rows at each score; `weight`, shape (n,), is how many rows each score stands for."""
+        if weight is None:
+            distinct, count = np.unique(score, return_counts=True)
+            return cls(distinct, count.astype(np.int64, copy=False))
+        distinct, place = np.unique(score, return_inverse=True)
+        return cls(distinct, add_up(place, weight, len(distinct)))
+
+    @property
+    def rows(self) -> int:
+        """Rows at all scores."""
+        return int(self.counts.sum())
+
+    def plus(self, other: ScoreCounts) -> ScoreCounts:
+        """Return the rows of both."""
+        if not len(other.score):
+            return self
+        score = np.concatenate([self.score, other.score])
+        return ScoreCounts.of(score, np.concatenate([self.counts, other.counts]))
+
+
+class PairedScoreCounts(NamedTuple):
+    """Unlabelled scores of two models on the same rows: one cell for each row, or group of equal rows."""
+
+    score_1: Floats  # (c,): As in `PairedSample`; a pair of scores may come more than once
+    score_2: Floats
+    counts: Counts  # (c,): Rows in each cell
+
+    @classmethod
+    def of(cls, score_1: Floats, score_2: Floats, weight: Counts | None = None) -> PairedScoreCounts:
+        """Return a cell for each pair of scores; `weight`, shape (c,), is how many rows each stands for."""
+        return cls(score_1, score_2, np.ones(len(score_1), dtype=np.int64) if weight is None else weight)
+
+    @property
+    def rows(self) -> int:
+        """Rows in all cells."""
+        return int(self.counts.sum())
+
+
+def no_scores() -> ScoreCounts:
+    """Return the counts of no rows."""
+    return ScoreCounts(_EMPTY, np.zeros(0, dtype=np.int64))
+
+
+_EMPTY: NDArray[np.float64] = np.zeros(0)

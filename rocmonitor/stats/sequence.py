@@ -20,11 +20,11 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.dependence import SeriesLikelihood, log_mean_exp, series_likelihood
 from rocmonitor.stats.nouns import decimals, many
-from rocmonitor.stats.proportion import is_number, require_level
+from rocmonitor.stats.proportion import is_number, require_level, require_method, whole_number
 from rocmonitor.stats.result import Table
-from rocmonitor.stats.rows import Floats, window_numbers
+from rocmonitor.stats.rows import Floats, require_all, same_length, window_numbers
+from rocmonitor.stats.series import SeriesLikelihood, log_mean_exp, series_likelihood
 
 _TUNED_FOR = {"period": 8.0, "future": 12.0}
 LARGEST = 520  # windows, ten years of weeks: a plan beyond that is of no use
@@ -172,7 +172,7 @@ def confidence_sequence(
     are mixtures over AR(1) processes of the true differences: coefficients from 0 to 0.95, standard
     deviations from 0 to about 100 standard errors; under the alternative the mean is normal. The likelihoods
     come from the Kalman filter with the pooled sampling noise over w_j ([DK12];
-    `rocmonitor.stats.dependence`). The factor passes 1 / alpha at any window with probability alpha at most
+    `rocmonitor.stats.series`). The factor passes 1 / alpha at any window with probability alpha at most
     when the process is drawn from the mixture ([V39]), and more often for one of strong correlation.
 
     With "none" weeks are taken as independent. Where neighbouring ones are alike, the level is not kept with
@@ -282,9 +282,7 @@ def windows_to_decide(
             f"not {type(sequence).__name__}"
         )
     _require_number(margin, "margin", "a difference within [0, 1]", 0.0, 1.0)
-    _require_number(largest, "largest", "a number of windows, 1 to 1,000,000", 1, _MOST)
-    if largest != int(largest):
-        raise InputError(f"largest must be a whole number of windows, not {largest!r}")
+    more = np.arange(1.0, whole_number(largest, "largest", most=_MOST) + 1)
     reached = float(sequence.estimate[-1])
     if difference is not None:
         _require_number(difference, "difference", "a difference within [-1, 1]", -1.0, 1.0)
@@ -294,7 +292,6 @@ def windows_to_decide(
         return 0
     if sequence.information[-1] == 0:
         return None
-    more = np.arange(1.0, int(largest) + 1)
     share = more / (len(sequence.estimate) + more)
     estimate = sequence.estimate[-1] + share * (reached - sequence.estimate[-1])
     below, above = reach(sequence, more)
@@ -392,10 +389,8 @@ def _pvalue(square: Floats, age: Floats, degrees: Floats | None) -> Floats:
 
 
 def _require_estimand(estimand: str, correlation: str) -> None:
-    if estimand not in get_args(Estimand):
-        raise InputError(f"estimand must be 'period' or 'future', not {estimand!r}")
-    if correlation not in get_args(Correlation):
-        raise InputError(f"correlation must be 'none' or 'estimated', not {correlation!r}")
+    require_method(estimand, get_args(Estimand), "estimand")
+    require_method(correlation, get_args(Correlation), "correlation")
     if estimand == "period" and correlation != "none":
         raise InputError(
             f"correlation={correlation!r} is for estimand='future': the average of the windows so far holds "
@@ -410,19 +405,14 @@ def _windows(
     w = np.ones_like(d) if weights is None else window_numbers(weights, "weights")
     if not len(d):
         raise InputError("estimates is empty: a sequence begins with the first window")
-    if not len(d) == len(s) == len(w):
-        raise InputError(
-            "estimates, standard_errors and weights must have one number for each window; "
-            f"they have {len(d)}, {len(s)} and {len(w)}"
-        )
+    same_length(estimates=d, standard_errors=s, weights=w)
     rules = (
-        ("estimates", "lie within [-1, 1], as differences of AUCs and rates do", abs(d) <= 1),
-        ("standard_errors", "lie within [0, 2], as those of such differences do", (s >= 0) & (s <= 2)),
-        ("weights", "be above 0: leave a window out that counts nothing", w > 0),
+        ("estimates", "lie within [-1, 1]", abs(d) <= 1, "give differences of AUCs or of rates"),
+        ("standard_errors", "lie within [0, 2]", (s >= 0) & (s <= 2), "give those of such differences"),
+        ("weights", "be above 0", w > 0, "leave a window out that counts nothing"),
     )
-    for name, rule, kept in rules:
-        if not kept.all():
-            raise InputError(f"{name} must {rule}; {np.count_nonzero(~kept)} of {len(d)} do not")
+    for name, rule, kept, hint in rules:
+        require_all(kept, name, rule, hint)
     return d, np.where(s < _NO_SCATTER, 0.0, s), np.maximum(w / w.max(), _LEAST_WEIGHT)
 
 
@@ -525,8 +515,8 @@ def correlated_sequence(
 ) -> CorrelatedSequence:
     """Interval of the mean after each window, valid at all of them, with serial correlation estimated.
 
-    d, weight, shape (k,): Differences, and the weights to which their sampling variances are inverse.
-    se, shape (k,): Standard errors: they are pooled over the windows so far. All 0: nothing is known yet.
+    d, weight, se, shape (k,): Differences, the weights to which their sampling variances are inverse, and
+        standard errors, which are pooled over the windows so far. All 0: nothing is known yet.
     between, shape (k,): Moment estimate of the standard deviation of the true differences.
     growth: Variance of the mean under the alternative, in variances of the first window.
 
@@ -539,13 +529,8 @@ def correlated_sequence(
     g over coefficients phi and standard deviations tau of an AR(1) process, V_g its covariance plus the
     sampling variances, v_g that of the first window, r_g = `growth` v_g, and q_g the density of the later
     windows given the first under a flat prior of the mean. The first part decides soon between means like
-    theta; the second excludes those far from all windows, so that what is left is an interval.
-
-    With a = b and (phi, tau) drawn from them, the factor passes 1 / `level` at any window with probability
-    `level` at most (Ville's inequality); b is larger for phi > 0, which lowers that. At a given (phi, tau)
-    the probability is known by simulation only. The ends are the outermost means at which the factor is
-    1 / `level`.
-    Cost: O(k g).
+    theta; the second excludes those far from all windows, so that what is left is an interval. The ends are
+    the outermost means at which the factor is 1 / `level`. Cost: O(k g).
     """
     noise = np.cumsum((weight * se) ** 2) / np.cumsum(weight)  # of a window of weight 1
     known = (noise > 0) & (np.arange(1, len(d) + 1) >= _LEAST_WINDOWS)

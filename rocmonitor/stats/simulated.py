@@ -1,7 +1,8 @@
 """Alarms in simulated years: outcomes of windows, the statuses that follow, and how often these change.
 
 Outcomes come from whoever judges, as a function of one number: `steps_of` asks where they change. So many
-windows are drawn (`rocmonitor.stats.coming`) and few are judged.
+windows are drawn (`rocmonitor.stats.coming`) and few are judged. Scores are drawn while nothing is wrong, and
+when positives come to score as negatives do.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtr, ndtri
 
-from rocmonitor.stats.coming import Coming, Rate, expected_below_fixed, rate_range
+from rocmonitor.stats.coming import Coming, Rate, draw, expected_below_fixed, learned, rate_range
+from rocmonitor.stats.forecast.score_history import ScoreHistory
 from rocmonitor.stats.lasting.chart import LastingChart
 from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.stats.recovery import Change, recovery
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.sample import Sample, ScoreCounts
 
 Codes = NDArray[np.int8]
 """Outcomes or statuses, shape (windows, series): degraded -1, ok 0, improved 1."""
@@ -54,18 +57,10 @@ class Counting(Protocol):
 
 
 class Steps(NamedTuple):
-    """An outcome as a step function of one number.
+    """An outcome as a step function of one number."""
 
-    Attributes
-    ----------
-    edges : tuple of ndarray
-        Where the outcome changes, increasing; (1,), or (g,) where it differs between processes.
-    codes : tuple of int
-        The outcomes below, between and above the edges.
-    """
-
-    edges: tuple[Floats, ...]
-    codes: tuple[int, ...]
+    edges: tuple[Floats, ...]  # where it changes, increasing; (1,), or (g,) where processes differ
+    codes: tuple[int, ...]  # the outcomes below, between and above the edges
 
     def outcomes(self, coming: Coming, shift: Floats) -> Codes:
         """Return the outcome of each window of each series, moved by `shift`, (k, 1)."""
@@ -120,10 +115,6 @@ def promised(coming: Coming, chance: float, windows: int, *, two_sided: bool) ->
     """Return the outcome by a limit that is not known, but learned from `windows` at this chance of an alarm.
 
     Given its windows, a conformal limit is passed with a chance that is a Beta variable ([V12]).
-
-    References
-    ----------
-    .. [V12] Vovk (2012). Conditional validity of inductive conformal predictors. ACML, PMLR 25.
     """
     sides = 2 if two_sided else 1
     passed = betaincinv((1 - sides * chance) * (windows + 1), sides * chance * (windows + 1), coming.luck)
@@ -135,32 +126,17 @@ def promised(coming: Coming, chance: float, windows: int, *, two_sided: bool) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRule:
-    """One rule in the simulated windows.
+    """One rule in the simulated windows."""
 
-    Attributes
-    ----------
-    coming : Coming
-        The number that it judges, in windows to come.
-    steps : Steps or None
-        Its outcome by this number; None for a chart.
-    chart : LastingChart or None
-    usual : tuple of array_like
-        The same number in the reference windows, and its sampling variances.
-    at_sizes : tuple of int
-        Its outcome at the sizes of the reference windows, which come again and again; all else as usual.
-    of_auc : bool
-        True if the number is the AUROC, which a drop moves.
-    fixed : bool
-        True if its limit does not depend on the reference.
-    """
-
-    coming: Coming
-    steps: Steps | None = None
+    coming: Coming  # the number that it judges, in windows to come
+    steps: Steps | None = None  # its outcome by this number; None for a chart
     chart: LastingChart | None = None
+    # The same number in the reference windows, and its sampling variances.
     usual: tuple[Sequence[float], Sequence[float]] = ((), ())
+    # Its outcome at the sizes of the reference windows, which come again and again; all else as usual.
     at_sizes: tuple[int, ...] = ()
-    of_auc: bool = True
-    fixed: bool = False
+    of_auc: bool = True  # the number is the AUROC, which a drop moves
+    fixed: bool = False  # its limit does not depend on the reference
 
     def outcomes(self, shift: Floats) -> Codes:
         """Return the outcome of each window, when the AUROC has moved by this much, (k, 1)."""
@@ -183,50 +159,26 @@ class SimulatedRule:
 
 
 class Detection(NamedTuple):
-    """The detection of a drop of the AUROC.
+    """The detection of a drop of the AUROC."""
 
-    Attributes
-    ----------
-    once : float
-        Probability that a drop of one window alone makes the status ``degraded`` with this window.
-    windows : tuple of int or None
-        Windows after which a drop that stays is found in half of all cases, and in 80 %; None where it takes
-        more than are drawn.
-    """
-
-    once: float
+    once: float  # chance that a drop of one window alone makes the status ``degraded`` with this window
+    # Windows until a drop that stays is found in half of all cases, and in 80 %; None beyond those drawn.
     windows: tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """Years to come while nothing is wrong, as each rule sees them.
+    """Years to come while nothing is wrong, as each rule sees them."""
 
-    Attributes
-    ----------
-    auc : float
-        Of the reference.
-    noise : callable
-        The sampling variance of a window with this AUROC, on the scale of the chart.
-    coming : Coming
-        Windows to come on this scale.
-    rules : dict of str to SimulatedRule
-    stated : dict of str to tuple of float
-        Of rules that cannot be simulated, the chances in one window of an alarm and of an improvement that
-        their settings promise.
-    per_year : float
-        Windows a year.
-    quiet : dict of str to ndarray
-        The outcome of each window by each rule when nothing is wrong.
-    """
-
-    auc: float
+    auc: float  # of the reference
+    # Sampling variance of a window with this AUROC, on the scale of the chart.
     noise: Callable[[float], float]
-    coming: Coming
+    coming: Coming  # on this scale
     rules: Mapping[str, SimulatedRule]
+    # Of rules that cannot be simulated, the chances of an alarm and of an improvement that settings promise.
     stated: Mapping[str, tuple[float, float]]
-    per_year: float
-    quiet: Mapping[str, Codes] = field(init=False)
+    per_year: float  # windows
+    quiet: Mapping[str, Codes] = field(init=False)  # outcomes by each rule when nothing is wrong
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quiet", self.outcomes())
@@ -357,19 +309,11 @@ class Simulation:
     def said_over(self, drop: float, alarm: Counting, error: float, reference_error: float) -> float | None:
         """Return how often a drop that stays, once found, is said to be over within the year that is drawn.
 
-        Parameters
-        ----------
-        drop : float
-        alarm : Counting
-        error, reference_error : float
-            Standard deviation of a window's AUROC while nothing changes, and standard error of the
-            reference's mean, as the monitor knows them.
+        error, reference_error: Standard deviation of a window's AUROC while nothing changes, and standard
+            error of the reference's mean, as the monitor knows them.
 
-        Returns
-        -------
-        float or None
-            A share of the drops that are found, of 100 series; None where none is found. Looked at 52 times
-            in a year at most, so of short windows a little too low. Cost: 0.5 s.
+        A share of the drops that are found, of 100 series; None where none is found. Looked at 52 times in a
+        year at most, so of short windows a little too low. Cost: 0.5 s.
         """
         rules = [outcomes for name, outcomes in self.outcomes(drop).items() if self.rules[name].of_auc]
         if not rules:
@@ -436,3 +380,106 @@ def _last(flags: NDArray[np.bool_], windows: int) -> NDArray[np.int16]:
 def shifted(auc: float, drop: float) -> float:
     """Return how far a drop of an AUROC moves it on the scale."""
     return scaled(max(auc - drop, 0.0)) - scaled(auc)
+
+
+_WINDOWS = 52
+_LEAST = 1e-12
+_ALL = 10_000_000  # rows that stand for a law without sampling noise
+
+
+def coming_expected(history: ScoreHistory, rows: int) -> Coming:
+    """Return expected AUROCs of windows to come, on the scale 2 arcsin sqrt, learned from past windows.
+
+    They scatter as past ones do, and by the sampling noise that windows of `rows` scores have more.
+    """
+    more = (
+        history.score_variance * float(np.median(history.missing(rows))) / (history.auc * (1 - history.auc))
+    )
+    return _like([scaled(auc) for auc in history.window_expected], more)
+
+
+def coming_distances(history: ScoreHistory, rows: int) -> Coming:
+    """Return logarithms of score distances of windows to come, learned from past ones as of `rows` rows."""
+    mean, variance = history.thinning.mean_and_variance(np.array(history.window_distances), rows)
+    distances = np.maximum(mean, _LEAST)
+    return _like(np.log(distances), float(np.median(variance / distances**2)))
+
+
+def _like(values: ArrayLike, more: float) -> Coming:
+    """Return numbers of windows to come that scatter as these do, sampling noise included, and by `more`."""
+    numbers = np.asarray(values, dtype=float)
+    least = max(1e-3 * float(numbers.var()), _LEAST)
+    past = learned(numbers, np.full(len(numbers), least), tuple(range(len(numbers))))
+    return draw(past, max(more, least), _WINDOWS)
+
+
+def loss_shown(
+    history: ScoreHistory, cells: Sample, rows: int, steps: Steps, *, power: float
+) -> float | None:
+    """Return the loss of AUROC, when positives score as negatives do, that one window shows with this power.
+
+    Where a share of the positives scores as negatives do, the AUROC falls by that share times (AUC - 1/2).
+    `steps` has the outcome by the logarithm of the distance. None where the loss of all is not shown.
+    """
+    law, by_distance = (
+        distance_law(history, cells, rows),
+        steps._replace(edges=tuple(map(np.exp, steps.edges))),
+    )
+
+    def chance(share: float) -> float:
+        mean, deviation = law(share)
+        return float(by_distance.chance(np.array([mean]), np.array([deviation]))[0])
+
+    share = smallest(chance, power, 1.0) if history.auc > 0.5 else None
+    return None if share is None else share * (history.auc - 0.5)
+
+
+def distance_law(history: ScoreHistory, cells: Sample, rows: int) -> Callable[[float], tuple[float, float]]:
+    """Return the mean and standard deviation of the distance, by the share of the positives that is lost.
+
+    The distance of such a window is taken as normal: what reference windows differ by beyond sampling adds to
+    its mean as it does to theirs, and to its variance by how far their rows scatter in the log ratios that
+    the loss brings about.
+
+    cells: Of the reference.
+    rows: Scores of the window.
+    """
+    drift = _drift_distance(history)
+
+    def law(share: float) -> tuple[float, float]:
+        shift = history.shift(cells, _lost(cells, share))
+        part, here = shift.window_share, shift.window_share > 0
+        ratio = np.where(here, shift.nats / np.where(here, part, 1.0), 0.0)
+        variance = float(part @ ratio**2) - shift.score_distance**2
+        spare = (np.count_nonzero(here) - 1) / 2 / rows
+        deviation = math.sqrt(max(variance, 0.0) / rows + spare / rows + _drift_variance(history, ratio))
+        return shift.score_distance + spare + drift, deviation
+
+    return law
+
+
+def _lost(cells: Sample, share: float) -> ScoreCounts:
+    """Return the law of the scores when a share of the positives scores as negatives do."""
+    positives, negatives = cells.pos / cells.n_pos, cells.neg / cells.n_neg
+    prevalence = cells.n_pos / (cells.n_pos + cells.n_neg)
+    law = prevalence * ((1 - share) * positives + share * negatives) + (1 - prevalence) * negatives
+    counts = np.round(law * _ALL).astype(np.int64)
+    return ScoreCounts(cells.score[counts > 0], counts[counts > 0])
+
+
+def _drift_variance(history: ScoreHistory, log_ratio: Floats) -> float:
+    """Return the variance between reference windows of the mean log ratio of their rows, beyond sampling."""
+    if not history.window_rows:
+        return 0.0
+    counts = np.array(history.window_rows, dtype=float)
+    rows = counts.sum(axis=1)
+    means = counts @ log_ratio / rows
+    sampling = (counts @ log_ratio**2 / rows - means**2) / rows
+    return max(float(means.var(ddof=1) - sampling.mean()), 0.0)
+
+
+def _drift_distance(history: ScoreHistory) -> float:
+    rows = history.window_sizes
+    rest = history.n_pos + history.n_neg - (rows if history.inside else 0)
+    sampling = (np.array(history.occupied) - 1) / 2 * (1 / rows + 1 / rest)
+    return max(float(np.mean(np.array(history.window_distances) - sampling)), 0.0)

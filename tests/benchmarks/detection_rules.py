@@ -30,7 +30,7 @@ from rocmonitor.policy.status import Alarm, SegmentState
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import PROPOSED, OutlookRule, Rule
 from rocmonitor.stats import Sample
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 ZONE, START, WEEK = ZoneInfo("UTC"), datetime(2025, 1, 6, tzinfo=UTC), timedelta(days=7)
 DELAY = 4

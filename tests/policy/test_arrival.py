@@ -27,7 +27,7 @@ from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Challenger, Drop, Floor, Forecast
 from rocmonitor.stats import Sample, auc, condensed, forecast_fit
 from rocmonitor.stats.forecast.label_history import PastWindow, label_history
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 from rocmonitor.wording.caveats import arrival
 
 DAY = timedelta(days=1)

@@ -16,7 +16,7 @@ from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Forecast, OutlookRule, Rule, Scores
 from rocmonitor.stats import Sample
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 ROWS, WEEK = 2000, timedelta(days=7)
 RULES: dict[str, Rule] = {

@@ -14,7 +14,7 @@ from rocmonitor.policy.scenario import Early, Scenario, early
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import OutlookRule, Rule, Scores
 from rocmonitor.stats import AucSpread, Sample
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 WEEK, ROWS = timedelta(days=7), 1000
 

@@ -14,7 +14,7 @@ from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Floor, Forecast, OutlookRule, Rule
 from rocmonitor.stats import Sample
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 WEEK = timedelta(days=7)
 RULES: dict[str, Rule] = {"forecast": Forecast()}

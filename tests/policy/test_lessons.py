@@ -16,7 +16,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.rules import OutlookRule, Rule, Scores, by_name
 from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 RULES = by_name([OutlookRule()])
 START, WEEK = datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7)

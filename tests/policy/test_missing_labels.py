@@ -21,7 +21,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Forecast, Lasting, by_name
 from rocmonitor.stats import PartlyLabelledAuc, Sample, auc
 from rocmonitor.stats.forecast.label_history import PastWindow, Reading
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 from rocmonitor.wording.verdicts import verdict
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)

@@ -19,7 +19,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Drop, Forecast, Lasting
 from rocmonitor.stats import Sample
 from rocmonitor.stats.forecast.label_history import PastWindow
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 FIRST, WEEK = datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7)
 RULES = {"forecast": Forecast(), "lasting": Lasting(), "drop": Drop(value=0.02)}

@@ -18,7 +18,7 @@ from rocmonitor.policy.scenario import Scenario, simulation
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Forecast
 from rocmonitor.stats import AucSpread, Sample
-from rocmonitor.stats.season import YEAR_DAYS
+from rocmonitor.stats.series import YEAR_DAYS
 from rocmonitor.wording.format import signed
 from rocmonitor.wording.verdicts import verdict as worded
 

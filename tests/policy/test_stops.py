@@ -14,7 +14,7 @@ from rocmonitor.policy.stops import Arrival, Arrived, Expected, Stop, stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import Sample
 from rocmonitor.stats.forecast.label_history import PastWindow, label_history
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 from rocmonitor.wording.stops import by_age
 
 DAY = timedelta(days=1)

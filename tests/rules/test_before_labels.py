@@ -12,7 +12,7 @@ from rocmonitor.policy.judge import forecast_of
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.rules import OutlookRule, Scores
 from rocmonitor.rules.evidence import Evidence
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 ROWS = 1500
 

@@ -44,8 +44,8 @@ from rocmonitor.rules.evidence import Evidence
 from rocmonitor.rules.evidence import LearnedReference as RuleReference
 from rocmonitor.stats import AucSpread, PairedSample, Sample
 from rocmonitor.stats.lasting.windows import unscaled
+from rocmonitor.stats.sample import ScoreCounts
 from rocmonitor.stats.simulated import DEGRADED
-from rocmonitor.stats.unlabelled import ScoreCounts
 from rocmonitor.wording import verdicts as wording
 
 WEEK = timedelta(days=7)

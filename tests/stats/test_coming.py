@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rocmonitor.stats.coming import draw, known, learned, sampling_alone
-from rocmonitor.stats.dependence import series_ahead
 
 VALUES = np.array([0.3, -0.1, 0.4, 0.9, 0.2])
 NOISE = np.array([0.01, 0.02, 0.5, 0.01, 0.03])
@@ -18,8 +17,9 @@ def test_a_series_goes_on_as_the_normal_law_of_all_values_says(serial, between, 
     noise, mean = NOISE.copy(), 0.25
     if gap:
         noise[2] = np.inf
-    ahead = series_ahead(VALUES, noise, [serial], [between])
     used = np.isfinite(noise)
+    places = tuple(np.flatnonzero(used).tolist())
+    ahead = known(VALUES[used], noise[used], places, serial=serial, between=between).ahead
     apart = abs(np.subtract.outer(np.arange(6), np.arange(6)))
     covariance = between**2 * serial**apart
     seen = np.flatnonzero(used)

@@ -159,7 +159,7 @@ def test_no_level_gives_nan(level: float) -> None:
 
 
 def test_an_unknown_correlation_is_refused() -> None:
-    with pytest.raises(InputError, match="correlation must be 'none' or 'estimated', not 'ar1'"):
+    with pytest.raises(InputError, match="correlation must be one of none, estimated; it is 'ar1'"):
         confidence_sequence(D, S, correlation="ar1")  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from rocmonitor.stats.discoveries import adjusted_pvalues
+from rocmonitor.stats.column_changes import adjusted_pvalues
 
 
 @given(st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.5, 1.0]), min_size=1, max_size=30))

@@ -86,7 +86,7 @@ def test_models_that_hardly_differ_have_no_number():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.1, 0.2], [0.1], (0, 1)), "must have one number for each window; they have 2, 1 and 2"),
+        (([0.1, 0.2], [0.1], (0, 1)), "must have equal length: differences has 2, ses has 1, places has 2"),
         (([0.1, 0.2], [0.1, 0.1], (1, 1)), r"places must increase: .*\(1, 1\)"),
         (([0.1, np.nan], [0.1, 0.1], (0, 1)), "differences must be finite"),
     ],
@@ -99,7 +99,7 @@ def test_wrong_windows(arguments, message):
 def test_wrong_questions():
     d, s = process(0.01)
     drawn = next_windows(d, s, tuple(range(K)))
-    with pytest.raises(InputError, match=f"windows must be a number of windows, 1 to {LONGEST}, not 60"):
+    with pytest.raises(InputError, match=f"windows must be a whole number from 1 to {LONGEST}, not 60"):
         drawn.mean_of(60, 0.95)
     with pytest.raises(InputError, match="confidence_level"):
         drawn.mean_of(4, 1.0)

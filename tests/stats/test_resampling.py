@@ -13,7 +13,7 @@ from rocmonitor.stats.curve.difference import threshold_difference
 from rocmonitor.stats.curve.threshold import threshold_intervals, threshold_law
 from rocmonitor.stats.curve.vertical import vertical_intervals, vertical_law
 from rocmonitor.stats.curve.vertical_difference import vertical_difference, vertical_difference_law
-from rocmonitor.stats.resampling import generator
+from rocmonitor.stats.proportion import generator
 
 DRAWS = 20_000
 

@@ -437,11 +437,14 @@ def test_decided_is_no_further_window_and_never_is_none():
     ("change", "message"),
     [
         ({"estimates": []}, "estimates is empty"),
-        ({"estimates": [0.1]}, "one number for each window; they have 1, 2 and 1"),
-        ({"weights": [1, 2, 3]}, "they have 2, 2 and 3"),
+        (
+            {"estimates": [0.1]},
+            "must have equal length: estimates has 1, standard_errors has 2",
+        ),
+        ({"weights": [1, 2, 3]}, "weights has 3"),
         ({"estimates": [0.1, math.nan]}, "estimates must be finite: 1 of 2 are not"),
         ({"standard_errors": [0.1, math.inf]}, "standard_errors must be finite: 1 of 2"),
-        ({"standard_errors": [0.1, -0.1]}, r"standard_errors must lie within \[0, 2\].*; 1 of 2"),
+        ({"standard_errors": [0.1, -0.1]}, r"standard_errors must lie within \[0, 2\].*: 1 of 2"),
         ({"standard_errors": [0.1, 3]}, "standard_errors"),
         ({"estimates": [0.1, 1.1]}, r"estimates must lie within \[-1, 1\]"),
         ({"estimates": [[0.1, 0.1]]}, "estimates must be one-dimensional.*2 axes"),
@@ -634,8 +637,8 @@ class TestPeriod:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"estimand": "past"}, "estimand must be 'period' or 'future', not 'past'"),
-            ({"estimand": None}, "estimand must be 'period' or 'future', not None"),
+            ({"estimand": "past"}, "estimand must be one of period, future; it is 'past'"),
+            ({"estimand": None}, "estimand must be one of period, future; it is None"),
             ({"correlation": "estimated"}, "leave correlation out, or take estimand='future'"),
             ({"tuned_for": 0}, "tuned_for must be a number of windows"),
         ],

@@ -35,10 +35,9 @@ from studies.running import options, replicate, say, table
 from rocmonitor.policy.arrival import ALIKE, MIN_LABELLED, Awaiting, Estimate, estimate
 from rocmonitor.policy.reference import Reference
 from rocmonitor.stats import ForecastFit, PartlyLabelledAuc, Sample, auc, condensed, forecast_fit
-from rocmonitor.stats.forecast.label_errors import LabelErrors, label_errors
 from rocmonitor.stats.forecast.label_history import PastWindow, Reading, label_history
-from rocmonitor.stats.forecast.partial_labels import partly_labelled_auc
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.forecast.partial_labels import LabelErrors, label_errors, partly_labelled_auc
+from rocmonitor.stats.sample import ScoreCounts
 
 ROWS, WINDOWS, LATER, RESAMPLES = 1000, 39, 10, 400
 AGES = tuple(timedelta(days=days) for days in (5, 10, 15, 20, 30, 40, 60, 80, 110, 120))

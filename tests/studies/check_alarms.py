@@ -40,10 +40,10 @@ from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Floor, Forecast, Lasting, by_name
 from rocmonitor.rules.evidence import ReferenceWindows
 from rocmonitor.stats import AucSpread, Sample, WindowAuc, auc, coming, forecast_fit
-from rocmonitor.stats.coming import PossibleProcesses, known
-from rocmonitor.stats.dependence import Continuation
+from rocmonitor.stats.coming import known
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.series import Continuation, PossibleProcesses
 from rocmonitor.stats.simulated import TOGETHER, Simulation
 
 DROPS = (0.02, 0.05, 0.1)
@@ -160,7 +160,7 @@ def ahead_of(serial: float, past: int, rng: np.random.Generator) -> list[list[fl
     learned = scenario.processes()
     chosen = np.isclose(learned.serial, serial)
     ahead = Continuation(*(each[chosen] for each in learned.ahead))
-    alike = PossibleProcesses(*(each[chosen] for each in learned[:-1]), ahead)
+    alike = PossibleProcesses(*(each[chosen] for each in learned[:5]), ahead)
     given = (
         truth(states[-1], serial),
         known(*scenario.numbers(), serial=serial, between=SCATTER),

@@ -20,8 +20,7 @@ from scipy.stats import binom
 from studies.figures import Floats, Panel, coverage
 
 from rocmonitor.stats.curve.threshold import MOST_EXCESS
-from rocmonitor.stats.proportion import normal_density, normal_quantile, proportion_ends
-from rocmonitor.stats.resampling import percentiles
+from rocmonitor.stats.proportion import normal_density, percentiles, proportion_ends, quantile_beyond
 
 SD_POS, SD_NEG, LEVEL, RESAMPLES = 3.75, 3.0, 0.90, 100
 TOTAL_RATES = np.arange(1, 100) / 100
@@ -84,7 +83,7 @@ def exact_coverage(rates: Rates, n: int) -> dict[str, Floats]:
 
 def called_conservative(rates: Rates, n: int) -> NDArray[np.bool_]:
     """Where `threshold_intervals` calls an interval conservative, with the expected counts."""
-    excess = normal_density(normal_quantile(JOINT_TAIL))
+    excess = normal_density(quantile_beyond(JOINT_TAIL))
     return np.any([excess > MOST_EXCESS * np.sqrt(n * p * (1 - p)) for p in (rates.tpr, rates.fpr)], axis=0)
 
 

@@ -28,8 +28,7 @@ from studies.figures import Floats, Outcome, Panel, coverage, finish, lowest_and
 from studies.running import options
 from studies.two_models import Counts, ScoreLaw, disagreements
 
-from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile
-from rocmonitor.stats.resampling import percentiles
+from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, percentiles, quantile_beyond
 
 ROWS, SHIFT = 100, 2.0
 THETAS, CORRELATIONS = (1.0, 3.0), (0.3, 0.6, 0.9)
@@ -108,7 +107,7 @@ def held(of: Design, rows: int, size: int, rng: np.random.Generator) -> Floats:
 def normal_ends(only_1: Counts, only_2: Counts, rows: int, added: Smoothing) -> tuple[Floats, Floats]:
     """[DG09] alg. 3."""
     p1, p2 = added.share(only_1, rows), added.share(only_2, rows)
-    half = normal_quantile(JOINT_TAIL) * np.sqrt(
+    half = quantile_beyond(JOINT_TAIL) * np.sqrt(
         np.maximum(p1 + p2 - (p1 - p2) ** 2, 0.0) / (rows + added.rows)
     )
     return p1 - p2 - half, p1 - p2 + half

@@ -14,9 +14,9 @@ from scipy.special import expit
 from studies.running import options, replicate, say, table
 
 from rocmonitor.stats import ForeseenChange, Sample, condensed
+from rocmonitor.stats.forecast.distance import score_cells
 from rocmonitor.stats.forecast.foreseen import split
 from rocmonitor.stats.forecast.projection import Scores, projected, valid_unlabelled
-from rocmonitor.stats.forecast.score_cells import score_cells
 
 
 class Shifted(NamedTuple):

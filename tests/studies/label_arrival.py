@@ -45,7 +45,7 @@ from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Forecast
 from rocmonitor.stats import Sample, auc, condensed, forecast_fit
 from rocmonitor.stats.forecast.label_history import PastWindow, label_history
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -24,7 +24,7 @@ from studies.running import options, replicate, say, table
 from studies.weekly import Floats, Weeks, charted, dropped
 
 from rocmonitor.stats import WindowAuc
-from rocmonitor.stats.lasting.limit import CAP
+from rocmonitor.stats.lasting.windows import CAP
 
 YEAR = 52
 AFTER = 13  # quiet windows before a later drop

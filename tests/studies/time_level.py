@@ -15,7 +15,7 @@ import numpy as np
 from studies.running import options, replicate, say, table
 from studies.weekly import Floats, Weeks, charted
 
-from rocmonitor.stats.lasting.limit import running
+from rocmonitor.stats.lasting.windows import running
 
 HORIZON = 52
 REFERENCES = (8, 19, 39)

@@ -40,7 +40,7 @@ from rocmonitor.stats import (
 from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.calibration import conformal_root
 from rocmonitor.stats.lasting.windows import adjusted, scaled, seasonal
-from rocmonitor.stats.season import YEAR_DAYS
+from rocmonitor.stats.series import YEAR_DAYS
 
 DATA = Path(os.environ.get("ROCMONITOR_STUDY_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 WEATHER = DATA / "weather_noaa" / "weather.csv.gz"

@@ -28,7 +28,7 @@ from studies.wmk16_ties import GENUINE, IMPOSTORS, peaked
 from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
 from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.area.variances import drawn_areas
-from rocmonitor.stats.resampling import percentiles
+from rocmonitor.stats.proportion import percentiles
 
 REPLICATIONS = 2000
 GRID = 6  # scores a standard deviation

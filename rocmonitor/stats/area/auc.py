@@ -20,13 +20,20 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.area.clustered import METHOD, area_error, require_independent
 from rocmonitor.stats.area.delong import Moments, moments
 from rocmonitor.stats.area.skewness import second_order_ends, studentised
-from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, reach_of
+from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, fewest, reach_of
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Variance, cortes_mohri, drawn_areas, score_ends
 from rocmonitor.stats.condensed import error_of_auc, require_guarantee
 from rocmonitor.stats.nouns import classes, decimals
-from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, resample_sizes
-from rocmonitor.stats.resampling import Percentiles, Rng, generator
-from rocmonitor.stats.resampling import percentiles as drawn_ends
+from rocmonitor.stats.proportion import (
+    Percentiles,
+    Rng,
+    generator,
+    quantile_beyond,
+    require_level,
+    require_method,
+    resample_sizes,
+)
+from rocmonitor.stats.proportion import percentiles as drawn_ends
 from rocmonitor.stats.result import Interval, Result
 from rocmonitor.stats.sample import Floats, Sample, on_sample
 
@@ -179,7 +186,13 @@ class AucResult(Result):
             q = tail ** (1 / min(self.clusters or (self.n_pos, self.n_neg)))
             return Interval(q * self.auc, 1 - q * (1 - self.auc))
         if transform == "second-order":
-            return self._second_order(tail)
+            if self.studentised is None:
+                raise InputError(
+                    "transform 'second-order' needs the standard error of method 'delong' or "
+                    "'exact-bootstrap' at the sample's own sizes; this result, by "
+                    f"{self.method!r}, does not have it: leave transform out"
+                )
+            return Interval(*second_order_ends(self.auc, self.se, self.studentised, tail))
         z, se = quantile_beyond(tail, self.df), self.inflation * self.se
         if transform == "none" or not 0 < self.auc < 1:
             return Interval(max(self.auc - z * se, 0.0), min(self.auc + z * se, 1.0))
@@ -203,15 +216,6 @@ class AucResult(Result):
                 return caveat.values["m_pos"], caveat.values["m_neg"]
         worth = max(self.design_effect or 1.0, 1.0)
         return self.n_pos / worth, self.n_neg / worth
-
-    def _second_order(self, tail: float) -> Interval:
-        if self.studentised is None:
-            raise InputError(
-                "transform 'second-order' needs the standard error of method 'delong' or "
-                "'exact-bootstrap' at the sample's own sizes; this result, by "
-                f"{self.method!r}, does not have it: leave transform out"
-            )
-        return Interval(*second_order_ends(self.auc, self.se, self.studentised, tail))
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.rows(
@@ -396,10 +400,8 @@ def _with_carriers(result: AucResult) -> AucResult:
     near = min(result.auc, 1 - result.auc) <= _NEAR_AN_END
     if result.se == 0 or not near or rests_on is None or rests_on >= FEW:
         return result
-    kind, size = min(
-        zip(result._carriers(), (("positives", result.n_pos), ("negatives", result.n_neg)), strict=True)
-    )[1]
-    caveat = Caveat("rests-on-few", rows=rests_on, kind=kind, of=size, end=round(result.auc))
+    least = fewest(result._carriers(), (result.n_pos, result.n_neg))
+    caveat = Caveat("rests-on-few", **least, end=round(result.auc))
     return replace(result, caveats=(*result.caveats, caveat))
 
 

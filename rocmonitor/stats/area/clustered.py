@@ -6,20 +6,24 @@ design effect says how much less the rows show than as many independent ones.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import InputError
+from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import Moments, delong_variance, moments
 from rocmonitor.stats.area.skewness import deviations
-from rocmonitor.stats.clusters import FEW, LARGE, Clusters, clustered_variance, effective
+from rocmonitor.stats.cells import Clusters
 from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Floats, PairedSample, Sample
 
 METHOD = "obuchowski"
 
+FEW = 30  # clusters, were they of equal size, below which a caveat says how few they are (docs/coverage.md)
+_LARGE = 0.5  # share of the variance from which on one cluster, or two, are said to make most of it
 _FEWEST = 5  # clusters up to which two of them are no exception
 
 
@@ -75,7 +79,7 @@ def _worth(own: Floats, clusters: Clusters, zeta: float, *, positive: bool) -> i
         return n
     reach = 1.0
     if (correction := effective([own], [rows], [zeta])) is not None:
-        reach = correction.inflation * quantile_beyond(0.025, correction.df) / quantile_beyond(0.025, None)
+        reach = correction.inflation * quantile_beyond(0.025, correction.df) / quantile_beyond(0.025)
     return max(1, min(n, round(n / effect / reach**2)))
 
 
@@ -90,14 +94,14 @@ def _error(
     independent = delong_variance(*zetas, n_pos, n_neg) if enough else 0.0
     varied = independent > 0  # else every pair compares alike, and rounding is all that would be left
     variance = clustered_variance(by_cell, clusters, n_pos, n_neg)
-    sizes = clusters.sizes
-    fewest = min(sizes.pos, sizes.neg)
+    of_pos, of_neg, _ = clusters.sizes
+    fewest = min(of_pos, of_neg)
     few = (
         (Caveat("few-clusters", clusters=fewest, effective=float(fewest), enough=FEW),)
         if fewest < FEW
         else ()
     )
-    numbers: dict[str, Any] = {"clusters": (sizes.pos, sizes.neg), "caveats": few, "design_effect": None}
+    numbers: dict[str, Any] = {"clusters": (of_pos, of_neg), "caveats": few, "design_effect": None}
     if not varied:
         return 0.0, numbers
     numbers["design_effect"] = variance / independent
@@ -118,6 +122,93 @@ def _large(parts: Floats, rows: Floats) -> tuple[Caveat, ...]:
         return ()
     largest = 1 if 2 * parts[order[1]] < parts[order[0]] else 2
     share, of_rows = (float(values[order[:largest]].sum() / values.sum()) for values in (parts, rows))
-    if share < LARGE:
+    if share < _LARGE:
         return ()
     return (Caveat("large-clusters", largest=largest, clusters=len(rows), share=share, of_rows=of_rows),)
+
+
+class Effective(NamedTuple):
+    """The worth of a standard error from clusters."""
+
+    # Degrees of freedom of Student's t, 1 or more: the number of clusters less one if all are alike.
+    df: float
+    inflation: float  # factor on the standard error, 1 or more: 1 if all are alike
+    parts: Floats  # (g,): The share of each cluster in the variance
+
+
+def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[float]) -> Effective | None:
+    """Return what a variance from sums over clusters is worth; None where no cluster has two rows.
+
+    sums, shape (g,): Of one class, or of the positives and of the negatives: for each cluster, the sum of its
+        values.
+    rows, shape (g,): Likewise, the rows of each cluster.
+    zetas: Variances of the values.
+
+    [BM02] with a model: rows of a cluster have correlation r, and rows of different classes the opposite one,
+    for high scores of a cluster help its positives and harm its negatives. r is that at which the sums of
+    squares are what they are, the larger of the two. What a cluster shows is its part of the total less its
+    share of the total. With R, the covariance of these, df = (tr R)² / tr R² ([S46]); the variance is too
+    small by tr R over the variance of the total. For g equal clusters they are g - 1 and (g - 1) / g, as
+    [O97] corrects. R is diagonal but for a few vectors: O(g).
+    """
+    together = np.sum(rows, axis=0)
+    if together.max() < 2:
+        return None
+    totals = [float(row.sum()) for row in rows]
+    alike = max(map(_correlation, sums, rows, zetas))
+    shares = np.array([row / total for row, total in zip(rows, totals, strict=True)])
+    signs = np.array([1.0, -1.0])[: len(shares), np.newaxis]
+    common = signs * np.sqrt(alike * np.array(zetas))[:, np.newaxis] * shares
+    covariance = common[:, np.newaxis] * common  # of the classes, within each cluster: (classes, classes, g)
+    for at, total in enumerate(totals):
+        covariance[at, at] += (1 - alike) * zetas[at] * shares[at] / total
+    of_class = covariance.sum(axis=1)
+    variances = of_class.sum(axis=0)
+    vectors = np.concatenate([of_class, shares])
+    one = np.eye(len(shares))
+    inner = np.block([[0 * one, -one], [-one, covariance.sum(axis=2)]])
+    square = inner @ (vectors @ vectors.T)
+    total = float(variances.sum())
+    trace = total + float(np.trace(square))
+    of_square = float(variances @ variances) + float(np.trace(square @ square))
+    of_square += 2 * float(np.trace(inner @ ((vectors * variances) @ vectors.T)))
+    if min(total, trace, of_square) <= 1e-12 * float(np.abs(variances).max()):
+        return Effective(1.0, 1.0, together / together.sum())  # one cluster holds nearly all
+    seen = int(np.count_nonzero(together))
+    small = total / trace * (seen - 1) / seen
+    parts = np.maximum(variances, 0.0)
+    return Effective(
+        max(trace * trace / of_square, 1.0), math.sqrt(max(small, 1.0)), parts / float(parts.sum())
+    )
+
+
+def _correlation(sums: Floats, rows: Floats, zeta: float) -> float:
+    """Return the correlation within clusters, 0 to 1, at which sums of values have the squares they have."""
+    pairs = (float(rows @ rows) - float(rows.sum())) * zeta
+    return min(max((float(sums @ sums) - float(rows.sum()) * zeta) / pairs, 0.0), 1.0) if pairs > 0 else 0.0
+
+
+def clustered_variance(by_cell: tuple[Floats, Floats], clusters: Clusters, n_pos: int, n_neg: int) -> float:
+    """Variance of a mean over pairs from clustered rows: [O97] eq. 5 and 6, clusters in both classes.
+
+    by_cell, shape (c,): Placement values less their mean, of a positive and of a negative of each cell.
+
+    With x and y the sums of these over the positives and the negatives of a cluster, and I10, I01 and I the
+    clusters with a positive, with a negative, and all: I10 / (I10 - 1) sum x² / n_pos² + I01 / (I01 - 1) sum
+    y² / n_neg² + 2 I / (I - 1) sum x y / (n_pos n_neg). Clusters of one row give DeLong's variance. The
+    last term may take it below 0: then the sum of (x / n_pos + y / n_neg)², with I / (I - 1).
+    """
+    of_pos, of_neg, every = clusters.sizes
+    if min(of_pos, of_neg) < 2:
+        raise DegenerateDataError(
+            f"the {n_pos} positives come from {of_pos} clusters, the {n_neg} negatives from {of_neg}: "
+            "fewer than two show no scatter; see whether cluster holds the ids of what rows belong to"
+        )
+    x = clusters.sums(clusters.pos * by_cell[0]) / n_pos
+    y = clusters.sums(clusters.neg * by_cell[1]) / n_neg
+
+    def corrected(products: Floats, size: int) -> float:
+        return float(np.sum(products)) * size / (size - 1)
+
+    variance = corrected(x * x, of_pos) + corrected(y * y, of_neg) + 2 * corrected(x * y, every)
+    return variance if variance > 0 else corrected((x + y) ** 2, every)

@@ -34,6 +34,8 @@ from rocmonitor.stats.area.unseen import (
     Balance,
     Part,
     balance_of,
+    error_at_0,
+    fewest,
     reach_of,
     unseen_at_most,
 )
@@ -116,17 +118,17 @@ class AucDifference(Result):
             against.append((Balance(ahead, behind if self.paired else NOTHING), n))
         return against
 
-    def cautious_se(self, confidence_level: float = 0.95) -> float:
-        """Return the standard error of a normal interval as long as the longer side of `ci`.
+    def cautious_se(self) -> float:
+        """Return the standard error of a normal interval as long as the longer side of `ci`, at 95 %.
 
         It allows for few or unequal clusters and for cells, in sums over many samples, such as the variance
         of a sequence. It does not allow for rows that a sample may lack: `auc_sequence` does, once for all.
         """
         if self.se == 0 and self.error is None:
             return 0.0
-        low, high = replace(self, balances=None).ci(confidence_level)
+        low, high = replace(self, balances=None).ci()
         reach = max(high - self.difference, self.difference - low)
-        return max(reach / quantile_beyond((1 - confidence_level) / 2, None), self.se)
+        return max(reach / quantile_beyond(0.025), self.se)
 
     def ci(self, confidence_level: float = 0.95) -> Interval:
         """Two-sided confidence interval of the difference, within [-1, 1], whatever the alternative.
@@ -184,33 +186,20 @@ class AucDifference(Result):
             return self
         caveats, size = self.caveats, 2.0 if self.alternative == "two-sided" else 1.0
         if self._unseen(0.025, gain=self.difference < 0) > 0 and (self.rests_on or 0.0) < FEW:
-            caveats += (self._on_few(),)
+            carriers = [balance.loss.carried_by(n) for balance, n in self._against(gain=self.difference < 0)]
+            sizes = (self.n_pos_1, self.n_neg_1, self.n_pos_2, self.n_neg_2)[: len(carriers)]
+            caveats += (Caveat("difference-rests-on-few", **fewest(carriers, sizes)),)
         agrees = self.alternative == "two-sided" or (self.difference > 0) == (self.alternative == "greater")
         least = max(self.pvalue / size, 1e-300)
         pvalue = self.pvalue
         if agrees and self.difference and self._beyond_zero(least) > 1e-12 * self.se:
-            # The tail, from `least` to 1/2, at which an interval ends at 0.
-            log = math.log(0.5)
-            if self._beyond_zero(0.5) <= 0:
-                log = float(
-                    scipy.optimize.brentq(lambda log: self._beyond_zero(math.exp(log)), math.log(least), log)
-                )
-            pvalue = size * math.exp(log)
+            pvalue = size * error_at_0(self._beyond_zero, least, 0.5)
         return replace(self, caveats=caveats, pvalue=pvalue)
 
     def _beyond_zero(self, tail: float) -> float:
         """Return how far an interval reaches beyond 0, seen from the difference."""
         half = quantile_beyond(tail, self.df) * self.inflation * self.se
         return half + self._unseen(tail, gain=self.difference < 0) - abs(self.difference)
-
-    def _on_few(self) -> Caveat:
-        against = self._against(gain=self.difference < 0)
-        carriers = [balance.loss.carried_by(n) for balance, n in against]
-        kinds = [("positives", self.n_pos_1), ("negatives", self.n_neg_1)]
-        if not self.paired:
-            kinds += [("positives", self.n_pos_2), ("negatives", self.n_neg_2)]
-        rows, size, kind = min((rows, size, kind) for rows, (kind, size) in zip(carriers, kinds, strict=True))
-        return Caveat("difference-rests-on-few", rows=rows, kind=kind, of=size)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax, vertical=True)

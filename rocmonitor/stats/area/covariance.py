@@ -8,19 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.delong import ROUNDING
+from rocmonitor.stats.area.delong import ROUNDING, placements
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import require_level
+from rocmonitor.stats.proportion import quantile_beyond, require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats, require_classes, same_order, valid_labels, valid_scores
-
-_BLOCK = 1 << 16  # rows at a time: what is in hand stays in the processor's cache
-_STEPS, _MOST_STEPS = 16, 1 << 21  # of the table of `_Sorted`: for each score, and in all
-_TRIES = 4  # scores passed one by one before the rest is searched
+from rocmonitor.stats.sample import indexed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,7 +50,7 @@ class AucContrast(Result):
         Clipped to what areas within [0, 1] allow. Of length 0 where `se` is 0, which says no more than that
         every pair of these rows compares alike; `rocmonitor.stats.auc` has an exact bound there.
         """
-        half = -float(scipy.special.ndtri((1 - require_level(confidence_level)) / 2)) * self.se
+        half = quantile_beyond((1 - require_level(confidence_level)) / 2) * self.se
         return np.maximum(self.estimate - half, self.least), np.minimum(self.estimate + half, self.largest)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
@@ -156,8 +153,7 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
 
     Notes
     -----
-    Cost: one sort of the smaller class and a lookup of each row a model, then O(n k**2) in a matrix product;
-    memory 8 n k bytes beside the scores.
+    Cost: one sort a model, then O(n k**2) in a matrix product; memory 8 n k bytes beside the scores.
 
     Examples
     --------
@@ -175,91 +171,16 @@ def auc_covariance(y_true: ArrayLike, scores: ArrayLike) -> AucCovariance:
         raise InputError(
             f"scores must have shape (n, k) with n = {len(positive)} rows as y_true; not {table.shape}"
         )
-    pos_rows, neg_rows = np.flatnonzero(positive), np.flatnonzero(~positive)
-    n_pos, n_neg, k = len(pos_rows), len(neg_rows), table.shape[1]
+    pos, neg = positive.astype(np.int64), (~positive).astype(np.int64)
+    n_pos, n_neg, k = int(pos.sum()), int(neg.sum()), table.shape[1]
     require_classes(n_pos, n_neg, at_least=2)
     v10, v01 = np.empty((k, n_pos)), np.empty((k, n_neg))
     for j in range(k):
-        column = valid_scores(np.ascontiguousarray(table[:, j]), f"scores[:, {j}]")
-        _count_below(column[pos_rows], column[neg_rows], out=(v10[j], v01[j]))
-    v10 /= 2 * n_neg
-    v01 /= -2 * n_pos  # those above less 1, which goes with the mean
+        sample, index = indexed(valid_scores(table[:, j], f"scores[:, {j}]"), pos, neg)
+        below, above = placements(sample)
+        v10[j], v01[j] = below[index[positive]] / n_neg, above[index[~positive]] / n_pos
     area = v10.mean(axis=1)
     v10 -= area[:, None]
     v01 -= v01.mean(axis=1)[:, None]
     cov = v10 @ v10.T / (n_pos - 1) / n_pos + v01 @ v01.T / (n_neg - 1) / n_neg
     return AucCovariance(auc=area, se=np.sqrt(np.diag(cov)), cov=cov, n_pos=n_pos, n_neg=n_neg)
-
-
-def _count_below(first: Floats, second: Floats, *, out: tuple[Floats, Floats]) -> None:
-    """For each score of one class those of the other below it, twice, level ones once: whole numbers.
-
-    Only the smaller class is sorted. Each score of the larger is looked up in it; the places found count
-    the larger class below each of the smaller, too.
-    """
-    if len(first) > len(second):
-        first, second, out = second, first, (out[1], out[0])
-    order = np.argsort(first)
-    few = _Sorted(first[order])
-    passed = np.zeros(len(first) + 1, dtype=np.int64)
-    for start in range(0, len(second), _BLOCK):
-        left, right = few.places(second[start : start + _BLOCK])
-        # A score exceeds the smaller ones up to its left place, and reaches those up to its right one.
-        passed += np.bincount(left, minlength=len(passed))
-        passed += np.bincount(right, minlength=len(passed))
-        np.add(left, right, out=out[1][start : start + _BLOCK])
-    out[0][order] = np.cumsum(passed[:-1])
-
-
-class _Sorted:
-    """Sorted scores, shape (n,), with a table of equal steps that leads into the distinct ones.
-
-    The step of a score gives the number of distinct ones in the steps before; the few in its own are then
-    passed one by one. Scores that crowd into few steps cost a binary search each, no more.
-    """
-
-    __slots__ = ("before", "distinct", "scale", "steps", "table")
-
-    def __init__(self, score: Floats) -> None:
-        first = np.concatenate([[True], score[1:] != score[:-1]])
-        distinct = score[first]
-        self.before = None if first.all() else np.append(np.flatnonzero(first), len(score))
-        self.distinct = np.append(distinct, math.inf)
-        self.steps = min(_STEPS * len(distinct), _MOST_STEPS)
-        with np.errstate(over="ignore", divide="ignore"):
-            self.scale = self.steps / (distinct[-1] - distinct[0])
-        if 0 < self.scale < math.inf:
-            # Twice the scores in the steps before, and 1 more where the step has any.
-            held = np.bincount(self._step(distinct), minlength=self.steps + 3)
-            self.table = np.cumsum(held)
-            self.table -= held
-            self.table <<= 1
-            self.table += held > 0
-
-    def places(self, score: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the numbers of sorted scores below each of `score`, and not above it; both shape (m,)."""
-        left = self._passed(score)
-        right = left + (self.distinct[left] == score)
-        return (left, right) if self.before is None else (self.before[left], self.before[right])
-
-    def _passed(self, score: Floats) -> NDArray[np.intp]:
-        if not 0 < self.scale < math.inf:  # all scores are equal, or their range is beyond float64
-            return np.searchsorted(self.distinct, score)
-        passed: NDArray[np.intp] = self.table[self._step(score)]
-        more = np.flatnonzero(passed & 1)
-        passed >>= 1
-        for _ in range(_TRIES):
-            more = more[self.distinct[passed[more]] < score[more]]
-            passed[more] += 1
-        more = more[np.argsort(score[more])]  # in order, a search finds its way in the cache
-        passed[more] = np.searchsorted(self.distinct, score[more])
-        return passed
-
-    def _step(self, score: Floats) -> NDArray[np.intp]:
-        """Return the step of each score, from 1, rising with it; 0 and the last one are outside."""
-        with np.errstate(over="ignore"):
-            step: Floats = score - self.distinct[0]
-            step *= self.scale
-        np.clip(step, -1, self.steps + 1, out=step)
-        step += 1
-        return step.astype(np.intp)

@@ -107,7 +107,11 @@ class Moments(NamedTuple):
 def moments(sample: Sample) -> Moments:
     """Moments of psi in O(k); the sample must hold both classes."""
     n_pos, n_neg = sample.n_pos, sample.n_neg
-    below_0, above_0 = _first_placements(sample)
+    # Measured from a placement that occurs, so that equal values leave residuals of exactly 0: rounding must
+    # not turn "no variance" into a tiny one.
+    i, j = int(np.argmax(sample.pos > 0)), int(np.argmax(sample.neg > 0))
+    below_0 = float(sample.neg[:i].sum()) + 0.5 * float(sample.neg[i])
+    above_0 = n_pos - float(sample.pos[:j].sum()) - 0.5 * float(sample.pos[j])
 
     def means(below: Floats, above: Floats, pos: Floats, neg: Floats) -> tuple[float, ...]:
         of_pos, of_neg = np.sum(pos * (below - below_0)), np.sum(neg * (above - above_0))
@@ -126,16 +130,6 @@ def moments(sample: Sample) -> Moments:
     # psi**2 is psi, but 1/4 and not 1/2 on a tie; rounding may go a hair below 0.
     kernel = max(auc * (lost / pairs) - ties / pairs / 4, 0.0)
     return Moments(auc, lost / pairs, zeta10, zeta01, kernel)
-
-
-def _first_placements(sample: Sample) -> tuple[float, float]:
-    """Return the first placement value of a positive and of a negative, which others are measured from.
-
-    So equal values leave residuals of exactly 0: rounding must not turn "no variance" into a tiny one.
-    """
-    i, j = int(np.argmax(sample.pos > 0)), int(np.argmax(sample.neg > 0))
-    below = float(sample.neg[:i].sum()) + 0.5 * float(sample.neg[i])
-    return below, sample.n_pos - float(sample.pos[:j].sum()) - 0.5 * float(sample.pos[j])
 
 
 def delong_variance(zeta10: float, zeta01: float, n_pos: int, n_neg: int) -> float:

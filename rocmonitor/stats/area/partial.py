@@ -91,7 +91,7 @@ class PartialAucResult(Result):
         low, high = (0.0, 1.0) if self.se == 0 else share.ci(confidence_level, transform)
         if transform == "none" and self.losses is not None:
             rows = [Balance(Part(*self.losses), NOTHING)]
-            reach = reach_of(rows, [self._found], z=quantile_beyond(tail, None), tail=tail)
+            reach = reach_of(rows, [self._found], z=quantile_beyond(tail), tail=tail)
             low = min(low, share.auc - reach.bound)
         return Interval(max(self.least + low * width, self.least), min(self.least + high * width, self.most))
 

@@ -13,14 +13,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats.area.compare import LEAST_LIMIT, AucDifference, fading
-from rocmonitor.stats.area.unseen import FEW, VERY_FEW, Balance, Part, reach_of
+from rocmonitor.stats.area.unseen import FEW, VERY_FEW, Balance, Part, error_at_0, fewest, reach_of
 from rocmonitor.stats.proportion import quantile_beyond, require_level
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sequence import ConfidenceSequence, confidence_sequence, half_at
@@ -34,7 +33,6 @@ near to each other are told apart a week later (docs/coverage.md).
 """
 
 _LEAST_PVALUE = 1e-300
-_KINDS = ("positives", "negatives")
 
 
 def auc_sequence(
@@ -181,7 +179,7 @@ def _further(side: _Side, half: float, z: float, alpha: float) -> float:
 
 
 def _of_others(side: _Side, alpha: float, most: float) -> float:
-    z = quantile_beyond(alpha / 2, None)
+    z = quantile_beyond(alpha / 2)
     return reach_of(side.rows, side.sizes, z=z, tail=alpha / 2, limit=most).bound
 
 
@@ -195,22 +193,18 @@ def _pvalue(sides: tuple[_Side, _Side], sequence: ConfidenceSequence, look: int)
         return least
     precision = math.sqrt(sequence.information[look])
 
-    def beyond_zero(log: float) -> float:
-        half = half_at(sequence, look, math.exp(log))
-        return half + _further(side, half, half * precision, math.exp(log)) - abs(estimate)
+    def beyond_zero(error: float) -> float:
+        half = half_at(sequence, look, error)
+        return half + _further(side, half, half * precision, error) - abs(estimate)
 
     least = max(least, _LEAST_PVALUE)
-    if beyond_zero(math.log(least)) <= 1e-12 * abs(estimate):
+    if beyond_zero(least) <= 1e-12 * abs(estimate):
         return least
-    if beyond_zero(0.0) > 0:
-        return 1.0
-    return math.exp(float(scipy.optimize.brentq(beyond_zero, math.log(least), 0.0)))
+    return error_at_0(beyond_zero, least, 1.0)
 
 
 def _of_few(sides: tuple[_Side, _Side], beyond: Floats) -> tuple[Caveat, ...]:
     if not beyond.any():
         return ()
     side = sides[int(np.argmax(beyond))]
-    lines = zip(side.carriers, side.sizes, _KINDS, strict=True)
-    rows, size, kind = min((rows, round(size), kind) for rows, size, kind in lines)
-    return (Caveat("difference-rests-on-few", rows=rows, kind=kind, of=size),)
+    return (Caveat("difference-rests-on-few", **fewest(side.carriers, [*map(round, side.sizes)])),)

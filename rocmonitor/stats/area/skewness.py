@@ -47,6 +47,17 @@ def studentised(sample: Sample, pairs: Moments, se: float) -> Studentised:
         sd(T)³ E Z³ = b + 6 c,    sd(T)³ Cov(Z, W) = b + 4 c,
         b = E g³ / n_pos² + E f³ / n_neg²,    c = E h g f / (n_pos n_neg)
     """
+    cubes10, cubes01, chains = _cubes_and_chains(sample, pairs)
+    own = cubes10 / sample.n_pos / sample.n_pos**2 + cubes01 / sample.n_neg / sample.n_neg**2
+    shared = chains / sample.n_pos / sample.n_neg / (float(sample.n_pos) * sample.n_neg)
+    return Studentised(-(own + 4 * shared) / 2 / se**3, -(2 * own + 6 * shared) / se**3)
+
+
+def _cubes_and_chains(sample: Sample, pairs: Moments) -> tuple[float, ...]:
+    """Return the sums of g³ over the positives, of f³ over the negatives, and of h g f over all pairs.
+
+    The negatives' f adds up to 0, so psi may stand for h, and a cumulative sum for its mean.
+    """
     before = 0.0
 
     def sums(below: Floats, above: Floats, pos: Floats, neg: Floats) -> tuple[float, ...]:
@@ -58,10 +69,7 @@ def studentised(sample: Sample, pairs: Moments, se: float) -> Studentised:
         before = float(chain[-1])
         return np.sum(pos * (g * g * g)), np.sum(neg * (f * f * f)), np.sum(pos * ((chain - own) * g))
 
-    cubes10, cubes01, chains = sums_over_parts(sample, sums)
-    own = cubes10 / sample.n_pos / sample.n_pos**2 + cubes01 / sample.n_neg / sample.n_neg**2
-    shared = chains / sample.n_pos / sample.n_neg / (float(sample.n_pos) * sample.n_neg)
-    return Studentised(-(own + 4 * shared) / 2 / se**3, -(2 * own + 6 * shared) / se**3)
+    return sums_over_parts(sample, sums)
 
 
 def second_order_ends(auc: float, se: float, shape: tuple[float, float], tail: float) -> tuple[float, float]:
@@ -94,23 +102,6 @@ def centred(values: Floats, n: int, pairs: Moments) -> Floats:
     values /= n
     values += pairs.lost if pairs.auc > 0.5 else -pairs.auc
     return values
-
-
-def chain_mean(sample: Sample, g: Floats, f: Floats) -> float:
-    """E h g f: the negatives' f adds up to 0, so psi may stand for h, and a cumulative sum for its mean."""
-    own = sample.neg * f
-    below = np.cumsum(own)
-    own *= 0.5
-    below -= own
-    below *= g
-    return weighted_mean(sample.pos, below) / sample.n_neg
-
-
-def cube_mean(counts: Counts, values: Floats) -> float:
-    """Mean of the cubes of values that occur `counts` times."""
-    cubes = values * values
-    cubes *= values
-    return weighted_mean(counts, cubes)
 
 
 def weighted_mean(counts: Counts, values: Floats | Counts) -> float:
@@ -203,13 +194,14 @@ def _third_moment(sample: Sample, pairs: Moments, m: int, n: int) -> float:
     of_neg /= sample.n_pos
     ties = weighted_mean(sample.pos, sample.neg) / sample.n_neg
     apart = weighted_mean(sample.pos, below) / sample.n_neg
+    cubes10, cubes01, chains = _cubes_and_chains(sample, pairs)
     cube = apart * right**3 + ties * level**3 + max(1 - apart - ties, 0.0) * wrong**3
     total = (
         cube
         + 3 * (n - 1) * weighted_mean(sample.pos, of_pos * g)
         + 3 * (m - 1) * weighted_mean(sample.neg, of_neg * f)
-        + float(n - 1) * (n - 2) * cube_mean(sample.pos, g)
-        + float(m - 1) * (m - 2) * cube_mean(sample.neg, f)
-        + 6.0 * (m - 1) * (n - 1) * chain_mean(sample, g, f)
+        + float(n - 1) * (n - 2) * cubes10 / sample.n_pos
+        + float(m - 1) * (m - 2) * cubes01 / sample.n_neg
+        + 6.0 * (m - 1) * (n - 1) * chains / sample.n_pos / sample.n_neg
     )
     return total / (float(m) * n) ** 2

@@ -13,12 +13,12 @@ log(1 / tail). Between the two, c goes with 1 / k, for k rows that carry the los
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
-from rocmonitor.stats.area.variances import increasing_root
 from rocmonitor.stats.rows import Counts, Floats, weighted_sum
 
 FEW = 10  # rows that carry a loss below which a caveat says so; from twice as many on no difference is wider
@@ -28,7 +28,6 @@ VERY_FEW = 2.5
 """Rows that carry a loss up to which, near 1, a difference takes the whole bound; not from twice as many."""
 
 _LEAST_TILT, _LARGEST_TILT = 1e-12, 1e12
-_NEAR = 1e-12
 _ROUNDED = 1e-9  # a share of rows so small is an error of rounding: no row
 _ROUNDED_UP = 1.5  # for n - 1 in place of n rows of either class
 
@@ -62,6 +61,25 @@ def balance_of(values: Floats, counts: Counts | Floats) -> Balance:
         return Part(weighted_sum(counts, amounts) / n, weighted_sum(counts, amounts * amounts) / n)
 
     return Balance(part(np.maximum(-values, 0.0)), part(np.maximum(values, 0.0)))
+
+
+def fewest(carriers: Sequence[float], sizes: Sequence[int]) -> dict[str, Any]:
+    """Return the class of which the fewest rows carry the loss, for a caveat."""
+    rows, size, at = min(
+        (rows, size, at) for at, (rows, size) in enumerate(zip(carriers, sizes, strict=True))
+    )
+    return {"rows": rows, "kind": ("positives", "negatives")[at % 2], "of": size}
+
+
+def error_at_0(beyond: Callable[[float], float], least: float, most: float) -> float:
+    """Return the probability of error, from `least` to `most`, at which an interval ends at 0.
+
+    `beyond` is how far the interval with such a probability reaches beyond 0; this where it does at `most`.
+    """
+    if beyond(most) > 0:
+        return most
+    log = scipy.optimize.brentq(lambda log: beyond(math.exp(log)), math.log(least), math.log(most))
+    return math.exp(float(log))
 
 
 class UnseenReach(NamedTuple):
@@ -142,7 +160,7 @@ def _of_class(rows: Balance, n: float, z: float, tail: float, limit: float) -> U
         def short(tilt: float) -> float:
             return math.sqrt(max(lost(tilt), 0.0)) - math.sqrt(likelihood)
 
-        return mean(increasing_root(short, least, most, near=_NEAR))
+        return mean(float(scipy.optimize.brentq(short, least, most, xtol=1e-300, rtol=1e-13)))
 
     seen = mean(0.0)
     most = (1 - 1e-12) / x if x > 0 else _LARGEST_TILT

@@ -17,7 +17,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import Moments, delong_variance, exact_bootstrap_variance, mean_and_variance
 from rocmonitor.stats.binomial import require_room
-from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.proportion import whole_number
 from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
@@ -133,31 +133,7 @@ def _end(auc: float, limit: float, reach: float) -> float:
     def beyond(away: float) -> float:
         return away - reach * math.sqrt(max(normal_zeta(auc + side * away), 0.0))
 
-    return auc + side * increasing_root(beyond, 0.0, abs(limit - auc), near=1e-15)
-
-
-_STEPS = 100
-
-
-def increasing_root(function: Callable[[float], float], low: float, high: float, *, near: float) -> float:
-    """Return where an increasing function that is nearly straight is 0 within `near`, by regula falsi.
-
-    Elsewhere SciPy does it. Its import takes 0.3 s, and every interval of an AUC needs a root.
-    """
-    at_low, at_high = function(low), function(high)
-    side = 0
-    for step in range(_STEPS):
-        middle = (low + high) / 2 if step % 8 == 7 else (low * at_high - high * at_low) / (at_high - at_low)
-        value = function(middle)
-        if abs(value) < near or high - low <= near * high:
-            return middle
-        if value > 0:
-            high, at_high, at_low = middle, value, at_low / 2 if side > 0 else at_low
-            side = 1
-        else:
-            low, at_low, at_high = middle, value, at_high / 2 if side < 0 else at_high
-            side = -1
-    return high
+    return auc + side * float(scipy.optimize.brentq(beyond, 0.0, abs(limit - auc), xtol=1e-15))
 
 
 _CELLS_AT_ONCE = 2**15  # rows or runs held in memory together: few enough for the processor's cache
@@ -188,17 +164,19 @@ def drawn_runs(
     """Yield drawn positives and negatives in each run of scores, upwards, (resamples, runs) each."""
     begins = np.flatnonzero(run_starts(sample.pos, sample.neg))
     pos, neg = np.add.reduceat(sample.pos, begins), np.add.reduceat(sample.neg, begins)
-    draw_pos, draw_neg = _drawing(pos, m_pos, rng), _drawing(neg, m_neg, rng)
+    draw_pos, draw_neg = drawing(pos, m_pos, rng), drawing(neg, m_neg, rng)
     at_once = max(1, _CELLS_AT_ONCE // max(len(pos), _largest_draw(pos, m_pos), _largest_draw(neg, m_neg)))
     for start in range(0, n_resamples, at_once):
         part = min(at_once, n_resamples - start)
         yield draw_pos(part), draw_neg(part)
 
 
-def _drawing(counts: Counts, m: int, rng: np.random.Generator) -> Callable[[int], Counts]:
+def drawing(
+    counts: Counts, m: int, rng: np.random.Generator, rows_per_run: int = _ROWS_PER_RUN
+) -> Callable[[int], Counts]:
     """Return a function that draws how often each run is hit by `m` rows: shape (resamples, runs)."""
     runs, n = len(counts), int(counts.sum())
-    if not _largest_draw(counts, m):
+    if not _largest_draw(counts, m, rows_per_run):
         return lambda resamples: rng.multinomial(m, counts / n, size=resamples)
     run = np.repeat(np.arange(runs), counts)
 
@@ -210,9 +188,9 @@ def _drawing(counts: Counts, m: int, rng: np.random.Generator) -> Callable[[int]
     return draw
 
 
-def _largest_draw(counts: Counts, m: int) -> int:
+def _largest_draw(counts: Counts, m: int, rows_per_run: int = _ROWS_PER_RUN) -> int:
     """Rows of a class in memory for each resample: all when single rows are drawn, none when counts are."""
-    return m if max(m, int(counts.sum())) <= _ROWS_PER_RUN * np.count_nonzero(counts) else 0
+    return m if max(m, int(counts.sum())) <= rows_per_run * np.count_nonzero(counts) else 0
 
 
 def cortes_mohri(sample: Sample, pairs: Moments, n_errors: int | None = None) -> Variance:
@@ -227,18 +205,16 @@ def cortes_mohri(sample: Sample, pairs: Moments, n_errors: int | None = None) ->
     perfect or reversed, when the sample's is neither. Cost: O(k + n_errors).
     """
     fewest = fewest_errors(sample)
-    errors = fewest if n_errors is None else n_errors
     n = sample.n_pos + sample.n_neg
-    if not is_number(errors) or not 0 <= errors <= n or errors != int(errors):
-        raise InputError(f"n_errors must be a whole number within [0, {n}], the rows; it is {n_errors}")
-    lost, variance = area_given_errors(sample.n_pos, sample.n_neg, int(errors))
+    errors = fewest if n_errors is None else whole_number(n_errors, "n_errors", 0, n)
+    lost, variance = area_given_errors(sample.n_pos, sample.n_neg, errors)
     certain = {0: pairs.lost, n: pairs.auc}  # no error: an area of 1; nothing else: an area of 0
-    if certain.get(int(errors), 0.0) > 0:
+    if certain.get(errors, 0.0) > 0:
         raise InputError(
             f"with n_errors={n_errors} every ranking is {'reversed' if errors else 'perfect'}, and the "
             f"sample's is not: its best threshold makes {fewest} errors, which is the default"
         )
-    return Variance(variance, Caveat("error-of-rankings", n_errors=int(errors), mean=1 - lost))
+    return Variance(variance, Caveat("error-of-rankings", n_errors=errors, mean=1 - lost))
 
 
 def fewest_errors(sample: Sample) -> int:

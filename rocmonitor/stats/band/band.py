@@ -48,8 +48,7 @@ from rocmonitor.stats.band.drawing import (
 from rocmonitor.stats.curve.kernel import Bandwidth, class_scores
 from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import require_level, require_method
-from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.proportion import Rng, generator, require_level, require_method
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
 

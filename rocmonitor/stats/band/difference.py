@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
+from rocmonitor.stats.area.variances import drawing
 from rocmonitor.stats.band.drawing import Progress, cumulated, in_parts, require_curve, whole_resamples
 from rocmonitor.stats.curve.laws import IntervalTable
 from rocmonitor.stats.curve.roc import nearest_ranks
-from rocmonitor.stats.proportion import normal_quantile, require_level, require_method
-from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.proportion import Rng, generator, quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, on_pair
@@ -184,7 +184,7 @@ def roc_difference_band(
     if method == "studentized-sup":
         sd = np.sqrt(np.mean(fluctuation**2, axis=0) + least**2)
     largest = np.partition((fluctuation / sd).max(axis=1), place)[place]
-    half = max(float(largest), normal_quantile(alpha / 2)) * sd
+    half = max(float(largest), quantile_beyond(alpha / 2)) * sd
     return RocDifferenceBand(
         fpr=ranks / pair.n_neg,
         difference=difference,
@@ -214,7 +214,7 @@ def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:
 
 
 _AT_ONCE = 2**15  # rows resampled together: they stay in the processor's cache
-_FEW_CELLS = 8  # rows a cell from which drawing the cells' counts is faster than drawing rows
+_ROWS_PER_CELL = 8  # above, drawing the count of a cell is cheaper than drawing its rows
 _BYTE = 256
 
 
@@ -226,15 +226,7 @@ class OrderedCells(NamedTuple):
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Counts:
         """Return how often resamples of the class hold each cell, shape (n_resamples, c)."""
-        n, cells = int(self.size.sum()), len(self.size)
-        if n >= _FEW_CELLS * cells:
-            return rng.multinomial(n, self.size / n, n_resamples)
-        row = rng.integers(n, size=(n_resamples, n))
-        row += np.arange(0, n_resamples * n, n)[:, np.newaxis]
-        times = np.bincount(row.ravel(), minlength=row.size).reshape(row.shape)
-        if n == cells:
-            return times
-        return np.add.reduceat(times, np.cumsum(self.size) - self.size, axis=1)
+        return drawing(self.size, int(self.size.sum()), rng, _ROWS_PER_CELL)(n_resamples)
 
     def cumulated(self, times: Counts) -> tuple[Counts, Counts]:
         """Rows among the first 0, 1, …, c cells in the order of model 1, and of model 2, (b, c + 1) each."""
@@ -290,9 +282,8 @@ def pairing(pair: PairedSample) -> Pairing:
     sign, so that one generator gives all of them the same resamples.
     """
     here, swapped = _cells(pair), _cells(pair.swapped())
-    sign = 1 if _comes_first(here, swapped) else -1
-    cells = here if sign == 1 else swapped
-    level_1, level_2, pos, neg = cells
+    first = min(here, swapped, key=lambda cells: [table.tolist() for table in cells])
+    level_1, level_2, pos, neg = first
     of_pos, of_neg = pos > 0, neg > 0
     by_2_pos, by_2_neg = (np.argsort(level_2[seen], kind="stable") for seen in (of_pos, of_neg))
     neg_1, neg_2 = level_1[of_neg], level_2[of_neg][by_2_neg]
@@ -301,7 +292,7 @@ def pairing(pair: PairedSample) -> Pairing:
         OrderedCells(neg[of_neg], by_2_neg),
         ScoreOrder(neg_1, _before(level_1, of_pos), _before(level_1, of_neg)),
         ScoreOrder(neg_2, _before(level_2, of_pos), _before(level_2, of_neg)),
-        sign,
+        1 if first is here else -1,  # the smaller table, line by line
     )
 
 
@@ -328,15 +319,6 @@ def _cells(pair: PairedSample) -> tuple[Counts, Counts, Counts, Counts]:
     at = order[first]
     pos, neg = (np.add.reduceat(count[order], first) for count in (pair.pos, pair.neg))
     return level_1[at], level_2[at], pos, neg
-
-
-def _comes_first(cells: tuple[Counts, ...], others: tuple[Counts, ...]) -> bool:
-    """Return True if the first table that differs is smaller in the first of its lines that differ."""
-    for one, other in zip(cells, others, strict=True):
-        differ = np.flatnonzero(one != other)
-        if len(differ):
-            return bool(one[differ[0]] < other[differ[0]])
-    return True
 
 
 def _before(level: Counts, seen: NDArray[np.bool_]) -> Counts:

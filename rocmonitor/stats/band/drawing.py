@@ -22,9 +22,16 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores, given_bandwidths
+from rocmonitor.stats.curve.kernel import (
+    Bandwidth,
+    ClassScores,
+    class_scores,
+    deviation,
+    given_bandwidths,
+    spread,
+)
 from rocmonitor.stats.curve.roc import require_rates
-from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.proportion import whole_number
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import PairedSample, Sample
 
@@ -108,19 +115,17 @@ def whole_resamples(n_resamples: int, tail: float, method: str) -> tuple[int, in
 
     (1 + B) `tail` of the 1 + B gaps lie above it (Bertail, Clémençon and Vayatis 2008, remark 1).
     """
-    if not is_number(n_resamples) or not 0 < n_resamples < np.inf or n_resamples != int(n_resamples):
-        raise InputError(f"n_resamples must be a whole number of at least 1, not {n_resamples!r}")
-    wanted = (1 + n_resamples) * tail
+    asked = whole_number(n_resamples, "n_resamples")
+    wanted = (1 + asked) * tail
     if wanted < 1 - _ROUNDING:
         raise InputError(
             f"n_resamples must be at least {math.ceil(1 / tail - _ROUNDING) - 1} with method {method!r} at "
-            f"this confidence level, not {n_resamples}: no resample lies beyond the quantile"
+            f"this confidence level, not {asked}: no resample lies beyond the quantile"
         )
     above = math.ceil(wanted - _ROUNDING)
-    used = max(round(above / tail) - 1, int(n_resamples))
-    if used == n_resamples:
-        return used, used - above, ()
-    return used, used - above, (Caveat("resamples-raised", asked=int(n_resamples), used=used),)
+    used = max(round(above / tail) - 1, asked)
+    raised = () if used == asked else (Caveat("resamples-raised", asked=asked, used=used),)
+    return used, used - above, raised
 
 
 Rule = Literal["normal", "robust", "undersmoothed"]
@@ -230,25 +235,13 @@ def bandwidths(sample: Sample, bandwidth: Bandwidth | Rule) -> tuple[float, floa
 
 def _ruled(rows: ClassScores, name: str, rule: str) -> float:
     factor, power, robust = _RULES[rule]
-    spread = deviation(rows)
-    if robust:
-        below = 1 - rows.above
-        lower, upper = rows.score[np.searchsorted(below, (0.25 - 1e-12, 0.75 - 1e-12))]
-        if upper > lower:
-            spread = min(spread, float(upper - lower) / 1.349)
-    if spread < FINEST:
+    width = spread(rows) if robust else deviation(rows)
+    if width < FINEST:
         raise DegenerateDataError(
             f"the bandwidth would be 0: all {rows.total} {name} have one score; give bandwidth in the units "
             "of the scores, or use a naive method, which smooths nothing"
         )
-    return float(factor * spread * rows.total**-power)
-
-
-def deviation(rows: ClassScores) -> float:
-    """Return standard deviation of a class, n - 1 in the denominator."""
-    mean = np.sum(rows.share * rows.score)
-    square = np.sum(rows.share * (rows.score - mean) ** 2)
-    return math.sqrt(float(square) * rows.total / max(rows.total - 1, 1))
+    return float(factor * width * rows.total**-power)
 
 
 def deviations(sample: Sample, method: str, instead: str) -> tuple[float, float]:
@@ -265,11 +258,11 @@ def deviations(sample: Sample, method: str, instead: str) -> tuple[float, float]
 
 def _shrunk(rows: ClassScores, h: float) -> tuple[ClassScores, float]:
     """Scores and bandwidth whose smoothed law has the class's own mean and deviation."""
-    spread = deviation(rows)
-    if spread < FINEST:
+    own = deviation(rows)
+    if own < FINEST:
         return rows, h
     mean = np.sum(rows.share * rows.score)
-    factor = spread / math.hypot(spread, h)
+    factor = own / math.hypot(own, h)
     return rows._replace(score=mean + factor * (rows.score - mean)), max(factor * h, FINEST)
 
 

@@ -31,8 +31,14 @@ from rocmonitor.stats.band.drawing import (
 from rocmonitor.stats.curve.kernel import Bandwidth, ClassScores, class_scores
 from rocmonitor.stats.curve.roc import nearest_ranks
 from rocmonitor.stats.curve.vertical import VerticalIntervals
-from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
-from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.proportion import (
+    Rng,
+    clipped_intervals,
+    generator,
+    interval_caveats,
+    require_level,
+    require_method,
+)
 from rocmonitor.stats.rows import Counts, Floats
 from rocmonitor.stats.sample import Sample, on_sample
 

@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Floats
-from rocmonitor.stats.curve.roc import number_list
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result, Table
-from rocmonitor.stats.rows import run_starts
+from rocmonitor.stats.rows import number_list, require_all, run_starts
 from rocmonitor.stats.sample import Counts, Sample, on_sample
 
 W_LABEL, COST_LABEL = "w, the share of misses in the cost", "cost, share of the largest"  # axes of pictures
@@ -90,12 +89,9 @@ class OperatingCondition(Result):
 def valid_conditions(w: ArrayLike) -> Floats:
     """Operating conditions as an array of their own, shape (h,)."""
     conditions = number_list(w, "w")
-    wrong = conditions[~((conditions >= 0) & (conditions <= 1))]
-    if len(wrong):
-        raise InputError(
-            f"w must lie within [0, 1]: {len(wrong)} of {len(conditions)} do not, the first is {wrong[0]:g}; "
-            "OperatingCondition computes it from costs and a prevalence"
-        )
+    within = (conditions >= 0) & (conditions <= 1)
+    hint = "OperatingCondition computes it from costs and a prevalence"
+    require_all(within, "w", "lie within [0, 1]", hint)
     return conditions
 
 

@@ -17,16 +17,17 @@ from rocmonitor.stats.binomial import Floats
 from rocmonitor.stats.cost.conditions import COST_LABEL, W_LABEL, OperatingCondition, valid_conditions
 from rocmonitor.stats.cost.law import ENOUGH_ERRORS, CostDifferenceLaw, CostLaw, CostMethod, ErrorCounts
 from rocmonitor.stats.curve.laws import IntervalTable, Sampling, interval_options, measured
-from rocmonitor.stats.curve.roc import disagreements, flagged, without_nan
+from rocmonitor.stats.curve.roc import disagreements, flagged
 from rocmonitor.stats.proportion import (
     NOT_SMOOTHED,
+    Rng,
     is_number,
     require_method,
     resample_caveats,
     resample_sizes,
 )
-from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Table
+from rocmonitor.stats.rows import require_all
 from rocmonitor.stats.sample import PairedSample, Sample, on_pair, on_sample
 
 
@@ -244,7 +245,8 @@ def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
             f"{name} must be one number, or one for each w: there are {len(conditions)} w, "
             f"and {name} has shape {at.shape}"
         )
-    return np.broadcast_to(without_nan(at, name, "inf flags nothing"), conditions.shape).copy()
+    require_all(~np.isnan(at), name, "be numbers", "inf flags nothing")
+    return np.broadcast_to(at, conditions.shape).copy()
 
 
 def _measured(

@@ -32,7 +32,7 @@ from rocmonitor.stats.binomial import (
     value_quantiles,
 )
 from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalOptions, Sampling
-from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, normal_quantile, proportion_ends
+from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, proportion_ends, quantile_beyond
 
 CostMethod = Literal["wald", "agresti", "exact", "mover", "empirical"]
 
@@ -163,7 +163,7 @@ class CostLaw(BootstrapLaw):
             return np.zeros(len(self.w), dtype=bool)
         if method == "agresti":
             mean, variance = self.moments(self.smoothing)
-            return np.asarray(np.abs(mean - self.mean) > normal_quantile(tail) * np.sqrt(variance) / 2)
+            return np.asarray(np.abs(mean - self.mean) > quantile_beyond(tail) * np.sqrt(variance) / 2)
         total, weak = np.zeros_like(self.w), np.zeros_like(self.w)
         for kind in self._kinds():
             errors = np.minimum(kind.seen, kind.n - kind.seen) + 0.5  # the next sample may have one

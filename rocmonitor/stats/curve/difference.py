@@ -31,12 +31,12 @@ from rocmonitor.stats.curve.roc import disagreements, threshold_pairs
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import (
     AGRESTI_MIN,
+    Rng,
     Smoothing,
     require_method,
     resample_caveats,
     resample_sizes,
 )
-from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import PairedSample, on_pair
 

@@ -15,7 +15,8 @@ import scipy
 from numpy.typing import NDArray
 
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Counts, Floats
-from rocmonitor.stats.curve.shared_threshold import ClassCounts, flagging
+from rocmonitor.stats.curve.roc import flagged_table
+from rocmonitor.stats.curve.shared_threshold import ClassCounts, class_rows, flagging
 from rocmonitor.stats.sample import PairedSample
 
 MOST_STEPS = 3_000_000  # values of characteristic functions that are enumerated for one rank: about 16 rows
@@ -53,13 +54,9 @@ class RankedPair:
     @classmethod
     def of(cls, pair: PairedSample) -> RankedPair:
         """Return the sample by score; looked at are the positives."""
-        levels, by_score = [], []
-        for model, index in ((pair.first, pair.index_1), (pair.second, pair.index_2)):
-            levels.append(len(model.score) - 1 - index)
-            for count, total in ((model.pos, model.n_pos), (model.neg, model.n_neg)):
-                at = count[::-1].astype(np.int64)
-                by_score.append(ClassCounts(at, np.cumsum(at) - at, total, total))
-        return cls(levels[0], levels[1], pair.pos, pair.neg, *by_score)
+        level_1 = len(pair.first.score) - 1 - pair.index_1
+        level_2 = len(pair.second.score) - 1 - pair.index_2
+        return cls(level_1, level_2, pair.pos, pair.neg, *class_rows(pair.first), *class_rows(pair.second))
 
     @property
     def own(self) -> ClassCounts:
@@ -304,8 +301,7 @@ def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -
 def _quadrants(ranked: RankedPair, rows: Counts, at_1: Counts, at_2: Counts) -> _Quadrants:
     place_1, place_2 = np.searchsorted(at_1, ranked.level_1), np.searchsorted(at_2, ranked.level_2)
     shape = len(at_1) + 1, len(at_2) + 1
-    cells = np.bincount(place_1 * shape[1] + place_2, weights=rows, minlength=shape[0] * shape[1])
-    both = cells.reshape(shape).cumsum(axis=0).cumsum(axis=1)
+    both = flagged_table(place_1, place_2, rows, shape)
     m = int(both[-1, -1])
     share = both / m
     ones = np.ones((len(at_1), len(at_2)))

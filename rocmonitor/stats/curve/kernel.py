@@ -17,7 +17,7 @@ import scipy
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.binomial import LOG_NEGLIGIBLE, Floats
-from rocmonitor.stats.proportion import normal_quantile
+from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Sample
 
 Bandwidth = float | tuple[float, float]
@@ -70,7 +70,7 @@ def kernel_ends(
         # By logarithms: the density of the negatives may be too small for a number.
         slope = 2 * (_log_density(pos, at, h.density_pos) - _log_density(neg, at, h.density_neg))
         by_threshold = math.exp(min(slope, 2 * LOG_NEGLIGIBLE)) * rate * (1 - rate) / neg.total
-        half = normal_quantile(tail) * math.sqrt(tpr * (1 - tpr) / pos.total + by_threshold)
+        half = quantile_beyond(tail) * math.sqrt(tpr * (1 - tpr) / pos.total + by_threshold)
         low[line], high[line] = tpr - half, tpr + half
     return low, high
 
@@ -88,7 +88,7 @@ def bandwidths(pos: ClassScores, neg: ClassScores, tail: float) -> Bandwidths:
     few_pos, few_neg = _thinned(pos), _thinned(neg)
     at, weight = few_neg.score, few_neg.share
     f, g = (
-        _derivative(rows, at, 1.06 * _spread(rows) * rows.total ** (-1 / 5), 0) for rows in (few_neg, few_pos)
+        _derivative(rows, at, 1.06 * spread(rows) * rows.total ** (-1 / 5), 0) for rows in (few_neg, few_pos)
     )
     r, p = (
         scipy.special.ndtr((rows.score - at[:, np.newaxis]) / h) @ rows.share
@@ -97,13 +97,13 @@ def bandwidths(pos: ClassScores, neg: ClassScores, tail: float) -> Bandwidths:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         by_threshold = pos.total / neg.total * (g / f) ** 2 * p * (1 - p)
         a = np.nan_to_num(by_threshold / (r * (1 - r) + by_threshold), nan=1.0)
-    z2 = normal_quantile(tail) ** 2
+    z2 = quantile_beyond(tail) ** 2
     wanted = (_OVERLAP * (a - 1 - a * z2), _OVERLAP * (3 - a - a * z2) + _PEAK * (a + a * z2 - 1))
     of_density = []
     for rows, few, q in ((pos, few_pos, wanted[0]), (neg, few_neg, wanted[1])):
-        width = _deviation(rows) * (4 / 7 / rows.total) ** (1 / 9)
+        width = deviation(rows) * (4 / 7 / rows.total) ** (1 / 9)
         curvature = float(weight @ _derivative(few, at, width, 2))
-        widest = _WIDEST * _spread(rows)
+        widest = _WIDEST * spread(rows)
         ratio = float(weight @ q) / curvature if curvature else math.inf
         h = (abs(ratio) / (2 if ratio < 0 else 1) / rows.total) ** (1 / 3)
         of_density.append(min(max(h, 1e-3 * widest), widest))
@@ -179,8 +179,8 @@ def _threshold(rows: ClassScores, p: float, h: float) -> float:
 
 def _plug_in(rows: ClassScores, name: str) -> float:
     """Return the bandwidth of a distribution function, [HHF] after Lloyd: two pilots, the first normal."""
-    spread = _spread(rows)
-    if spread < _FINEST:
+    width = spread(rows)
+    if width < _FINEST:
         raise DegenerateDataError(
             f"method 'kernel' finds no bandwidth: the scores of the {rows.total} {name} do not spread; "
             "give bandwidth, or use another method"
@@ -190,8 +190,8 @@ def _plug_in(rows: ClassScores, name: str) -> float:
     def mean_derivative(h: float, order: int) -> float:
         return float(few.share @ _derivative(few, few.score, h, order))
 
-    normal = float(1.583 * spread * rows.total ** (-1 / 3))
-    fourth = mean_derivative(spread * (6 / 0.5289 / rows.total) ** (1 / 7), 4)
+    normal = float(1.583 * width * rows.total ** (-1 / 3))
+    fourth = mean_derivative(width * (6 / 0.5289 / rows.total) ** (1 / 7), 4)
     if not fourth > 0:
         return normal
     second = mean_derivative((math.sqrt(2 / math.pi) / fourth / rows.total) ** (1 / 5), 2)
@@ -217,15 +217,16 @@ def _thinned(rows: ClassScores) -> ClassScores:
     return ClassScores(score, share, 1 - np.cumsum(share), rows.total)
 
 
-def _deviation(rows: ClassScores) -> float:
-    mean = rows.share @ rows.score
-    square = rows.share @ (rows.score - mean) ** 2
+def deviation(rows: ClassScores) -> float:
+    """Return the standard deviation of a class, n - 1 in the denominator."""
+    mean = np.sum(rows.share * rows.score)
+    square = np.sum(rows.share * (rows.score - mean) ** 2)
     return math.sqrt(float(square) * rows.total / max(rows.total - 1, 1))
 
 
-def _spread(rows: ClassScores) -> float:
+def spread(rows: ClassScores) -> float:
     """Interquartile range over that of a standard normal law, or the deviation if that is less."""
     below = 1 - rows.above
     lower, upper = rows.score[np.searchsorted(below, (0.25 - 1e-12, 0.75 - 1e-12))]
     quartiles = float(upper - lower) / 1.349
-    return min(quartiles, _deviation(rows)) if quartiles > 0 else _deviation(rows)
+    return min(quartiles, deviation(rows)) if quartiles > 0 else deviation(rows)

@@ -13,6 +13,7 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.nouns import classes
 from rocmonitor.stats.proportion import proportion_ends
 from rocmonitor.stats.result import Table
+from rocmonitor.stats.rows import number_list, require_all
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample, on_sample
 
 _SHOWN = 8  # thresholds whose intervals are drawn
@@ -81,20 +82,11 @@ def roc_curve(sample: Sample, /) -> RocCurve:
     )
 
 
-def number_list(values: ArrayLike, name: str, unit: str = "number") -> Floats:
-    """At least one number, as an array of its own, shape (h,)."""
-    try:
-        numbers = np.array(values, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers: {error}") from error
-    if numbers.ndim != 1 or not len(numbers):
-        raise InputError(f"{name} must be a list of at least one {unit}; its shape is {numbers.shape}")
-    return numbers
-
-
 def valid_thresholds(values: ArrayLike) -> Floats:
     """Thresholds, shape (h,); infinite ones are allowed."""
-    return without_nan(number_list(values, "thresholds"), "thresholds")
+    at = number_list(values, "thresholds")
+    require_all(~np.isnan(at), "thresholds", "be numbers", "leave out NaN")
+    return at
 
 
 def threshold_pairs(values: ArrayLike) -> Floats:
@@ -109,17 +101,14 @@ def threshold_pairs(values: ArrayLike) -> Floats:
         raise InputError(
             f"pairs must be at least one (t1, t2) pair of thresholds, shape (h, 2); its shape is {at.shape}"
         )
-    return without_nan(at, "pairs")
+    require_all(~np.isnan(at), "pairs", "be numbers", "leave out NaN")
+    return at
 
 
 def rates_within(values: ArrayLike, name: str, unit: str = "rate") -> Floats:
     """Rates within (0, 1), shape (h,)."""
     rates = number_list(values, name, unit)
-    bad = len(rates) - np.count_nonzero((rates > 0) & (rates < 1))
-    if bad:
-        raise InputError(
-            f"{name} must lie within (0, 1): {bad} of {len(rates)} {unit}s do not; leave out NaN, 0 and 1"
-        )
+    require_all((rates > 0) & (rates < 1), name, "lie within (0, 1)", "leave out NaN, 0 and 1")
     return rates
 
 
@@ -158,14 +147,6 @@ def require_one(values: Floats | Counts, name: str) -> None:
         raise InputError(f"{name} must be one number; {len(values)} were given")
 
 
-def without_nan(values: Floats, name: str, hint: str = "leave them out") -> Floats:
-    """Return the values; refuses NaN."""
-    bad = np.count_nonzero(np.isnan(values))
-    if bad:
-        raise InputError(f"{name} must not be NaN: {bad} of {values.size} are; {hint}")
-    return values
-
-
 _PAIRS_AT_ONCE = 256
 
 
@@ -180,6 +161,12 @@ def flagged(sample: Sample, thresholds: Floats) -> tuple[Counts, Counts]:
     )
     place = np.searchsorted(stops, first)
     return sample.n_pos - below_pos[place], sample.n_neg - below_neg[place]
+
+
+def flagged_table(place_1: Counts, place_2: Counts, counts: Counts, shape: tuple[int, int]) -> Floats:
+    """Rows up to each place of two models' orders, cumulated, of cells at these places."""
+    table = np.bincount(place_1 * shape[1] + place_2, weights=counts, minlength=shape[0] * shape[1])
+    return np.asarray(table.reshape(shape).cumsum(axis=0).cumsum(axis=1), dtype=np.float64)
 
 
 def threshold_levels(sample: Sample) -> NDArray[np.intp]:
@@ -222,12 +209,10 @@ def _disagreements(pair: PairedSample, pairs: Floats) -> Counts:
         # How many of the thresholds flag a cell: the first of them flags those of level 1 and more.
         level.append(np.searchsorted(start, np.arange(len(sample.score)), side="right")[index])
         at.append(rank)
-    shape = [int(rank.max()) + 2 for rank in at]
-    cell = level[0] * shape[1] + level[1]
+    shape = int(at[0].max()) + 2, int(at[1].max()) + 2
     only = []
     for counts in (pair.pos, pair.neg):
-        table = np.bincount(cell, weights=counts, minlength=shape[0] * shape[1]).reshape(shape)
-        table = table.cumsum(axis=0).cumsum(axis=1)  # rows that neither model flags
+        table = flagged_table(level[0], level[1], counts, shape)  # rows that neither model flags
         neither = table[at[0], at[1]]
         only += [table[-1, at[1]] - neither, table[at[0], -1] - neither]
     return np.rint(only).astype(np.int64)

@@ -32,16 +32,16 @@ from rocmonitor.stats.curve.laws import (
 from rocmonitor.stats.curve.roc import flagged, require_one, valid_thresholds
 from rocmonitor.stats.proportion import (
     ProportionMethod,
+    Rng,
     Smoothing,
     normal_density,
-    normal_quantile,
     plain_points,
     proportion_ends,
+    quantile_beyond,
     require_method,
     resample_caveats,
     resample_sizes,
 )
-from rocmonitor.stats.resampling import Rng
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
 
@@ -218,7 +218,7 @@ def _conservative(laws: Mapping[str, ThresholdRate], tail: float, at: Floats) ->
     An interval of whole counts that never covers too little covers too much by about half a step at either
     end: by phi(z) / sd, sd the deviation of the count.
     """
-    excess = normal_density(normal_quantile(tail))
+    excess = normal_density(quantile_beyond(tail))
     caveats = []
     for name, law in laws.items():
         deviation = np.sqrt(law.count * (law.n - law.count) / law.n)

@@ -36,8 +36,7 @@ from rocmonitor.stats.curve.shared_threshold import (
     stratified_law,
     windows,
 )
-from rocmonitor.stats.proportion import Smoothing, require_method
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import Rng, Smoothing, require_method
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample, on_sample
 

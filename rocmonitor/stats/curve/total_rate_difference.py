@@ -21,8 +21,7 @@ from rocmonitor.stats.binomial import Counts, Floats, law_ends, require_room
 from rocmonitor.stats.curve.joint_ranks import NetLaw, RankedPair, enumerable, net_laws
 from rocmonitor.stats.curve.laws import BootstrapLaw, IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.roc import nearest_ranks, only_rank
-from rocmonitor.stats.proportion import AGRESTI_MIN, Smoothing
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import AGRESTI_MIN, Rng, Smoothing
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import PairedSample, on_pair
 

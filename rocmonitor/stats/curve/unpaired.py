@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import InputError
 from rocmonitor.stats.binomial import LEVEL_ROUNDING, Counts, Floats, require_room
 from rocmonitor.stats.curve.difference import ThresholdDifference
 from rocmonitor.stats.curve.laws import (
@@ -31,8 +30,7 @@ from rocmonitor.stats.curve.threshold import ThresholdRate
 from rocmonitor.stats.curve.vertical import RateLaw, rate_law, vertical_sizes
 from rocmonitor.stats.curve.vertical_difference import VerticalDifference
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import AGRESTI_CAFFO, NOT_SMOOTHED, Smoothing, proportion_ends
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import AGRESTI_CAFFO, NOT_SMOOTHED, Rng, Smoothing, proportion_ends
 from rocmonitor.stats.sample import Sample, on_two
 
 UnpairedMethod = Literal["agresti", "wald", "exact", "empirical"]
@@ -220,10 +218,7 @@ def threshold_difference_unpaired(
 
 
 def _require_curve(sample: Sample, name: str) -> None:
-    try:
-        sample.require_both_classes()
-    except InputError as error:
-        raise type(error)(f"{name} sample: {error}") from error
+    sample.require_both_classes(what=f"{name} sample: ")
     sample.require_distinct_scores(f"{name} sample: ")
 
 

@@ -35,8 +35,7 @@ from rocmonitor.stats.curve.roc import (
     threshold_levels,
     tie_caveats,
 )
-from rocmonitor.stats.proportion import Smoothing, resample_caveats, resample_sizes
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import Rng, Smoothing, resample_caveats, resample_sizes
 from rocmonitor.stats.sample import PairedSample, Sample, on_sample
 
 VerticalMethod = Literal["agresti", "wald", "exact", "empirical", "kernel"]
@@ -189,8 +188,8 @@ class VerticalLaw(BootstrapLaw):
         """Each model's first threshold that flags a cell."""
 
     @abstractmethod
-    def of_a_row(self, mixture: Any, added: Smoothing) -> tuple[Floats, Floats]:
-        """Mean and variance of what one positive adds to the rate, shape (w,)."""
+    def of_a_row(self, added: Smoothing) -> tuple[Floats, Floats]:
+        """Mean and variance of what one positive adds to the rate, in all terms of all mixtures."""
 
     @abstractmethod
     def exact(self, i: int) -> tuple[int, Floats]:
@@ -203,15 +202,21 @@ class VerticalLaw(BootstrapLaw):
         return np.array([np.sum(mix.weight * mix.net) for mix in self.mixtures]) / self.rows.n_pos
 
     def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
-        """[DG09] eq. 6 and 7, 24 to 27: the variance is the mean variance and the variance of the means."""
-        moments = []
-        for mix in self.mixtures:
-            share, variance = self.of_a_row(mix, added)
-            mean = np.sum(mix.weight * share)
-            within, between = np.sum(mix.weight * variance), np.sum(mix.weight * (share - mean) ** 2)
-            moments.append((mean, max(within / (self.m_pos + added.rows) + between, 0.0)))
-        means, variances = np.array(moments).T
-        return means, variances
+        """[DG09] eq. 6 and 7, 24 to 27: the variance is the mean variance and the variance of the means.
+
+        Of all rates together: each alone is too little work for a call.
+        """
+        sizes, weight = np.array([len(mix.weight) for mix in self.mixtures]), self.of_all("weight")
+        starts = np.cumsum(sizes) - sizes
+        share, variance = self.of_a_row(added)
+        mean = np.add.reduceat(weight * share, starts)
+        within = np.add.reduceat(weight * variance, starts)
+        between = np.add.reduceat(weight * (share - np.repeat(mean, sizes)) ** 2, starts)
+        return mean, np.maximum(within / (self.m_pos + added.rows) + between, 0.0)
+
+    def of_all(self, name: str) -> Floats:
+        """Return a column of the terms of all mixtures, one after the other."""
+        return np.concatenate([getattr(mix, name) for mix in self.mixtures])
 
     def quantiles(self, i: int, tail: float) -> tuple[float, float]:
         """[DG09] alg. 4 and 5."""
@@ -249,21 +254,10 @@ class RateLaw(VerticalLaw):
         """The levels of the model."""
         return (threshold_levels(self.rows),)
 
-    def of_a_row(self, mixture: _Flagged, added: Smoothing) -> tuple[Floats, Floats]:
+    def of_a_row(self, added: Smoothing) -> tuple[Floats, Floats]:
         """Return the mean and the variance of a positive: 1 or 0."""
-        p = added.share(mixture.net, self.rows.n_pos)
+        p = added.share(self.of_all("net"), self.rows.n_pos)
         return p, p * (1 - p)
-
-    def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
-        """Return those of all rates together: each alone is too little work for a call."""
-        sizes = np.array([len(mix.net) for mix in self.mixtures])
-        starts = np.cumsum(sizes) - sizes
-        weight = np.concatenate([mix.weight for mix in self.mixtures])
-        share = added.share(np.concatenate([mix.net for mix in self.mixtures]), self.rows.n_pos)
-        mean = np.add.reduceat(weight * share, starts)
-        within = np.add.reduceat(weight * (share * (1 - share)), starts)
-        between = np.add.reduceat(weight * (share - np.repeat(mean, sizes)) ** 2, starts)
-        return mean, np.maximum(within / (self.m_pos + added.rows) + between, 0.0)
 
     def exact(self, i: int) -> tuple[int, Floats]:
         """[DG09] eq. 5: the first count, and probabilities from there on."""

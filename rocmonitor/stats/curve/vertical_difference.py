@@ -17,7 +17,6 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import (
     LOG_NEGLIGIBLE,
@@ -32,8 +31,14 @@ from rocmonitor.stats.curve.joint import ThresholdLevels, ThresholdsLaw, thresho
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.roc import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
-from rocmonitor.stats.proportion import AGRESTI_MIN, NOT_SMOOTHED, Smoothing, is_number, resample_caveats
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.proportion import (
+    AGRESTI_MIN,
+    NOT_SMOOTHED,
+    Rng,
+    Smoothing,
+    resample_caveats,
+    whole_number,
+)
 from rocmonitor.stats.sample import PairedSample, on_pair
 
 VerticalDifferenceMethod = Literal["agresti", "wald", "exact", "empirical"]
@@ -109,7 +114,7 @@ def vertical_difference(
     Notes
     -----
     Cost of a rate: O(n + w² sqrt(m_neg)) with w <= `max_thresholds` thresholds of each model, so O(n^1.5)
-    while exact, and nearly O(n) where `rocmonitor.stats.curve.laws.excess_on_grid` applies; ``exact`` takes
+    while exact, and nearly O(n) where `rocmonitor.stats.curve.joint.excess_on_grid` applies; ``exact`` takes
     at most O(w² sqrt(m_pos)) more. Memory O(n + w²). The error of thinning is in docs/coverage.md.
 
     Examples
@@ -199,10 +204,10 @@ class DifferenceLaw(VerticalLaw):
         levels = ThresholdLevels.of(self.rows)
         return levels.level_1, levels.level_2
 
-    def of_a_row(self, mixture: _Differences, added: Smoothing) -> tuple[Floats, Floats]:
+    def of_a_row(self, added: Smoothing) -> tuple[Floats, Floats]:
         """Return the difference of each positive: 1, -1 or 0."""
         total = self.rows.n_pos + added.rows
-        gap, apart = mixture.net / total, (mixture.apart + 2 * added.kind) / total
+        gap, apart = self.of_all("net") / total, (self.of_all("apart") + 2 * added.kind) / total
         return gap, apart - gap**2
 
     def exact(self, i: int) -> tuple[int, Floats]:
@@ -287,8 +292,7 @@ def _log_share(weight: Floats) -> Floats:
 
 def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> DifferenceLaw:
     """Return the laws at the ranks `r`, from which all methods take their intervals."""
-    if not is_number(most) or not 2 <= most < math.inf or most != int(most):
-        raise InputError(f"max_thresholds must be a whole number of at least 2, not {most}")
+    whole_number(most, "max_thresholds", 2)
     levels = ThresholdLevels.of(pair)
     mixtures = [_mixture(pair, levels, joint) for joint in thresholds_laws(pair, levels, r, m_neg, most)]
     return DifferenceLaw(pair, r, m_pos, m_neg, mixtures)

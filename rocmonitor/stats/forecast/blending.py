@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.forecast.distance import CELLS, condensed
+from rocmonitor.stats.forecast.distance import CELLS, ScoreCells, condensed
 from rocmonitor.stats.forecast.kld import area, auc_distance
 from rocmonitor.stats.forecast.projection import counted_in, projected, rising
-from rocmonitor.stats.forecast.score_cells import ScoreCells
 from rocmonitor.stats.forecast.tilting import placement
 from rocmonitor.stats.sample import Counts, Floats, Sample
 

@@ -17,9 +17,9 @@ import numpy as np
 import scipy
 
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
-from rocmonitor.stats.dependence import scatter_between
-from rocmonitor.stats.proportion import normal_quantile
+from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Floats
+from rocmonitor.stats.series import scatter_between
 
 Alternative = Literal["two-sided", "less"]
 
@@ -81,15 +81,13 @@ def conformal_root(
     coming one has 1. Bounded is |x|, or -x for "less". The level is at most W / (W + 1), W the sum of the
     weights.
 
-    A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the coming one, so
-    the conformal quantile of the x_i + e_i has the level whatever the drift is. Nothing is drawn: with G_i(q)
-    = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise lies on average where G (W +
-    rho) = confidence_level (W + 1), with rho = sum w G_i (1 - G_i) / (W G (1 - G)): rho = 0 without noise
-    (the conformal quantile of `observed_root`), rho = 1 when all is noise (the quantile of a known law). For
-    equal G_i this mean is the exact one, in between an interpolation (docs/coverage.md). Between two ranks it
-    is interpolated as `observed_root` is. The result is never less than the quantile without noise: a smaller
-    batch does not get a narrower interval.
-    Cost: O(n log n) without noise, else 120 evaluations of n normal laws.
+    A window that gets the missing noise e_i ~ N(0, missing_i) added is exchangeable with the coming one.
+    Nothing is drawn: with G_i(q) = P(|x_i + e_i| <= q) and their weighted mean G, the quantile of drawn noise
+    lies on average where G (W + rho) = confidence_level (W + 1), rho = sum w G_i (1 - G_i) / (W G (1 - G)): 0
+    without noise (the conformal quantile of `observed_root`), 1 when all is noise (the quantile of a known
+    law), in between an interpolation (docs/coverage.md). It is never less than the quantile without noise: a
+    smaller batch does not get a narrower interval. Cost: O(n log n) without noise, else 120 evaluations of n
+    normal laws.
     """
     used = weights > 0
     shifts, missing, weights = shifts[used], missing[used], weights[used]
@@ -160,7 +158,7 @@ def own_distance(distances: Sequence[float], root: float) -> float:
 def sampling_root(variance: float, confidence_level: float, alternative: Alternative) -> float:
     """Return the root distance that sampling noise of this variance alone keeps to with the level."""
     tail = 1 - confidence_level
-    return max(0.0, normal_quantile(tail / 2 if alternative == "two-sided" else tail)) * math.sqrt(variance)
+    return max(0.0, quantile_beyond(tail / 2 if alternative == "two-sided" else tail)) * math.sqrt(variance)
 
 
 def windows_needed(confidence_level: float) -> int:

@@ -26,10 +26,11 @@ from rocmonitor.stats import plotting
 from rocmonitor.stats.area.delong import ROUNDING
 from rocmonitor.stats.forecast.calibration import conformal_root, own_distance
 from rocmonitor.stats.forecast.climbing import Extreme, at_limit, closest, highest, optimum
+from rocmonitor.stats.forecast.distance import valid_windows
 from rocmonitor.stats.forecast.interval import WindowForecast, level_caveats
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.tilting import Ranks, TwoOrders
-from rocmonitor.stats.forecast.windows import UsedWindows, contained, found_in, past_of, valid_windows
+from rocmonitor.stats.forecast.windows import UsedWindows, contained, found_in, past_of
 from rocmonitor.stats.proportion import is_number, require_level
 from rocmonitor.stats.rows import Floats, add_up
 from rocmonitor.stats.sample import Counts, PairedSample, on_pair

@@ -1,25 +1,30 @@
-"""The distance of windows from a sample, by the shares of quantile bins, as in [M18].
+"""Distances of windows from a sample: by quantile bins of each class, as in [M18], or by cells of scores.
 
 The bins of a class end at the scores at which its share in the sample first reaches 1/bins, 2/bins, …; the
-outermost ones are open. A tie is never split.
+outermost ones are open. A tie is never split. Where labels are not known, the distance is that of the law of
+the scores, over cells of the reference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
-from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.ends import CellEnds
-from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.errors import InputError
+from rocmonitor.stats.cells import CellEnds
+from rocmonitor.stats.forecast.calibration import Root, noisy_root, observed_root
+from rocmonitor.stats.proportion import Rng, generator, whole_number
 from rocmonitor.stats.rows import run_starts
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample, on_sample
 
+Window = TypeVar("Window", Sample, PairedSample)
+
 BINS = 10  # quantile bins a class ([M18], as in its simulation)
-_FLOOR = 0.5  # rows that a bin is taken to hold at least, in the symmetric distance
+FLOOR = 0.5  # rows that a bin holds at least in the symmetric distance, and a cell of the reference
 _CHUNK = 10_000  # resamples that are held at once
 
 
@@ -63,10 +68,14 @@ def binned_distance(
     >>> round(binned_distance(sample, [Sample([0, 0, 1, 1], [1, 2, 5, 6])], bins=2), 4)
     1.3863
     """
-    if bins < 2:
-        raise InputError(f"bins must be at least 2; it is {bins}")
-    require_windows(sample, windows)
-    return float(np.mean(window_distances(sample, windows, bins=bins, symmetric=symmetric)))
+    whole_number(bins, "bins", 2)
+    sample.require_both_classes()
+    given = valid_windows(windows, Sample)
+    if not given:
+        raise InputError("windows is empty; give at least one Sample")
+    for number, window in enumerate(given, 1):
+        window.require_both_classes(what=f"window {number}: ")
+    return float(np.mean(window_distances(sample, given, bins=bins, symmetric=symmetric)))
 
 
 def window_distances(
@@ -130,17 +139,14 @@ def binned_counts(score: Floats, counts: Counts | Floats, ends: Floats) -> Float
     return np.asarray(np.diff(reached[stops], prepend=0), dtype=np.float64)
 
 
-def require_windows(sample: Sample, windows: Sequence[Sample]) -> None:
-    """Refuse a sample or a window of one class, what is no sample, and no windows."""
-    sample.require_both_classes()
-    if not isinstance(windows, Sequence):
-        raise InputError(f"windows must be a list of Sample, not a {type(windows).__name__}")
-    if not windows:
-        raise InputError("windows is empty; give at least one Sample")
-    for number, window in enumerate(windows, 1):
-        require_sample(window, f"window {number}")
-        if not min(window.n_pos, window.n_neg):
-            raise DegenerateDataError(f"window {number} has one class only; leave it out")
+def valid_windows(windows: object, kind: type[Window]) -> list[Window]:
+    """Return the windows as a list, each of the kind."""
+    if not isinstance(windows, Iterable):
+        raise InputError(f"windows must be a list of {kind.__name__}, not a {type(windows).__name__}")
+    given = list(windows)
+    for number, window in enumerate(given, 1):
+        require_sample(window, f"window {number}", kind)
+    return given
 
 
 def require_sample(value: object, name: str, kind: type[Sample] | type[PairedSample] = Sample) -> None:
@@ -149,15 +155,24 @@ def require_sample(value: object, name: str, kind: type[Sample] | type[PairedSam
         raise InputError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}")
 
 
+def require_own(reference: Sample, n_pos: int, n_neg: int) -> None:
+    """Refuse all but the reference of these class sizes, which may be condensed."""
+    require_sample(reference, "reference")
+    reference.require_both_classes()
+    if (reference.n_pos, reference.n_neg) != (n_pos, n_neg):
+        raise InputError(
+            f"reference must be the same as before, with {n_pos} positives and {n_neg} negatives, or that "
+            f"one condensed; it has {reference.n_pos} and {reference.n_neg}"
+        )
+
+
 def _divergences(number: NDArray[np.int64] | Floats, shares: Floats, symmetric: bool) -> Floats:
     """(r,): the distance of each line of counts, shape (r, h), to the shares (h,)."""
     rows = number.sum(axis=1, keepdims=True)
     if symmetric:
-        new = np.maximum(number, _FLOOR) / rows
+        new = np.maximum(number, FLOOR) / rows
         return np.asarray(((new - shares) * np.log(new / shares)).sum(axis=1))
-    new = number / rows
-    ratio = np.where(new > 0, new / shares, 1.0)
-    return np.asarray((new * np.log(ratio)).sum(axis=1))
+    return np.asarray(scipy.special.rel_entr(number / rows, shares).sum(axis=1))
 
 
 CELLS = 400  # scores that `condensed` leaves, about: a few kilobytes of JSON
@@ -194,9 +209,7 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     """
     if not isinstance(sample, Sample):
         raise InputError(f"sample must be a Sample, not a {type(sample).__name__}")
-    if cells != int(cells) or cells < 2:
-        raise InputError(f"cells must be a whole number of at least 2, not {cells}")
-    starts = cell_starts(sample, int(cells))
+    starts = cell_starts(sample, whole_number(cells, "cells", 2))
     return sample if len(starts) == len(sample.score) else _with_ends(sample, starts)
 
 
@@ -244,3 +257,116 @@ EXACT_BOUNDS = 1_000_000  # the same for the two bounds, which are computed only
 def fewer(sample: Sample, exact: int) -> Sample:
     """Return a sample with both classes, on about `JOINED_CELLS` scores if it has more than `exact`."""
     return sample if len(sample.score) <= exact else joined(sample, cell_starts(sample, JOINED_CELLS))
+
+
+FEW_SCORES = 50  # distinct scores of a reference up to which each is a cell
+_SCORE_CELLS = 20  # quantile cells of a reference that has more
+_FAR = 9.0  # standard deviations, of a gamma law also scales, that hardly any noise leaves
+
+
+class ScoreCells(NamedTuple):
+    """Cells of the score, and the rows of the reference in each."""
+
+    ends: Floats  # (h - 1,): upper ends, included; the last cell has none
+    rows: Floats  # (h,)
+
+    def distance(self, window: Counts) -> float:
+        """KL(window || reference) in nats, of rows in each cell."""
+        return max(0.0, float(self.contributions(window).sum()))
+
+    def contributions(self, window: Counts) -> Floats:
+        """Return what each cell adds to the distance, shape (h,); negative where the window has fewer rows.
+
+        A cell of the reference that is empty because a part was taken out counts as half a row.
+        """
+        old = np.maximum(self.rows, FLOOR) / self.rows.sum()
+        return np.asarray(scipy.special.rel_entr(window / window.sum(), old))
+
+    def sampling_distance(self, rows: float) -> float:
+        """Return the mean distance of rows drawn from the law of the reference, to first order."""
+        return (len(self.rows) - 1) / 2 * (1 / rows + 1 / float(self.rows.sum()))
+
+
+def score_cells(reference: Sample) -> ScoreCells:
+    """Return distinct scores if they are few, else quantile cells of the rows; no tie is split."""
+    rows = reference.pos + reference.neg
+    few = len(reference.score) <= FEW_SCORES
+    return cells_between(
+        reference, reference.score[:-1] if few else bin_ends(reference.score, rows, _SCORE_CELLS)
+    )
+
+
+def cells_between(reference: Sample, ends: Floats) -> ScoreCells:
+    """Return the cells that end at given scores."""
+    return ScoreCells(ends, binned_counts(reference.score, reference.pos + reference.neg, ends))
+
+
+class Thinning(NamedTuple):
+    """The moments that give the score distances of smaller samples of past windows, shape (n,) each."""
+
+    rows: Counts  # of each window
+    log_variance: Floats  # of ln(window / reference) over its rows
+    occupied: Counts  # cells that it has rows in
+    inverse_shares: Floats  # sum of 1 / share over them
+
+    def mean_and_variance(self, distances: Floats, rows: int) -> tuple[Floats, Floats]:
+        """Return moments of the distance of `rows` rows of each window, without replacement, to second order.
+
+        2 n KL of n rows to their own law is q times a chi-square variable with occupied - 1 degrees of
+        freedom, where q = 1 + (inverse_shares - 1) / (6 n (occupied - 1)) [W76].
+        """
+        missing = np.maximum(1 / rows - 1 / self.rows, 0.0)
+        free = self.occupied - 1
+        wider = 1 + (self.inverse_shares - 1) / (6 * rows * np.maximum(free, 1))
+        more = wider * missing
+        return distances + free / 2 * more, missing * self.log_variance + free / 2 * more**2
+
+
+def thinned_quantile(
+    distances: Floats, thinning: Thinning, rows: int, weights: Floats, confidence_level: float
+) -> Root:
+    """Return the conformal quantile of score distances, for a coming window of a given size.
+
+    Past windows with more rows are taken as samples of `rows` of them, whose distance is a gamma variable
+    with the mean and the variance of `Thinning`; those with fewer stay as they are.
+    """
+    mean, variance = thinning.mean_and_variance(distances, rows)
+    used = weights > 0
+    distances, weights, mean, variance = distances[used], weights[used], mean[used], variance[used]
+    if not variance.any():
+        return observed_root(distances, weights, confidence_level)
+    noisy = variance > 0
+    shape = np.where(noisy, mean**2 / np.where(noisy, variance, 1.0), 1.0)
+    scale = np.where(noisy, variance / np.where(noisy, mean, 1.0), 1.0)
+
+    def outside(value: float) -> Floats:
+        return np.asarray(
+            np.where(noisy, scipy.special.gammaincc(shape, value / scale), distances > value), np.float64
+        )
+
+    largest = float(np.max(mean + _FAR * (np.sqrt(variance) + scale)))
+    return noisy_root(outside, distances, weights, confidence_level, largest)
+
+
+def mixture_distance(reference: Sample, ends: Floats, window: Counts) -> float:
+    """Return the distance of a window's rows from the nearest mix of the reference's two classes, in nats.
+
+    Over the cells that `ends` divides, shape (h - 1,), with the window's rows in each, shape (h,). It is as
+    small as sampling makes it where only the prevalence has changed. A cell where a class has no rows counts
+    half a row of it.
+    """
+    neg, pos = (binned_counts(reference.score, counts, ends) for counts in (reference.neg, reference.pos))
+    seen = window > 0
+    share = window[seen] / window.sum()
+    neg, pos = (np.maximum(counts, FLOOR)[seen] / counts.sum() for counts in (neg, pos))
+
+    def rising(prevalence: float) -> float:
+        return float(share @ ((neg - pos) / (neg + prevalence * (pos - neg))))
+
+    if rising(0.0) >= 0:
+        prevalence = 0.0
+    elif rising(1.0) <= 0:
+        prevalence = 1.0
+    else:
+        prevalence = float(scipy.optimize.brentq(rising, 0.0, 1.0))
+    return max(0.0, float(share @ np.log(share / (neg + prevalence * (pos - neg)))))

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.distance import bin_ends, require_sample
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.forecast.tilting import placement
+from rocmonitor.stats.proportion import whole_number
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.sample import Floats, Sample
 
@@ -155,7 +156,10 @@ def explain_shift(
     >>> print(shift)  # doctest: +ELLIPSIS
     The AUROC fell by 0.156, from 0.938 to 0.781. The positives' part is −0.156: 50.0 % of them score...
     """
-    _require_valid(reference, window, bins)
+    for name, sample in (("reference", reference), ("window", window)):
+        require_sample(sample, name)
+        sample.require_both_classes(what=f"{name}: ")
+    whole_number(bins, "bins", 2)
     scale = reference.score if joined else np.union1d(reference.score, window.score)
     # Floats, because products of class sizes may leave int64.
     weights = reference.neg * float(reference.n_pos) + reference.pos * float(reference.n_neg)
@@ -193,18 +197,6 @@ def explain_shift(
         n_neg=window.n_neg,
         caveats=_caveats(window, len(ends) + 1, reached=cheapest is not None),
     )
-
-
-def _require_valid(reference: Sample, window: Sample, bins: int) -> None:
-    for name, sample in (("reference", reference), ("window", window)):
-        require_sample(sample, name)
-        if not min(sample.n_pos, sample.n_neg):
-            raise DegenerateDataError(
-                f"{name}: both classes are needed; there are {sample.n_pos} positives and {sample.n_neg} "
-                "negatives: take more rows"
-            )
-    if bins < 2:
-        raise InputError(f"bins must be at least 2; it is {bins}")
 
 
 class _Placed(NamedTuple):

@@ -16,7 +16,7 @@ from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.condensed import aligned, condensed_error
 from rocmonitor.stats.forecast.calibration import Alternative
-from rocmonitor.stats.forecast.distance import require_sample, resampled_distance
+from rocmonitor.stats.forecast.distance import require_sample, resampled_distance, valid_windows
 from rocmonitor.stats.forecast.given_scores import ScoreForecast
 from rocmonitor.stats.forecast.interval import (
     Asked,
@@ -29,9 +29,8 @@ from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.projection import Scores, expected_auc
 from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.forecast.serial import serial_correlation
-from rocmonitor.stats.forecast.windows import mean_sizes, used_windows, valid_weights, valid_windows
-from rocmonitor.stats.proportion import is_number, require_level, require_method
-from rocmonitor.stats.resampling import Rng
+from rocmonitor.stats.forecast.windows import mean_sizes, used_windows, valid_weights
+from rocmonitor.stats.proportion import Rng, is_number, require_level, require_method
 from rocmonitor.stats.rows import window_numbers
 from rocmonitor.stats.sample import Sample
 
@@ -256,8 +255,7 @@ def forecast_fit(
     """
     given = _valid_windows(reference, windows, method, confidence_level)
     _require_arguments(method, alternative, given, windows, distance, weights, symmetric, batch)
-    if correlation not in get_args(Correlation):
-        raise InputError(f"correlation must be 'none' or 'estimated'; it is {correlation!r}")
+    require_method(correlation, get_args(Correlation), "correlation")
     if correlation == "estimated" and method != "calibrated":
         raise InputError("correlation 'estimated' belongs to method 'calibrated': leave one of the two out")
     dates = None if days is None else _valid_days(days, len(given), method, weights)

@@ -15,7 +15,15 @@ import scipy
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.forecast.distance import bin_ends, binned_counts, require_sample
+from rocmonitor.stats.forecast.distance import (
+    FLOOR,
+    ScoreCells,
+    bin_ends,
+    binned_counts,
+    cells_between,
+    require_sample,
+    score_cells,
+)
 from rocmonitor.stats.forecast.kld import area
 from rocmonitor.stats.forecast.projection import (
     ExpectedAuc,
@@ -24,8 +32,7 @@ from rocmonitor.stats.forecast.projection import (
     counted_in,
     valid_unlabelled,
 )
-from rocmonitor.stats.forecast.score_cells import FLOOR, ScoreCells, cells_between, score_cells
-from rocmonitor.stats.proportion import require_level
+from rocmonitor.stats.proportion import quantile_beyond, require_level
 from rocmonitor.stats.result import Interval, Result, Table
 from rocmonitor.stats.rows import valid_scores
 from rocmonitor.stats.sample import Counts, Floats, Sample
@@ -206,7 +213,7 @@ class ForeseenChange(Result):
         It reaches from that of the estimate to that of the estimate less `overfit`: neither alone holds the
         level where the window lies in a thin part of the reference's scores (docs/coverage.md).
         """
-        reach = float(scipy.special.ndtri((1 + require_level(confidence_level)) / 2)) * self.foreseen_se
+        reach = quantile_beyond((1 - require_level(confidence_level)) / 2) * self.foreseen_se
         low = self.foreseen - max(self.overfit, 0.0) - reach
         high = self.foreseen - min(self.overfit, 0.0) + reach
         return Interval(max(low, -self.reference_auc), min(high, 1 - self.reference_auc))

@@ -1,33 +1,26 @@
 """The forecast interval given a window's scores: how strongly to trust them is learned from past windows.
 
 A strength tau from 0 to 1 foresees c_tau, the AUC of the blend (1 - tau) R + tau Q of the reference R and its
-projection Q on the window's scores. The one that serves has the smallest
+projection Q on the window's scores. The one that serves has the smallest (1 + h tau)² sum_i w_i (a_i -
+c_{i,tau})² over the past windows i, with a handicap of h = 5 % for trusting the scores fully. Each past
+window enters the conformal quantile at the strength that the others choose, or the quantile would be too
+small.
 
-    (1 + h tau)² sum_i w_i (a_i - c_{i,tau})²
-
-over the past windows i, with a handicap of h = 5 % for trusting the scores fully. Each past window enters the
-conformal quantile at the strength that the others choose, as the coming window has the one that all of them
-choose: without that, the quantile would be too small. Where the interval comes out wider than the one without
-the scores by more than 5 %, the latter is given.
-
-Past windows that never shifted teach nothing of a shift: their strength is chance. So once the scores have
-left what past windows do, the interval lies around the expected AUC, at the larger of the two quantiles at
-full strength and at the learned one. Two doubts widen it: P(y | score) is known from few rows where the
-window has many; and where another prevalence alone explains the scores, the AUC may have stayed, unless past
-windows taught to trust the scores fully. The level is shown by simulation (docs/coverage.md).
+Past windows that never shifted teach nothing of a shift. So once the scores have left what past windows do,
+the interval lies around the expected AUC, at the larger of the two quantiles at full strength and at the
+learned one. Two doubts widen it: P(y | score) is known from few rows where the window has many; and another
+prevalence alone may explain the scores, unless past windows taught to trust them fully.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-import scipy
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats import plotting
 from rocmonitor.stats.forecast.blending import Laws
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
@@ -38,12 +31,13 @@ from rocmonitor.stats.forecast.calibration import (
     resized,
     sampling_root,
 )
+from rocmonitor.stats.forecast.distance import mixture_distance
 from rocmonitor.stats.forecast.foreseen import error_of
-from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval, by_model
-from rocmonitor.stats.forecast.kld import Bounds, area, auc_bounds
+from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval
+from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.projection import ExpectedAuc, counted_in
-from rocmonitor.stats.forecast.score_cells import mixture_distance
 from rocmonitor.stats.forecast.windows import carried
+from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
 if TYPE_CHECKING:
@@ -74,6 +68,8 @@ class ScoreForecast(ForecastInterval):
     n_rows: Number of scores.
     """
 
+    _point: ClassVar = ("foreseen", "given the scores", "foreseen")
+
     foreseen: float
     reference_auc: float
     strength: float
@@ -88,20 +84,10 @@ class ScoreForecast(ForecastInterval):
     def _middle(self) -> float:
         return self.foreseen
 
-    def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        names, ends = ["given the scores"], [(self.foreseen, self.low, self.high)]
-        if self.sampling_low is not None and self.sampling_high is not None:
-            names.append("sampling alone")
-            ends.append((self.foreseen, self.sampling_low, self.sampling_high))
-        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is foreseen"
-        plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
-
     def for_batch(
         self,
         reference: Sample,  # noqa: ARG002
         batch: tuple[int, int],  # noqa: ARG002
-        *,
-        bounds: Bounds | None = None,  # noqa: ARG002
     ) -> ForecastInterval:
         """Refused: the scores of the batch would be needed."""
         raise InputError(
@@ -145,9 +131,6 @@ class ChosenInterval(NamedTuple):
     roots: tuple[float, ...]
     low: float
     high: float
-    distance: float
-    level: float  # that the windows show
-    by_model: bool  # whether the interval has the level asked for by a model
 
 
 def score_forecast(
@@ -157,13 +140,10 @@ def score_forecast(
     alternative: Alternative,
     *,
     stated: ExpectedAuc | None = None,
-    full_level: bool = False,
-    error: float = 0.0,
 ) -> ScoreForecast:
     """Return the interval for a window.
 
-    `stated` is what the forecast says of all scores, where those of `coming` are joined ones; the others are
-    as in `ForecastFit.interval`.
+    `stated` is what the forecast says of all scores, where those of `coming` are joined ones.
     """
     expected = coming.expected
     laws = Laws.of(coming.cells.score, coming.cells.pos, coming.cells.neg, coming.rows)
@@ -172,14 +152,7 @@ def score_forecast(
     sized = Asked(asked.batch or divided(expected.n_rows, expected.prevalence), asked.level)
 
     def ends(choice: ForecastAtStrength, roots: tuple[float, ...]) -> ChosenInterval:
-        low, high = choice.ends(alternative)
-        fit = _fit(history, roots, sized, alternative, _factor(coming.widening, choice.strength))
-        distance = choice.root**2 / 2
-        further = fit.further(sized, distance, choice.level) if full_level else None
-        if further is None:
-            return ChosenInterval(choice, roots, low, high, distance, choice.level, by_model=False)
-        low, high = _further(choice.foreseen, (low, high), distance, further)
-        return ChosenInterval(choice, roots, low, high, further, choice.level, by_model=True)
+        return ChosenInterval(choice, roots, *choice.ends(alternative))
 
     without = at_strength(history, laws, coming.cells, noises, 0, *level, coming.widening)
     full = at_strength(history, laws, coming.cells, noises, -1, *level)
@@ -198,18 +171,14 @@ def score_forecast(
         interval = ends(without, history.roots[0]) if wide > WIDEST * plain else ends(choice, roots)
     strength = interval.choice.strength
     fit = _fit(history, interval.roots, sized, alternative, _factor(coming.widening, strength))
-    caveats = (*fit.window_caveats(sized, interval.level), *expected.caveats)
-    achieved = interval.level
-    if interval.by_model:
-        caveats, achieved = by_model(caveats, asked.level, achieved, fit.n_windows), asked.level
-    stated = stated or expected
+    stated, achieved = stated or expected, interval.choice.level
     return ScoreForecast(
         auc=stated.auc,
         foreseen=interval.choice.foreseen,
         reference_auc=history.auc,
-        low=max(interval.low - error, 0.0),
-        high=min(interval.high + error, 1.0),
-        distance=interval.distance,
+        low=interval.low,
+        high=interval.high,
+        distance=interval.choice.root**2 / 2,
         strength=strength,
         moved=moved,
         method=fit.method,
@@ -226,7 +195,7 @@ def score_forecast(
         outside_share=stated.outside_share,
         n_rows=expected.n_rows,
         fit=fit,
-        caveats=caveats,
+        caveats=(*fit.window_caveats(sized, achieved), *expected.caveats),
     )
 
 
@@ -244,7 +213,7 @@ def _doubted(
     """
     centre, error = interval.choice.foreseen, error_of(coming.cells, *coming.scores)
     tail = (1 - confidence_level) / (2 if alternative == "two-sided" else 1)
-    se = -float(scipy.special.ndtri(tail)) * error.se
+    se = quantile_beyond(tail) * error.se
     low = centre - max(error.mean, 0.0) - math.hypot(centre - interval.low, se)
     high = centre - min(error.mean, 0.0) + math.hypot(interval.high - centre, se)
     ends, limit = np.array(history.ends), history.distance_limit(coming.expected.n_rows).limit
@@ -261,18 +230,6 @@ def _factor(widening: float, strength: float) -> float:
 def _width(choice: ForecastAtStrength, ends: tuple[float, float], alternative: Alternative) -> float:
     """Return how far an interval reaches; of one end alone, from what is foreseen down to it."""
     return ends[1] - ends[0] if alternative == "two-sided" else choice.foreseen - ends[0]
-
-
-def _further(
-    foreseen: float, ends: tuple[float, float], distance: float, further: float
-) -> tuple[float, float]:
-    """Return the ends at a larger distance: they move in proportion to its root, in log odds."""
-    if distance == 0 or not 0 < foreseen < 1:
-        return 0.0, 1.0
-    growth = math.sqrt(further / distance)
-    middle = scipy.special.logit(foreseen)
-    low, high = scipy.special.expit(middle + growth * (scipy.special.logit(np.array(ends)) - middle)).tolist()
-    return low, high
 
 
 def _fit(

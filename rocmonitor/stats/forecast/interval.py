@@ -30,14 +30,13 @@ from rocmonitor.stats.forecast.calibration import (
     sampling_root,
     windows_needed,
 )
-from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.distance import require_own
 from rocmonitor.stats.forecast.kld import Bounds, Ends, bounds_of
-from rocmonitor.stats.forecast.strict import coming_window
 from rocmonitor.stats.forecast.windows import carried
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.season import season, wave_of
+from rocmonitor.stats.series import coming_window, season, wave_of
 
 ENOUGH_PARTS = 9  # parts of the reference from which on leaving one out costs less than 0.005 of the level
 ENOUGH_ROWS = 10  # rows of a class from which on the noise of an AUC is taken as normal
@@ -243,7 +242,7 @@ class ForecastFit(Result):
         -----
         Only a calibrated distance follows batch and level; the others stay. Cost: two `auc_bounds`.
         """
-        self._require_own(reference)
+        require_own(reference, self.n_pos, self.n_neg)
         level = self.confidence_level if confidence_level is None else require_level(confidence_level)
         asked = Asked(self.batch if batch is None else valid_batch(batch), level, day)
         distance, achieved = self.distance_for(asked)
@@ -414,15 +413,6 @@ class ForecastFit(Result):
         ends = within(root * root / 2)
         return carried(ends.low if root < 0 else ends.high, ends.auc, self.auc)
 
-    def _require_own(self, reference: Sample) -> None:
-        require_sample(reference, "reference")
-        reference.require_both_classes()
-        if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
-            raise InputError(
-                f"reference must be the one of this interval, with {self.n_pos} positives and {self.n_neg} "
-                f"negatives, or that one condensed; it has {reference.n_pos} and {reference.n_neg}"
-            )
-
     def __str__(self) -> str:
         return f"AUC forecast fit of {self.n_windows} windows, reference AUC {self.auc:.4f} ({self.method})"
 
@@ -442,7 +432,7 @@ class ForecastInterval(WindowForecast):
         width is sampling. None without a batch.
     model_low, model_high: Where the windows are too few to show the confidence level, ends that have it if
         the true values of windows scatter normally about a mean, with the windows' known sampling noise on
-        top (`coming_window` of `rocmonitor.stats.forecast.strict`; nearly Student's t). None elsewhere, and
+        top (`coming_window` of `rocmonitor.stats.series`; nearly Student's t). None elsewhere, and
         with weights.
     day: Of the coming window, in days since a fixed date; None: the middle of the year.
     seasonal_auc: The AUC that the interval lies around at this time of year; None without a season.
@@ -451,6 +441,7 @@ class ForecastInterval(WindowForecast):
 
     _estimate: ClassVar[str | None] = "auc"
     _flat: ClassVar[bool] = True
+    _point: ClassVar = ("auc", "forecast", "the reference")  # of a picture: its field, row, and what it is
 
     auc: float
     alternative: Alternative = "two-sided"
@@ -474,9 +465,7 @@ class ForecastInterval(WindowForecast):
         below = float(auc - self.low)
         return below if self.alternative == "less" else min(below, float(self.high - auc))
 
-    def for_batch(
-        self, reference: Sample, batch: tuple[int, int], *, bounds: Bounds | None = None
-    ) -> ForecastInterval:
+    def for_batch(self, reference: Sample, batch: tuple[int, int]) -> ForecastInterval:
         """Return the interval for a batch of other sizes, without the past windows.
 
         As `ForecastFit.interval`, at the same level and day.
@@ -491,19 +480,17 @@ class ForecastInterval(WindowForecast):
         True
         """
         return self.fit.interval(
-            reference,
-            valid_batch(batch),
-            confidence_level=self.confidence_level,
-            day=self.day,
-            bounds=bounds,
+            reference, valid_batch(batch), confidence_level=self.confidence_level, day=self.day
         )
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
-        values = [("forecast", (self.auc, self.low, self.high))]
+        field, name, what = self._point
+        point = getattr(self, field)
+        values = [(name, (point, self.low, self.high))]
         if self.sampling_low is not None and self.sampling_high is not None:
-            values.append(("sampling alone", (self.auc, self.sampling_low, self.sampling_high)))
+            values.append(("sampling alone", (point, self.sampling_low, self.sampling_high)))
         names, ends = zip(*values, strict=True)
-        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is the reference"
+        note = f"{self.method}, {self._level()}, {self.n_windows} windows; the point is {what}"
         plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
 
     def __str__(self) -> str:
@@ -544,13 +531,10 @@ def season_of(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return `season` and `window_rests` of a fit, by the yearly wave of its windows; empty without one.
 
-    shifts: Signed roots of the distances of windows without weights.
+    shifts: Signed roots of the distances of windows without weights: nearly linear in the AUC.
     days: Of the windows; None where no wave is looked for.
-    inside: Whether they are parts of the reference.
-
-    The signed roots of the windows' distances are nearly linear in the AUC, so a wave of the AUC is one of
-    them. Where the windows are parts of the reference, each root is measured from the others, which makes it
-    n / (n - 1) times as long as from all; what is left of it is measured from the others once.
+    inside: Whether they are parts of the reference. Each root is then measured from the others, which makes
+        it n / (n - 1) times as long as from all; what is left of it is measured from the others once.
     """
     n = len(shifts)
     whole = np.array(shifts) * ((n - 1) / n if inside and n > 1 else 1.0)

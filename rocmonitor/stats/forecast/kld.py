@@ -90,7 +90,7 @@ class AucBounds(Result):
         return _weights(self._sample, self._tilts[1], step=1)
 
     def _values(self) -> dict[str, Any]:
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}
+        values = Result._values(self)
         weights = {name: getattr(self, name) for name in ("score", "low_weights", "high_weights")}
         return values | weights | {"caveats": values.pop("caveats")}
 
@@ -275,13 +275,10 @@ class FollowedBounds:
     """The bounds of a reference with both classes, which become cheap once many distances were asked for.
 
     As long as one solution of the first-order conditions is the best, a bound is an analytic function of x =
-    sqrt(2 D), with the slope x / lambda: a polynomial through ten solved points gives all between them. So a
-    piece of the axis is solved once and read off from then on. Where another solution takes over, or complete
-    separation does, the function bends, and the coefficients of its polynomial do not fall off.
-
-    A piece is read off when the last two coefficients of its polynomials are below 1e-13 and the eight bounds
-    that were solved before agree to 1e-13 (the tests find 3e-15). Otherwise each distance is solved by
-    itself, as `auc_bounds` does it. Cost: `auc_bounds` for each of the first eight distances of a piece and
+    sqrt(2 D): a polynomial through ten solved points gives all between them. So a piece of the axis is solved
+    once and read off from then on, where the last two coefficients and the deviations from the eight bounds
+    solved before are below 1e-13; where another solution takes over, or complete separation does, each
+    distance is solved by itself. Cost: `auc_bounds` for each of the first eight distances of a piece and
     about four times for the ninth, then 30 µs. Keeps at most eight distances and 20 numbers a piece.
     """
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,11 @@ from rocmonitor.stats.forecast.partial_labels import (
     slope,
 )
 from rocmonitor.stats.forecast.windows import carried
-from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.result import Result
+from rocmonitor.stats.rows import Counts, Floats
+from rocmonitor.stats.sample import Sample, ScoreCounts
 
 CELLS = 200  # scores that are told apart: more do not change an AUC by 0.0001
-
-Counts = NDArray[np.int64]
 
 
 class PastWindow(NamedTuple):
@@ -64,10 +62,9 @@ class Reading(NamedTuple):
     ) -> tuple[ForecastFit, float]:
         """Return the fit by estimates at this age, and the AUC that its intervals lie around.
 
-        How far the estimates of the windows, each with the p of the others, lay from the mean of the others
-        takes the place of how far their final AUCs lay from that of the others. Distances are those of the
-        reference's rows. A window is taken to have the noise of all its rows with labels, which is more than
-        an estimate has: a small one gets an interval that is rather too wide.
+        How far the estimates of the windows lay from the mean of the others takes the place of how far their
+        final AUCs did. A window is taken to have the noise of all its rows with labels, which is more than an
+        estimate has.
 
         full: By the final AUCs. One that is not calibrated is unchanged.
         cells: What `condensed` left of the reference.
@@ -101,7 +98,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LabelHistory:
+class LabelHistory(Result):
     """Rows of the reference by window, age of the label, class and cell of the score."""
 
     score: NDArray[np.float64]  # (c,): The highest score of each cell
@@ -131,27 +128,6 @@ class LabelHistory:
         Of the ages at which some labels were still to come, or the first one.
         """
         return self.at(self.ages[int(np.argmin(np.abs(self._shares() - share)))])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        columns = ("score", "place", "rows", "waiting_place", "waiting_rows")
-        return {
-            "ages": [age.total_seconds() for age in self.ages],
-            "known_for": [age.total_seconds() for age in self.known_for],
-        } | {name: getattr(self, name).tolist() for name in columns}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> LabelHistory:
-        """Return the inverse of `to_dict`."""
-        return cls(
-            score=np.array(plain["score"], dtype=np.float64),
-            ages=tuple(timedelta(seconds=age) for age in plain["ages"]),
-            known_for=tuple(timedelta(seconds=age) for age in plain["known_for"]),
-            place=np.array(plain["place"], dtype=np.int64),
-            rows=np.array(plain["rows"], dtype=np.int64),
-            waiting_place=np.array(plain["waiting_place"], dtype=np.int64),
-            waiting_rows=np.array(plain["waiting_rows"], dtype=np.int64),
-        )
 
     def window_shares(self) -> list[tuple[timedelta, list[float]]]:
         """Return each age with the shares of labelled rows of the windows that were known that long."""

@@ -19,14 +19,10 @@ class Answer(StrEnum):
 def answer(foretold: float, reference: float, auc: float, interval: tuple[float, float]) -> Answer:
     """Return what the labels of a window say of the AUC that a warning foretold.
 
-    foretold: The AUC that was foretold. Not below `reference`: a loss was foretold, and not how large.
-    reference: The AUC of the reference.
-    auc: The AUC of the window, with its labels.
-    interval: Its confidence interval.
-
-    Undecided if the interval covers both AUCs; else right if the window's is nearer to the one foretold, and
-    wrong if it is nearer to the reference's. A loss of unknown size is right if the whole interval lies below
-    the reference, wrong if the AUC does not, undecided between.
+    Undecided if its confidence interval covers both AUCs; else right if its AUC is nearer to the one
+    foretold, and wrong if it is nearer to the reference's. Not below this a loss of unknown size was
+    foretold: right if the whole interval lies below the reference, wrong if the AUC does not, undecided
+    between.
     """
     low, high = interval
     if foretold >= reference:
@@ -83,11 +79,7 @@ def tracked_margin(
 
     So of T windows at most ``tail * T + margin / step + hidden`` were wrongly beyond limit and margin, for
     every sequence of windows (quantile tracking, [GC21], [ACT23]); `hidden` counts the right ones that the
-    margin hid. Each wrong one adds at least one step, each hidden one takes off at most one, each of the
-    others at most ``tail * step``. The margin never exceeds the largest shortfall by more than a step. So
-    while no right one is hidden, at most the share `tail` is wrongly beyond in the long run, whatever the
-    limit was learned from and however the windows have changed. Right and undecided ones are not bounded.
-    Cost: O(T).
+    margin hid. The margin never exceeds the largest shortfall by more than a step. Cost: O(T).
     """
     margin = 0.0
     for shortfall, window_answer in zip(shortfalls, answers, strict=False):  # `answers` may have no end

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.distance import ScoreCells, require_sample, score_cells
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.score_cells import ScoreCells, score_cells
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import same_length, same_order, valid_counts, valid_scores
 from rocmonitor.stats.sample import Counts, Floats, PairedSample, Sample
@@ -223,6 +222,11 @@ class Rising(NamedTuple):
 
     start: NDArray[np.intp]  # (b,): position of the first score of each level
     level: Floats  # (b,): increasing
+
+
+def at_scores(by_level: Floats, start: NDArray[np.intp], sample: Sample, score: Floats) -> Floats:
+    """Return the value of each score's level; between two scores of the sample that of the next above."""
+    return np.asarray(by_level[np.searchsorted(sample.score[start[1:] - 1], score)])
 
 
 def rising(pos: Counts, neg: Counts) -> Rising:

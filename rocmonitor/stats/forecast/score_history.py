@@ -7,7 +7,6 @@ of its scores and for its expected AUC: all conformal, and for the window's own 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
@@ -17,11 +16,19 @@ from numpy.typing import ArrayLike
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError
 from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.forecast.blending import STRENGTHS, few, score_bias, score_variance, view
 from rocmonitor.stats.forecast.calibration import Alternative, conformal_root, resized
-from rocmonitor.stats.forecast.distance import require_sample
+from rocmonitor.stats.forecast.distance import (
+    Thinning,
+    cells_between,
+    require_own,
+    require_sample,
+    score_cells,
+    thinned_quantile,
+    valid_windows,
+)
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift, split
 from rocmonitor.stats.forecast.given_scores import ScoreForecast, UnlabelledWindow, score_forecast
 from rocmonitor.stats.forecast.interval import Asked, valid_batch
@@ -33,9 +40,8 @@ from rocmonitor.stats.forecast.projection import (
     projected,
     valid_unlabelled,
 )
-from rocmonitor.stats.forecast.score_cells import Thinning, cells_between, score_cells, thinned_quantile
-from rocmonitor.stats.forecast.windows import UsedWindows, past_windows, valid_weights, valid_windows
-from rocmonitor.stats.proportion import is_number, require_level, require_method
+from rocmonitor.stats.forecast.windows import UsedWindows, past_windows, valid_weights
+from rocmonitor.stats.proportion import require_level, require_method, whole_number
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample
 
@@ -121,16 +127,13 @@ class ScoreHistory(Result):
         """Windows used."""
         return len(self.window_aucs)
 
+    @property
+    def window_sizes(self) -> Counts:
+        """(n,): Rows of the windows."""
+        return np.asarray(np.array(self.window_n_pos) + np.array(self.window_n_neg))
+
     def __str__(self) -> str:
         return f"score history of {self.n_windows} windows, reference AUC {self.auc:.4f}"
-
-    def uses(self, window: Sample) -> bool:
-        """Return True if a window given to `score_history` could be used: both classes, and both left
-        without it.
-        """
-        if not window.n_pos or not window.n_neg:
-            return False
-        return not self.inside or (window.n_pos < self.n_pos and window.n_neg < self.n_neg)
 
     def expected(self, reference: Sample, scores: Scores) -> ExpectedAuc:
         """`expected_auc`, by this reference or by what `condensed` left of it."""
@@ -145,8 +148,6 @@ class ScoreHistory(Result):
         batch: tuple[int, int] | None = None,
         confidence_level: float = 0.95,
         alternative: Alternative = "two-sided",
-        full_level: bool = False,
-        error: float = 0.0,
         widening: float = 1.0,
         stated: ExpectedAuc | None = None,
     ) -> ScoreForecast:
@@ -158,7 +159,6 @@ class ScoreHistory(Result):
         scores: Of the window, as in `expected_auc`.
         batch: Positives and negatives of the window. Default: as the expected prevalence divides the scores.
         confidence_level, alternative: As in `forecast_interval`.
-        full_level, error: As in `ForecastFit.interval`.
         widening: What the roots of past windows without the scores are multiplied by, as
             `ForecastFit.widening`; by less where the scores are trusted, and by 1 where they are trusted
             fully.
@@ -179,9 +179,7 @@ class ScoreHistory(Result):
         rows = counted_in(cells.score[:-1], score, count)
         coming = UnlabelledWindow(cells, rows, (score, count), expected, widening)
         asked = Asked(sizes, level)
-        return score_forecast(
-            self, coming, asked, alternative, stated=stated, full_level=full_level, error=error
-        )
+        return score_forecast(self, coming, asked, alternative, stated=stated)
 
     def shift(self, reference: Sample, scores: Scores) -> ScoreShift:
         """`score_shift`, over the cells of this history."""
@@ -202,28 +200,25 @@ class ScoreHistory(Result):
 
         A past window with more rows counts as a sample of `rows` of them; a smaller one is unchanged.
         """
-        level = require_level(confidence_level)
-        thinning = Thinning(
-            np.array(self.window_n_pos) + np.array(self.window_n_neg),
-            np.array(self.log_variances),
-            np.array(self.occupied),
-            np.array(self.inverse_shares),
-        )
-        quantile = thinned_quantile(
-            np.array(self.window_distances), thinning, _valid_rows(rows), self.worth(), level
-        )
+        level, own = require_level(confidence_level), whole_number(rows, "rows")
+        quantile = thinned_quantile(np.array(self.window_distances), self.thinning, own, self.worth(), level)
         return self._limit(*quantile, rows=rows, confidence_level=level)
+
+    @property
+    def thinning(self) -> Thinning:
+        """What the distances of smaller samples of the windows follow from."""
+        numbers = map(np.array, (self.log_variances, self.occupied, self.inverse_shares))
+        return Thinning(self.window_sizes, *numbers)
 
     def expected_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
         """Return the limit that the expected AUC of a coming window stays above with the level.
 
         Its own scatter over the past windows, with the sampling noise that the coming window has more, and
-        the small bias that comes with it. All
-        windows are read with the P(y | score) of the whole reference, as the coming one is.
+        the small bias that comes with it. All windows are read with the P(y | score) of the whole
+        reference, as the coming one is.
         """
-        level, weights = require_level(confidence_level), self.worth()
-        past = np.array(self.window_n_pos) + np.array(self.window_n_neg)
-        own = 1 / np.full(self.n_windows, float(_valid_rows(rows)))
+        level, weights, past = require_level(confidence_level), self.worth(), self.window_sizes
+        own = 1 / np.full(self.n_windows, float(whole_number(rows, "rows")))
         expected = np.array(self.window_expected) + self.score_bias * (own - 1 / past)
         expected, missing = resized(expected, self.score_variance / past, self.score_variance * own)
         top = float(expected.max())
@@ -242,20 +237,14 @@ class ScoreHistory(Result):
 
     def missing(self, rows: float) -> Floats:
         """(n,): 1/rows less that of each window, where it is positive."""
-        past = np.array(self.window_n_pos) + np.array(self.window_n_neg)
-        return np.asarray(np.maximum(1 / rows - 1 / past, 0.0))
+        return np.asarray(np.maximum(1 / rows - 1 / self.window_sizes, 0.0))
 
     def worth(self) -> Floats:
         """(n,): the weights of the windows."""
         return np.array(self.weights) if self.weights else np.ones(self.n_windows)
 
     def _cells(self, reference: Sample) -> Sample:
-        require_sample(reference, "reference")
-        if (reference.n_pos, reference.n_neg) != (self.n_pos, self.n_neg):
-            raise InputError(
-                f"reference must be the one of this history, with {self.n_pos} positives and {self.n_neg} "
-                f"negatives, or that one condensed; it has {reference.n_pos} and {reference.n_neg}"
-            )
+        require_own(reference, self.n_pos, self.n_neg)
         return few(reference)
 
     def _expected(self, cells: Sample, score: Floats, count: Counts | None) -> ExpectedAuc:
@@ -336,9 +325,3 @@ def _usable(
             "without the scores"
         )
     return given, past
-
-
-def _valid_rows(rows: int) -> int:
-    if not is_number(rows) or not 1 <= rows < math.inf or rows != int(rows):
-        raise InputError(f"rows must be a whole number >= 1, the scores of the window; it is {rows!r}")
-    return int(rows)

@@ -11,10 +11,10 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.stats.dependence import series_likelihood
 from rocmonitor.stats.forecast.interval import ForecastFit
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.series import series_likelihood
 
 LEAST_WINDOWS = 8  # fewer reference windows show nothing of their order
 LEVEL = 0.9  # the level of the interval of the correlation
@@ -69,14 +69,11 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
 
     fit: Of method "calibrated", its windows in the order of time. Weights are left aside.
 
-    The signed roots of the windows' distances, without the season, are an AR(1) process about an unknown
-    mean, seen with sampling noise of known variance: its likelihood over a grid of coefficients (0 to 0.95)
-    and standard deviations, with equal prior weights and a flat prior of the mean
-    (`rocmonitor.stats.dependence`). Windows that were set aside are gaps. Shares outside are found by
+    The likelihood of `rocmonitor.stats.series` over a grid of coefficients (0 to 0.95) and standard
+    deviations, with equal prior weights; windows that were set aside are gaps. Shares outside are found by
     drawing reference and coming windows from each process (with numbers that are always the same) and
     applying the conformal quantile. For `widening` independence has the prior probability 0.8, so that
-    independent windows, whose order shows little, pay little: with equal weights they would pay most of what
-    correlated ones do. Cost: O(k g), and about 0.1 s.
+    independent windows, whose order shows little, pay little. Cost: O(k g), and about 0.1 s.
     """
     shifts, variances = _series(fit)
     seen = np.isfinite(variances)

@@ -7,8 +7,8 @@ distances are found on joined cells; the AUCs that they lead to are exact all th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,18 +19,17 @@ from rocmonitor.stats.area.delong import placements
 from rocmonitor.stats.forecast.distance import (
     EXACT_DISTANCES,
     JOINED_CELLS,
+    Window,
     cell_starts,
     fewer,
     joined,
-    require_sample,
     window_distances,
 )
 from rocmonitor.stats.forecast.kld import area, auc_distance
-from rocmonitor.stats.rows import Floats, add_up, places_among
-from rocmonitor.stats.sample import PairedSample, Sample
+from rocmonitor.stats.rows import Floats, add_up, number_list, places_among, require_all
+from rocmonitor.stats.sample import Sample
 
 Places = NDArray[np.intp]
-Window = TypeVar("Window", Sample, PairedSample)
 
 
 class CoarseSample(NamedTuple):
@@ -48,16 +47,6 @@ class UsedWindows(NamedTuple):
     shifts: tuple[float, ...] = ()  # its root, sqrt(2 D), negative where the window's statistic is lower
     inside: bool = False  # whether each was taken out of the reference
     caveats: tuple[Caveat, ...] = ()  # which were set aside, and why
-
-
-def valid_windows(windows: object, kind: type[Window]) -> list[Window]:
-    """Return the windows as a list, each of the kind."""
-    if not isinstance(windows, Iterable):
-        raise InputError(f"windows must be a list of {kind.__name__}, not a {type(windows).__name__}")
-    given = list(windows)
-    for number, window in enumerate(given, 1):
-        require_sample(window, f"window {number}", kind)
-    return given
 
 
 def used_windows(
@@ -194,16 +183,11 @@ def carried(auc: float, own: float, to: float) -> float:
 
 def valid_weights(weights: ArrayLike, n: int, kept: Sequence[int]) -> Floats:
     """Weights of the windows that are kept of `n`."""
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"weights must be numbers: {error}") from error
-    if values.shape != (n,):
-        raise InputError(
-            f"weights must be one number for each of the {n} windows; its shape is {values.shape}"
-        )
-    if not ((values >= 0) & (values <= 1)).all():
-        raise InputError("weights must lie within [0, 1], where 1 is what the coming window weighs")
+    values = number_list(weights, "weights")
+    if len(values) != n:
+        raise InputError(f"weights must be one number for each of the {n} windows; there are {len(values)}")
+    within = (values >= 0) & (values <= 1)
+    require_all(within, "weights", "lie within [0, 1]", "1 is what the coming window weighs")
     used: Floats = values[list(kept)]
     if not used.any():
         raise InputError("weights are all 0 on the windows that can be used; give one of them a weight")

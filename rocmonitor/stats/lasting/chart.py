@@ -20,14 +20,6 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS, FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import moments
-from rocmonitor.stats.dependence import possible, scatter_between
-from rocmonitor.stats.lasting.limit import (
-    ChartShape,
-    Running,
-    chart_limit,
-    largest_values,
-    running,
-)
 from rocmonitor.stats.lasting.result import (
     ChartCourse,
     LastingChange,
@@ -36,24 +28,25 @@ from rocmonitor.stats.lasting.result import (
     chart_course,
 )
 from rocmonitor.stats.lasting.windows import (
+    ChartShape,
     PairVariances,
+    Running,
     WindowAuc,
     adjusted,
+    largest_values,
     noises,
-    places_of,
-    require_scatter,
+    running,
     scaled,
     seasonal,
     unscaled,
     valid_numbers,
-    wave_step,
 )
-from rocmonitor.stats.proportion import is_number, require_method
+from rocmonitor.stats.proportion import is_number, require_method, whole_number
 from rocmonitor.stats.recovery import Change
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
-from rocmonitor.stats.season import WHOLE_YEAR, days_covered
+from rocmonitor.stats.series import WHOLE_YEAR, YEAR_DAYS, days_covered, possible, scatter_between
 
 Alternative = Literal["two-sided", "less"]
 
@@ -199,18 +192,24 @@ def lasting_chart(
     numbers = valid_numbers(windows, "reference")
     used = [window for window in numbers if window is not None]
     _require_windows(len(used), len(numbers))
-    pairs, places = PairVariances(*pair_variances), places_of(numbers)
-    wave, values = adjusted(used)
-    require_scatter(values, pairs, used[0].auc)
+    at = np.flatnonzero([window is not None for window in numbers])
+    places = tuple((at - at[0]).tolist())
+    pairs, (wave, values) = PairVariances(*pair_variances), adjusted(used)
+    if values.var() == 0 and pairs.noise(1, 1) == 0:
+        raise DegenerateDataError(
+            f"the {len(values)} reference windows show no scatter: each has the AUC {used[0].auc:.4g} and no "
+            "sampling error; a change cannot be measured against them: check that scores and labels are right"
+        )
     noise = noises(used, pairs, float(values.var()))
     between = scatter_between(values, noise)
     shape, outlook = _shape(values, noise, between, wave, used), possible(values, noise, places)
+    largest = largest_values(outlook, shape, ahead, two_sided=alternative == "two-sided")
     return LastingChart(
         mean=shape.mean,
         between=math.sqrt(between),
         noise=shape.noise,
         mean_share=shape.mean_share,
-        limit=chart_limit(outlook, shape, ahead, probability, two_sided=alternative == "two-sided"),
+        limit=float(np.quantile(largest, 1 - probability)),
         serial=outlook.mean_serial,
         values=tuple(values.tolist()),
         noises=tuple(noise.tolist()),
@@ -253,14 +252,10 @@ def lasting_change(
 
     Notes
     -----
-    An exponentially weighted mean [R59] of (mean - AUC) / sd over the later windows, each cut off at 2.5, on
-    the scale 2 arcsin sqrt(AUC), over its own standard error with that of the reference's mean. The sd of a
-    window holds its sampling noise (exact bootstrap variance) and the scatter of the reference windows
-    beyond theirs [PM82]. The limit is the quantile of the largest value within `horizon` windows that are
-    drawn from all that the reference windows leave possible: mean, scatter and serial correlation are
-    integrated over. An alarm ends below half of the limit, so that one change is one alarm. Level and power
-    by simulation, also of correlated windows and heavy tails: docs/coverage.md.
-    Cost: O(rows log rows), and some 20 ms.
+    The exponentially weighted mean [R59] of docs/method.md, section 3. The sd of a window holds its sampling
+    noise (exact bootstrap variance) and the scatter of the reference windows beyond theirs [PM82]. An alarm
+    ends below half of the limit, so that one change is one alarm. Level and power by simulation:
+    docs/coverage.md. Cost: O(rows log rows), and some 20 ms.
 
     Examples
     --------
@@ -325,9 +320,7 @@ def _valid_promise(probability: float, horizon: int, alternative: str) -> tuple[
         raise InputError(
             f"false_alarm_probability must lie within 0.001 and 0.5, for example 0.05; it is {probability!r}"
         )
-    if not is_number(horizon) or not 1 <= horizon <= LONGEST or horizon != int(horizon):
-        raise InputError(f"horizon must be a whole number of windows, 1 to {LONGEST}; it is {horizon!r}")
-    return float(probability), int(horizon)
+    return float(probability), whole_number(horizon, "horizon", most=LONGEST)
 
 
 def _require_windows(usable: int, given: int) -> None:
@@ -342,14 +335,14 @@ def _shape(
     values: Floats, noise: Floats, between: float, wave: tuple[float, float], used: Sequence[WindowAuc]
 ) -> ChartShape:
     weight, typical = 1 / (noise + between), float(np.median(noise))
-    wavy = any(wave)
+    days = [window.day for window in used if window.day is not None] if any(wave) else []
     return ChartShape(
         mean=float(weight @ values / weight.sum()),
         noise=typical,
         deviation=math.sqrt(between + typical),
         mean_share=float(1 / weight.sum()) / (between + typical),
-        wave_error=math.sqrt(2 / weight.sum()) if wavy else 0.0,
-        wave_step=wave_step(used) if wavy else 0.0,
+        wave_error=math.sqrt(2 / weight.sum()) if days else 0.0,
+        wave_step=float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS if days else 0.0,
     )
 
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
-from rocmonitor.stats.dependence import PossibleLevels, possible
-from rocmonitor.stats.lasting.limit import Running, alarms
-from rocmonitor.stats.lasting.windows import unscaled
+from rocmonitor.stats.lasting.windows import Running, alarms, unscaled
 from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Table
 from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.series import NormalMixture, PossibleProcesses, innovations, possible
 
 if TYPE_CHECKING:
     from rocmonitor.stats.lasting.chart import LastingChart
@@ -29,13 +28,13 @@ MOST_STARTS = 156  # windows up to an alarm's first, and of the latest, with whi
 
 
 class StartSteps(NamedTuple):
-    """Steps that start with each of some windows, shape (s,) each."""
+    """Steps that start with each of some windows; the columns of `LastingChange`, empty without a change."""
 
-    start: tuple[int, ...]  # places in the series
-    log_likelihood: Floats  # the largest over sizes and means
-    weight: Floats  # how probable each start is, all as probable before
-    size: Floats  # of the step, given its start
-    size_error: Floats
+    starts: tuple[int, ...] = ()  # places in the series
+    start_log_likelihood: tuple[float, ...] = ()  # the largest over sizes and means
+    start_weight: tuple[float, ...] = ()  # how probable each start is, all as probable before
+    start_size: tuple[float, ...] = ()  # of the step, given its start
+    start_size_error: tuple[float, ...] = ()
 
 
 class StepSums(NamedTuple):
@@ -50,16 +49,14 @@ class StepSums(NamedTuple):
     steps_values: Floats
 
 
-def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: PossibleLevels) -> StartSteps:
+def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: PossibleProcesses) -> StartSteps:
     """Fit a step from each of the starts to the end of the series.
 
-    values, noise, shape (t,): Values less a constant near them, and their sampling variances; infinite for a
-        gap.
-    starts: Places in the series with a value; windows of the reference are before all of them.
-    outlook: Grid of correlations and scatters, with the weights that the reference windows give them.
+    values, noise, shape (t,): Values less a constant near them, and sampling variances; infinite for a gap.
+    starts: Places in the series with a value, after the windows of the reference.
 
-    Least squares for mean and step at each point of the grid, whose weights follow from the windows outside
-    of the step's mean: the likelihood of the residuals. Cost: O(t s g).
+    Least squares for mean and step at each point of a grid of correlations and scatters, whose weights follow
+    from the likelihood of the residuals. Cost: O(t s g).
     """
     sums = step_sums(values, noise, starts, outlook.serial, outlook.between)
     apart = sums.square - sums.values**2 / sums.ones
@@ -77,43 +74,23 @@ def steps(values: Floats, noise: Floats, starts: Sequence[int], outlook: Possibl
     mean = np.sum(share * size, axis=1)
     variance = np.sum(share * (1 / information + (size - mean[:, None]) ** 2), axis=1)
     chance = np.exp(weight - weight.max())
-    return StartSteps(tuple(starts), likelihood, chance / chance.sum(), mean, np.sqrt(variance))
+    columns = likelihood, chance / chance.sum(), mean, np.sqrt(variance)
+    return StartSteps(tuple(starts), *(tuple(column.tolist()) for column in columns))
 
 
 def step_sums(
     values: Floats, noise: Floats, starts: Sequence[int], serial: Floats, between: Floats
 ) -> StepSums:
     """Run the Kalman filter of an AR(1) plus noise on values, ones and all steps at once."""
-    stationary = between**2
-    fresh = stationary * (1 - serial**2)
-    first = np.array(starts)
-    state, ahead = stationary.copy(), np.zeros((2 + len(starts), len(serial)))
-    log_det, sums = np.zeros(len(serial)), np.zeros((3, 2 + len(starts), len(serial)))
-    for place, value in enumerate(values.tolist()):
-        if math.isinf(noise[place]):
-            ahead, state = serial * ahead, serial**2 * state + fresh
-            continue
-        seen = np.concatenate([[value, 1.0], (place >= first).astype(float)])
-        apart = seen[:, None] - ahead
-        spread = state + noise[place]
+    steps = np.arange(len(values))[:, None] >= np.array(starts)
+    columns = np.column_stack([values, np.ones(len(values)), steps])
+    log_det, sums = np.zeros(len(serial)), np.zeros((3, columns.shape[1], len(serial)))
+    for apart, spread, *_ in innovations(columns, noise, serial, between):
         log_det += np.log(spread)
         scaled = apart / spread
         sums += np.stack([scaled * apart[0], scaled * apart[1], scaled * apart])
-        gain = state / spread
-        ahead = serial * (ahead + gain * apart)
-        state = serial**2 * (1 - gain) * state + fresh
     of_values, of_ones, own = sums
     return StepSums(log_det, own[1], of_values[1], own[0], own[2:], of_ones[2:], of_values[2:])
-
-
-def mixed_quantile(weight: Floats, mean: Floats, error: Floats, probability: float) -> float:
-    """Return a quantile of a mixture of normal laws."""
-
-    def beyond(value: float) -> float:
-        return float(weight @ scipy.special.ndtr((value - mean) / error)) - probability
-
-    low, high = float(np.min(mean - 9 * error)), float(np.max(mean + 9 * error))
-    return float(scipy.optimize.brentq(beyond, low, high, xtol=1e-15))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,8 +102,7 @@ class LastingChange(Table):
     statistic, shape (k,): After each window: the weighted mean of the latest windows, in its standard errors
         below the reference's mean. A gap leaves it as it was.
     mean_change, shape (k,): The same as an AUC less that of the reference; negative is below. Windows of
-        `CAP` standard deviations or more count as such. Where the scores are given, what they explain is
-        taken off.
+        `CAP` standard deviations or more count as such.
     alarm_change, shape (k,): The `mean_change` at the limit.
     alarm, shape (k,): 1 where the window leaves an alarm of a fall, -1 of a rise, 0 none.
     limit: An alarm begins with a statistic above it, or with "two-sided" also below its negative. It ends
@@ -193,8 +169,8 @@ class LastingChange(Table):
         level = require_level(confidence_level)
         if self.since is None:
             return None
-        mixture = (np.array(self.start_weight), np.array(self.start_size), np.array(self.start_size_error))
-        ends = (mixed_quantile(*mixture, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
+        mixture = NormalMixture(*map(np.array, (self.start_weight, self.start_size, self.start_size_error)))
+        ends = (mixture.quantile(tail) for tail in ((1 - level) / 2, (1 + level) / 2))
         low, high = (_change(self.reference_auc, end) for end in ends)
         return Interval(low, high)
 
@@ -262,15 +238,14 @@ def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Fl
     passed = np.flatnonzero(reached > chart.limit)
     until = int(passed[-1]) if len(passed) else None
     reference = unscaled(chart.mean)
-    fitted = _steps(chart, values, noise, columns.alarm, until)
-    size = float(np.dot(fitted["start_weight"], fitted["start_size"])) if fitted["starts"] else 0.0
-    best = int(np.argmax(fitted["start_log_likelihood"])) if fitted["starts"] else 0
+    fitted = StartSteps() if until is None else _steps(chart, values, noise, columns.alarm, until)
+    size = float(np.dot(fitted.start_weight, fitted.start_size))
     return LastingChange(
         **columns._asdict(),
         limit=chart.limit,
         crossed=int(passed[0]) if len(passed) else None,
         active=bool(columns.alarm[-1]),
-        since=None if until is None else int(fitted["starts"][best]),
+        since=None if until is None else fitted.starts[int(np.argmax(fitted.start_log_likelihood))],
         until=until,
         change=None if until is None else _change(reference, size),
         reference_auc=reference,
@@ -279,20 +254,17 @@ def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Fl
         alternative=chart.alternative,
         n_windows=chart.n_windows,
         caveats=chart.caveats,
-        **fitted,  # type: ignore[arg-type]
+        **fitted._asdict(),
     )
 
 
 def _steps(
-    chart: LastingChart, values: Floats, noise: Floats, alarm: NDArray[np.int8], until: int | None
-) -> dict[str, tuple[float, ...]]:
-    names = ("starts", "start_log_likelihood", "start_weight", "start_size", "start_size_error")
-    if until is None:
-        return dict.fromkeys(names, ())
-    before = chart.places[-1] + 1
+    chart: LastingChart, values: Floats, noise: Floats, alarm: NDArray[np.int8], until: int
+) -> StartSteps:
+    """Fit steps to the reference windows and the later ones, up to the last one beyond the limit."""
+    before, reference = chart.places[-1] + 1, list(chart.places)
     series, variances = np.zeros(before + until + 1), np.full(before + until + 1, np.inf)
-    series[list(chart.places)] = np.array(chart.values) - chart.mean
-    variances[list(chart.places)] = chart.noises
+    series[reference], variances[reference] = np.array(chart.values) - chart.mean, chart.noises
     seen = np.isfinite(noise[: until + 1])
     series[before:] = np.where(seen, values[: until + 1] - chart.mean, 0.0)
     variances[before:] = noise[: until + 1]
@@ -302,10 +274,7 @@ def _steps(
     starts = np.union1d(usable[usable <= found_with][-MOST_STARTS:], usable[-MOST_STARTS:])
     outlook = possible(np.array(chart.values), np.array(chart.noises), chart.places)
     fitted = steps(series, variances, (before + starts).tolist(), outlook)
-    columns = (fitted.log_likelihood, fitted.weight, fitted.size, fitted.size_error)
-    return dict(
-        zip(names, (tuple(starts.tolist()), *(tuple(column.tolist()) for column in columns)), strict=True)
-    )
+    return fitted._replace(starts=tuple(starts.tolist()))
 
 
 def _change(reference: float, size: float) -> float:

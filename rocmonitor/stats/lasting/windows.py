@@ -1,24 +1,25 @@
-"""Windows as numbers: what a chart needs of each, and the scale that it works on.
+"""Windows as numbers on the scale of a chart, the chart that runs over them, and its limit.
 
-The scale is x = 2 arcsin sqrt(AUC): finite at an AUC of 1, and with nearly the same sampling noise there.
-
-A season is learned from the reference windows, each of which is compared with what the others say of it; one
-that does not make them more alike in this comparison is left out.
+The scale is x = 2 arcsin sqrt(AUC): finite at an AUC of 1, and with nearly the same sampling noise there. The
+limit is that of later windows drawn from all that the reference windows leave possible of mean, scatter and
+correlation (`rocmonitor.stats.series`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import InputError
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
-from rocmonitor.stats.proportion import is_number
+from rocmonitor.stats.proportion import is_number, whole_number
 from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.season import YEAR_DAYS, season, wave_of
+from rocmonitor.stats.series import PossibleProcesses, season, wave_of
 
 _LEAST_SHARE = 1e-9  # of the scatter: sampling noise is never quite nothing
 
@@ -78,21 +79,6 @@ def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float) -
     return np.asarray(np.maximum(variances, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
 
 
-def require_scatter(values: Floats, pairs: PairVariances, auc: float) -> None:
-    """Refuse windows that show nothing of how much windows differ."""
-    if values.var() == 0 and pairs.noise(1, 1) == 0:
-        raise DegenerateDataError(
-            f"the {len(values)} reference windows show no scatter: each has the AUC {auc:.4g} and no "
-            "sampling error; a change cannot be measured against them: check that scores and labels are right"
-        )
-
-
-def places_of(windows: Sequence[WindowAuc | None]) -> tuple[int, ...]:
-    """Return those of the usable windows, counted from the first of them."""
-    places = [place for place, window in enumerate(windows) if window is not None]
-    return tuple(place - places[0] for place in places)
-
-
 def _valid(window: object, name: str) -> WindowAuc | None:
     if window is None:
         return None
@@ -100,9 +86,7 @@ def _valid(window: object, name: str) -> WindowAuc | None:
         raise InputError(f"{name} must be a WindowAuc or None for a gap, not {window!r}")
     numbers = WindowAuc(*window)
     for field in ("n_pos", "n_neg"):
-        rows = getattr(numbers, field)
-        if not is_number(rows) or not 0 <= rows < math.inf or rows != int(rows):
-            raise InputError(f"{name}.{field} must be a number of rows, 0 or more; it is {rows!r}")
+        whole_number(getattr(numbers, field), f"{name}.{field}", 0)
     if not numbers.n_pos or not numbers.n_neg:
         return None
     if not is_number(numbers.auc) or not 0 <= numbers.auc <= 1:
@@ -120,12 +104,6 @@ def seasonal(wave: tuple[float, float], window: WindowAuc) -> float:
     return wave[0] * cosine + wave[1] * sine
 
 
-def wave_step(windows: Sequence[WindowAuc]) -> float:
-    """Return the median step of the season's angle from window to window."""
-    days = np.array([window.day for window in windows if window.day is not None])
-    return float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS
-
-
 def adjusted(windows: Sequence[WindowAuc]) -> tuple[tuple[float, float], Floats]:
     """Return the wave of the season in reference windows, 0 where they show none, and (n,) what is left."""
     values = np.array([scaled(window.auc) for window in windows])
@@ -134,3 +112,120 @@ def adjusted(windows: Sequence[WindowAuc]) -> tuple[tuple[float, float], Floats]
         return (0.0, 0.0), values
     cosine, sine = wave.coefficients.tolist()
     return (cosine, sine), wave.left
+
+
+DECAY = 0.15  # weight of the newest window in the mean [R59]; chosen by simulation, docs/coverage.md
+CAP = 2.5  # standard deviations at which one window is cut off: no single window is a lasting change
+ENDS = 0.5  # share of its limit below which the chart must fall before an alarm ends: one change is one alarm
+
+
+class ChartShape(NamedTuple):
+    """The values that a chart standardises with."""
+
+    mean: float  # of the reference windows
+    noise: float  # sampling variance of a window of the median size
+    deviation: float  # standard deviation of such a window
+    mean_share: float  # variance of the mean over that of such a window
+    wave_error: float = 0.0  # standard error of each coefficient of the season
+    wave_step: float = 0.0  # of the season's angle from window to window
+
+
+class Running(NamedTuple):
+    """The sums that a chart follows from, after each window."""
+
+    total: Floats  # (k,) or (k, r): of the standardised distances, each by what its window can show
+    spread: Floats  # (k,): standard deviation of `total` when nothing has changed
+    reach: Floats  # (k,): `total` over it is the weighted mean, in deviations; 0 before the first window
+
+    @property
+    def statistic(self) -> Floats:
+        """The chart."""
+        spread = np.where(self.spread > 0, self.spread, 1.0)
+        return np.asarray((self.total.T / spread).T)
+
+    @property
+    def mean(self) -> Floats:
+        """(k,): the weighted mean of the latest windows, in deviations; 0 before the first."""
+        return np.asarray(self.total / np.where(self.reach > 0, self.reach, 1.0))
+
+    @property
+    def error(self) -> Floats:
+        """(k,): its standard error; infinite before the first window."""
+        seen = self.reach > 0
+        return np.where(seen, self.spread / np.where(seen, self.reach, 1.0), np.inf)
+
+
+def running(standardised: Floats, size: Floats, mean_share: float) -> Running:
+    """Return the chart of docs/method.md, section 3, by window, along the first axis of `standardised`.
+
+    standardised, shape (k,) or (k, r): (mean - value) / standard deviation of each window, its own one.
+    size, shape (k,): Standard deviation of a window of the median size over the window's own one; 0 for a
+        gap.
+    mean_share: Variance of the reference's mean over that of a window of the median size.
+
+    A window counts by what it can show of a shift, a gap changes nothing, and the error of the reference's
+    mean, which stays the same for all windows, weighs more the more of them are averaged.
+    """
+    total = np.zeros(standardised.shape[1:])
+    square = reach = 0.0
+    totals, spreads, reaches = np.empty(standardised.shape), np.empty(len(size)), np.empty(len(size))
+    cut = np.clip(standardised, -CAP, CAP)
+    for k, u in enumerate(size.tolist()):
+        if u:
+            total = (1 - DECAY) * total + u * cut[k]
+            square = (1 - DECAY) ** 2 * square + u * u
+            reach = (1 - DECAY) * reach + u * u
+        totals[k], spreads[k], reaches[k] = total, np.sqrt(square + mean_share * reach * reach), reach
+    return Running(totals, spreads, reaches)
+
+
+def alarms(statistic: Floats, limit: float, *, two_sided: bool) -> NDArray[np.int8]:
+    """Return alarms, shaped as `statistic`, (k, …): 1 where a window leaves a fall, -1 a rise, 0 none.
+
+    An alarm begins above the limit and ends below `ENDS` times it.
+    """
+    alarm = np.zeros(statistic.shape, np.int8)
+    now = np.zeros(statistic.shape[1:], np.int8)
+    for k, value in enumerate(statistic):
+        now = np.where(now * value < ENDS * limit, 0, now)
+        now = np.where(value > limit, 1, now)
+        if two_sided:
+            now = np.where(value < -limit, -1, now)
+        alarm[k] = now
+    return alarm
+
+
+DRAWS = 6000
+_SEED = 14
+
+
+def largest_values(outlook: PossibleProcesses, shape: ChartShape, horizon: int, *, two_sided: bool) -> Floats:
+    """(DRAWS,): the largest value of the chart in each of the drawn series.
+
+    `DRAWS` series of later windows, as large as the median reference window, with a fixed seed: mean, scatter
+    and correlation of each drawn from the outlook, and a season with its error. Cost: O(DRAWS horizon).
+    """
+    shocks, noise, (luck, cosine, sine) = _normals(horizon)
+    cumulative = np.cumsum(outlook.weight)
+    which = np.searchsorted(cumulative, (np.arange(DRAWS) + 0.5) / DRAWS * cumulative[-1])
+    serial, between = outlook.serial[which], outlook.between[which]
+    fresh, spread = np.sqrt(1 - serial**2), np.sqrt(shape.noise)
+    mean = shape.mean - outlook.mean[which] - np.sqrt(outlook.mean_variance[which]) * luck
+    state = shocks[0]
+    rows = np.empty((horizon, DRAWS))
+    for k in range(horizon):
+        state = serial * state + fresh * shocks[k] if k else state
+        rows[k] = (mean - between * state - spread * noise[k]) / shape.deviation
+        if shape.wave_error:
+            angle = k * shape.wave_step
+            rows[k] += (np.cos(angle) * cosine + np.sin(angle) * sine) * (shape.wave_error / shape.deviation)
+    chart = running(rows, np.ones(horizon), shape.mean_share).statistic
+    return np.asarray(np.abs(chart).max(axis=0) if two_sided else chart.max(axis=0))
+
+
+@lru_cache(maxsize=4)
+def _normals(horizon: int) -> tuple[Floats, Floats, Floats]:
+    """Return standard normal numbers: (horizon, draws) twice, and (3, draws)."""
+    rng = np.random.default_rng(_SEED)
+    shocks, noise = rng.standard_normal((2, horizon, DRAWS))
+    return shocks, noise, rng.standard_normal((3, DRAWS))

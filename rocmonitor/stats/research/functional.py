@@ -27,8 +27,14 @@ from rocmonitor.stats.band.drawing import (
 )
 from rocmonitor.stats.curve.kernel import Bandwidth
 from rocmonitor.stats.nouns import classes
-from rocmonitor.stats.proportion import clipped_intervals, interval_caveats, require_level, require_method
-from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.proportion import (
+    Rng,
+    clipped_intervals,
+    generator,
+    interval_caveats,
+    require_level,
+    require_method,
+)
 from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample, on_sample

@@ -24,10 +24,18 @@ from rocmonitor.stats.band.drawing import cumulated, in_parts
 from rocmonitor.stats.forecast.climbing import Extreme, along, closest, optimum, reference
 from rocmonitor.stats.forecast.kld import area, nearest
 from rocmonitor.stats.forecast.tilting import OneOrder, TwoOrders, cell_shares
-from rocmonitor.stats.proportion import require_method
-from rocmonitor.stats.resampling import Rng, generator
+from rocmonitor.stats.proportion import Rng, generator, require_method
 from rocmonitor.stats.result import Result, Table
-from rocmonitor.stats.rows import Counts, Floats, same_order, valid_labels, valid_scores
+from rocmonitor.stats.rows import (
+    Counts,
+    Floats,
+    number_list,
+    require_all,
+    same_length,
+    same_order,
+    valid_labels,
+    valid_scores,
+)
 from rocmonitor.stats.sample import (
     PairedSample,
     Sample,
@@ -119,14 +127,17 @@ def auc_test(
     sample.require_both_classes(at_least=2 if method == "studentized" else 1)
     own, null = area(sample), float(null)
     shares = cell_shares(sample.pos, sample.neg)
-    extreme = _closest(shares, own, null)
+    extreme = nearest(shares, own, null)
+    if math.isinf(extreme.multiplier):
+        raise DegenerateDataError(
+            f"an AUC of {null:g} is reached only by leaving rows out, which is no population that the sample "
+            "could come from; take a sample whose scores overlap more"
+        )
     sizes = (sample.n_pos, sample.n_neg)
     population, counts = reweighted(shares, extreme.tilt, (np.arange(shares.shape[1]),), sizes, null)
-    studentized = method == "studentized"
-    statistic = float(statistics(population, *counts, studentized=studentized)[0])
-    drawn = resampled(
-        population, sizes, int(n_resamples), source, partial(statistics, studentized=studentized)
-    )
+    measure = partial(statistics, studentized=method == "studentized")
+    statistic = float(measure(population, *counts)[0])
+    drawn = resampled(population, sizes, int(n_resamples), source, measure)
     return AucTest(
         auc=own,
         null=null,
@@ -140,17 +151,6 @@ def auc_test(
         method=method,
         optimum=optimum(OneOrder.unique, extreme),
     )
-
-
-def _closest(shares: Floats, own: float, null: float) -> Extreme:
-    """Return the closest weights with the AUC of the null hypothesis, all above 0."""
-    extreme = nearest(shares, own, null)
-    if math.isinf(extreme.multiplier):
-        raise DegenerateDataError(
-            f"an AUC of {null:g} is reached only by leaving rows out, which is no population that the sample "
-            "could come from; take a sample whose scores overlap more"
-        )
-    return extreme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,16 +242,14 @@ def auc_equality_test(
     require_method(alternative, get_args(Alternative), "alternative")
     require_method(method, METHODS)
     source = generator(rng, n_resamples, method="auc_equality_test")
-    studentized = method == "studentized"
-    pair.require_both_classes(at_least=2 if studentized else 1)
+    pair.require_both_classes(at_least=2 if method == "studentized" else 1)
     areas = area(pair.first), area(pair.second)
     extreme, kernel = _level(pair, areas[0] - areas[1])
     sizes, ranks = (pair.n_pos, pair.n_neg), (kernel.first, kernel.second)
     population, counts = reweighted(kernel.shares, extreme.tilt, ranks, sizes, 0.0)
-    statistic = float(statistics(population, *counts, studentized=studentized)[0])
-    drawn = resampled(
-        population, sizes, int(n_resamples), source, partial(statistics, studentized=studentized)
-    )
+    measure = partial(statistics, studentized=method == "studentized")
+    statistic = float(measure(population, *counts)[0])
+    drawn = resampled(population, sizes, int(n_resamples), source, measure)
     alike = np.array_equal(pair.index_1, pair.index_2)
     return AucEqualityTest(
         auc_1=areas[0],
@@ -346,11 +344,10 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
     >>> path.low.round(3).tolist(), path.high.round(3).tolist()
     ([0.5, 0.343, 0.162], [0.5, 0.657, 0.838])
     """
-    asked = np.asarray(distances, dtype=np.float64)
-    if asked.ndim != 1 or not asked.size:
-        raise InputError(f"distances must be a list of at least one number; its shape is {asked.shape}")
-    if wrong := np.count_nonzero(~((asked >= 0) & (asked < np.inf))):
-        raise InputError(f"distances must be finite numbers >= 0; {wrong} of {len(asked)} are not")
+    asked = number_list(distances, "distances")
+    require_all(
+        (asked >= 0) & (asked < np.inf), "distances", "be finite and at least 0", "0 is the sample itself"
+    )
     sample.require_both_classes()
     shares = cell_shares(sample.pos, sample.neg)
     own = area(sample)
@@ -364,7 +361,7 @@ def auc_path(sample: Sample, /, distances: ArrayLike) -> AucPath:
         ends.append(np.array(points)[place].T)
     high, low = ends
     return AucPath(
-        distance=asked.copy(),
+        distance=asked,
         low=np.minimum(1 - low[0], own),
         high=np.maximum(high[0], own),
         low_multiplier=low[1],
@@ -381,15 +378,7 @@ _AT_ONCE = 2**18  # cells of a class in memory together
 _ROUNDING = 1e-9  # of a statistic, by which a resample equal to the sample may come out different
 
 
-class CellOrder(NamedTuple):
-    """The places of the cells of each class among those of the other, in one order of the scores."""
-
-    negatives: NDArray[np.intp]  # (m,): the cells of the negatives, sorted
-    positives: NDArray[np.intp]
-    below: tuple[NDArray[np.intp], NDArray[np.intp]]
-    """Twice (n,): how many cells of negatives are below each of the positives, and how many not above."""
-    not_above: tuple[NDArray[np.intp], NDArray[np.intp]]
-    """Twice (m,): the same of positives for each cell of the negatives."""
+Ranks = tuple[NDArray[np.intp], NDArray[np.intp]]  # of the cells of negatives and of positives in one order
 
 
 class Population(NamedTuple):
@@ -397,7 +386,7 @@ class Population(NamedTuple):
 
     u: Floats  # (m,): chances of the cells that hold negatives
     v: Floats  # (n,): chances of the cells that hold positives
-    orders: tuple[CellOrder, ...]  # one for an AUC, two for the difference of two
+    orders: tuple[Ranks, ...]  # one for an AUC, two for the difference of two
     null: float  # its area, or its difference of two
 
 
@@ -412,17 +401,10 @@ def reweighted(
     """
     negatives, positives = (np.flatnonzero(share) for share in shares)
     u, v = shares * tilt
-    orders = tuple(_order(rank[negatives], rank[positives]) for rank in ranks)
+    orders = tuple((rank[negatives], rank[positives]) for rank in ranks)
     rows = shares[0, negatives] * sizes[1], shares[1, positives] * sizes[0]
     neg, pos = (np.rint(counts).astype(np.int64)[np.newaxis] for counts in rows)
     return Population(u[negatives], v[positives], orders, null), (neg, pos)
-
-
-def _order(neg_rank: NDArray[np.intp], pos_rank: NDArray[np.intp]) -> CellOrder:
-    negatives, positives = np.argsort(neg_rank, kind="stable"), np.argsort(pos_rank, kind="stable")
-    return CellOrder(
-        negatives, positives, _sides(neg_rank[negatives], pos_rank), _sides(pos_rank[positives], neg_rank)
-    )
 
 
 def statistics(population: Population, neg: Counts, pos: Counts, *, studentized: bool) -> Floats:
@@ -483,16 +465,18 @@ def pvalue(statistic: float, drawn: Floats, alternative: Alternative, *, symmetr
     return (1 + int(np.count_nonzero(drawn >= least))) / (1 + len(drawn))
 
 
-def _sides(ordered: NDArray[np.intp], rank: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    return np.searchsorted(ordered, rank, side="left"), np.searchsorted(ordered, rank, side="right")
-
-
-def placements(order: CellOrder, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
+def placements(order: Ranks, neg: Counts, pos: Counts) -> tuple[Floats, Floats]:
     """(r, n) negatives below each cell of the positives, (r, m) positives above each of the negatives."""
-    negatives, positives = cumulated(neg[:, order.negatives]), cumulated(pos[:, order.positives])
-    below = (negatives[:, order.below[0]] + negatives[:, order.below[1]]) / 2
-    not_above = (positives[:, order.not_above[0]] + positives[:, order.not_above[1]]) / 2
-    return below, positives[:, -1:] - not_above
+    of_neg, of_pos = order
+    return _below(neg, of_neg, of_pos), pos.sum(axis=1, keepdims=True) - _below(pos, of_pos, of_neg)
+
+
+def _below(counts: Counts, rank: NDArray[np.intp], at: NDArray[np.intp]) -> Floats:
+    """Rows of each resample below some ranks, level ones half, from those in cells of one class, (r, c)."""
+    places = np.argsort(rank, kind="stable")
+    sums = cumulated(counts[:, places])
+    left, right = (np.searchsorted(rank[places], at, side=side) for side in ("left", "right"))
+    return np.asarray((sums[:, left] + sums[:, right]) / 2)
 
 
 _UNIT = 2**52  # counts a class: each share is as exact as float64 holds it
@@ -528,13 +512,8 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
     same_order(y_true=y_true, y_score=y_score, weights=weights)
     positive, score = valid_labels(y_true), valid_scores(y_score, "y_score")
     weight = valid_scores(weights, "weights")
-    if not len(positive) == len(score) == len(weight):
-        raise InputError(
-            "y_true, y_score and weights must have one entry a row; "
-            f"they have {len(positive)}, {len(score)} and {len(weight)}"
-        )
-    if negative := np.count_nonzero(weight < 0):
-        raise InputError(f"weights must be >= 0: {negative} of {len(weight)} are not")
+    same_length(y_true=positive, y_score=score, weights=weight)
+    require_all(weight >= 0, "weights", "be >= 0", "0 leaves a row out")
     return WeightedSample(Sample.from_counts(score, _counts(weight, positive), _counts(weight, ~positive)))
 
 

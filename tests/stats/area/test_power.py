@@ -12,8 +12,7 @@ from scipy.special import ndtri
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.auc import auc
 from rocmonitor.stats.area.compare import compare_auc
-from rocmonitor.stats.area.power import auc_power, auc_sample_size, detectable_drop
-from rocmonitor.stats.area.spread import AucSpread, PairedSpread
+from rocmonitor.stats.area.power import AucSpread, PairedSpread, auc_power, auc_sample_size, detectable_drop
 from rocmonitor.stats.sample import PairedSample, Sample
 
 NULL = AucSpread.obuchowski(0.5)

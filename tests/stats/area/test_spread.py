@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 from rocmonitor.stats.area.compare import compare_auc_paired
-from rocmonitor.stats.area.spread import AucSpread, PairedSpread, _binormal_slopes
+from rocmonitor.stats.area.power import AucSpread, PairedSpread, _binormal_slopes
 from rocmonitor.stats.sample import PairedSample, Sample
 
 

@@ -182,7 +182,7 @@ def test_results_leave_as_plain_data():
     ("pairs", "arguments", "message"),
     [
         ([], {}, "at least one \\(t1, t2\\) pair"),
-        ([(1.0, np.nan)], {}, "NaN: 1 of 2"),
+        ([(1.0, np.nan)], {}, "numbers: 1 of 2"),
         ([(1.0, 2.0)], {"method": "agresti"}, "method must be one of agresti-min"),
         ([(1.0, 2.0)], {"confidence_level": 0}, "confidence_level"),
         ([(1.0, 2.0)], {"m_neg": -1}, "m_neg"),

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from rocmonitor.stats.curve.joint import both_reach
-from rocmonitor.stats.curve.laws import excess_on_grid
+from rocmonitor.stats.curve.joint import both_reach, excess_on_grid
 
 
 def _by_integers(r, m, n, both, only_1, only_2):

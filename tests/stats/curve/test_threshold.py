@@ -269,7 +269,7 @@ def test_input_arrays_are_left_alone():
     ("thresholds", "message"),
     [
         ([], "at least one number; its shape is \\(0,\\)"),
-        ([0.1, np.nan, np.nan], "NaN: 2 of 3"),
+        ([0.1, np.nan, np.nan], "numbers: 2 of 3"),
         ([[0.1, 0.2]], "shape is \\(1, 2\\)"),
         (["high"], "thresholds must be numbers"),
         (None, "NaN|numbers"),
@@ -288,7 +288,7 @@ def test_refuses_thresholds(thresholds, message):
         ([0.1, 0.2], "shape is \\(2,\\)"),
         ([(0.1, 0.2, 0.3)], "shape is \\(1, 3\\)"),
         ([(0.1, 0.2), (0.3,)], "as many of one as of the other"),
-        ([(0.1, np.nan)], "NaN: 1 of 2"),
+        ([(0.1, np.nan)], "numbers: 1 of 2"),
     ],
 )
 def test_refuses_pairs(pairs, message):

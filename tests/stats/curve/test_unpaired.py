@@ -203,7 +203,7 @@ def test_results_are_plain_data_and_say_what_moved():
         ),
         (vertical_difference_unpaired, [0.5], {"confidence_level": 1}, "confidence_level"),
         (vertical_difference_unpaired, [0.5], {"method": "empirical"}, "rng"),
-        (threshold_difference_unpaired, [np.nan], {}, "thresholds must not be NaN"),
+        (threshold_difference_unpaired, [np.nan], {}, "thresholds must be numbers"),
         (threshold_difference_unpaired, [(1, 2, 3)], {}, "shape \\(h, 2\\)"),
         (threshold_difference_unpaired, [0.5], {"method": "agresti"}, "method must be one of newcombe"),
     ],

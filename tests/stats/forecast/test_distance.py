@@ -76,7 +76,7 @@ def test_binned_never_splits_a_tie():
 @pytest.mark.parametrize(
     ("windows", "bins", "message"),
     [
-        ([SOME], 1, "bins must be at least 2"),
+        ([SOME], 1, "bins must be a whole number of at least 2"),
         ([], 10, "windows is empty"),
         ([3], 10, "window 1 must be a Sample"),
     ],
@@ -87,7 +87,7 @@ def test_binned_arguments(windows, bins, message):
 
 
 def test_binned_with_one_class():
-    with pytest.raises(DegenerateDataError, match="window 2 has one class only"):
+    with pytest.raises(DegenerateDataError, match="window 2: needs at least 1 of each class"):
         binned_distance(SOME, [SOME, ONE_CLASS])
     with pytest.raises(DegenerateDataError, match="at least 1 of each class"):
         binned_distance(ONE_CLASS, [SOME])

@@ -324,7 +324,13 @@ def test_results_are_plain_data():
     [
         ([1, 2], binormal(1, 9, 9), {}, InputError, "reference must be a Sample, not a list"),
         (binormal(1, 9, 9), None, {}, InputError, "window must be a Sample, not a NoneType"),
-        (binormal(1, 9, 9), binormal(1, 9, 9), {"bins": 1}, InputError, "bins must be at least 2; it is 1"),
+        (
+            binormal(1, 9, 9),
+            binormal(1, 9, 9),
+            {"bins": 1},
+            InputError,
+            "bins must be a whole number of at least 2, not 1",
+        ),
         (
             Sample([1, 1], [1, 2]),
             binormal(1, 9, 9),

@@ -94,7 +94,7 @@ def test_intervals_of_many_batches_are_those_without_it():
     bounds = FollowedBounds(few)
     for n_pos in range(60, 72):
         plain = interval.for_batch(few, (n_pos, 90))
-        quick = interval.for_batch(few, (n_pos, 90), bounds=bounds)
+        quick = interval.fit.interval(few, (n_pos, 90), bounds=bounds)
         for name in ("low", "high", "sampling_low", "sampling_high"):
             assert getattr(quick, name) == pytest.approx(getattr(plain, name), abs=1e-13, rel=0)
         assert quick.to_dict().keys() == plain.to_dict().keys()

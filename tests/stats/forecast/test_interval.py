@@ -403,7 +403,7 @@ def test_for_batch_is_the_interval_of_that_batch(rng):
 def test_for_batch_needs_its_own_reference(windows):
     reference = Sample.merge(windows)
     interval = forecast_interval(reference, windows=windows)
-    with pytest.raises(InputError, match="reference must be the one of this interval, with 500 positives"):
+    with pytest.raises(InputError, match="reference must be the same as before, with 500 positives"):
         interval.for_batch(windows[0], (5, 5))
     with pytest.raises(InputError, match="batch must be two whole numbers"):
         interval.for_batch(reference, (5, 0))

@@ -9,7 +9,7 @@ from scipy import stats
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import PartlyLabelledAuc, Sample, auc, partly_labelled_auc
-from rocmonitor.stats.forecast.label_errors import label_errors
+from rocmonitor.stats.forecast.partial_labels import label_errors
 
 LATE = Sample([0, 0, 0, 1, 0, 1, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4])
 

@@ -9,7 +9,7 @@ import pytest
 from rocmonitor.stats import Sample, auc, partly_labelled_auc
 from rocmonitor.stats.forecast.label_history import CELLS, LabelHistory, PastWindow, label_history
 from rocmonitor.stats.forecast.partial_labels import PastLaw, scatter_of, slope
-from rocmonitor.stats.unlabelled import ScoreCounts
+from rocmonitor.stats.sample import ScoreCounts
 
 DAY = timedelta(days=1)
 AGES = (0 * DAY, 10 * DAY, 30 * DAY)

@@ -23,10 +23,10 @@ from rocmonitor.stats import (
     score_shift,
 )
 from rocmonitor.stats.forecast.blending import Laws, score_bias
+from rocmonitor.stats.forecast.distance import mixture_distance
 from rocmonitor.stats.forecast.foreseen import error_of
 from rocmonitor.stats.forecast.given_scores import Noises, at_strength, learned
 from rocmonitor.stats.forecast.projection import counted_in
-from rocmonitor.stats.forecast.score_cells import mixture_distance
 
 
 def window(rng, rows=400, wide=1.0, shift=1.1, share=0.25, decimals=1):
@@ -288,7 +288,7 @@ def test_the_lowest_scores_of_the_first_cell_are_not_outside(rng):
 
 
 def test_another_reference_is_refused(history, windows):
-    with pytest.raises(InputError, match="reference must be the one of this history"):
+    with pytest.raises(InputError, match="reference must be the same as before"):
         history.forecast(windows[0], [1, 2])
     with pytest.raises(InputError, match="reference must be a Sample"):
         history.expected(None, [1, 2])
@@ -358,7 +358,7 @@ def test_windows_without_drift_leave_the_limits_as_often_as_stated(rng):
 @pytest.mark.parametrize("rows", [0, -3, 2.5, float("inf"), float("nan"), None, "many"])
 def test_rows_are_a_whole_number(history, rows):
     for limit in (history.distance_limit, history.expected_limit):
-        with pytest.raises(InputError, match="rows must be a whole number >= 1"):
+        with pytest.raises(InputError, match="rows must be a whole number of at least 1"):
             limit(rows)
 
 

@@ -13,7 +13,7 @@ from scipy.stats import f
 from rocmonitor.errors import InputError
 from rocmonitor.stats import ForecastInterval, Sample, auc, auc_bounds, forecast_interval
 from rocmonitor.stats.forecast.interval import season_of
-from rocmonitor.stats.season import YEAR_DAYS, _explained, wave_of, wave_pvalue
+from rocmonitor.stats.series import YEAR_DAYS, _explained, wave_of, wave_pvalue
 
 DAYS = 28.0 * np.arange(27)  # two years
 HEIGHT = 0.06

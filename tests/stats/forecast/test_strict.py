@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats import Sample, forecast_fit, forecast_interval, score_history
-from rocmonitor.stats.forecast.strict import coming_window, extreme_limit
+from rocmonitor.stats import Sample, forecast_fit, forecast_interval
+from rocmonitor.stats.series import coming_window, extreme_limit
 
 
 def weeks(number: int, seed: int = 1) -> list[Sample]:
@@ -99,18 +99,6 @@ def test_beside_too_few_windows_stands_an_interval_by_the_model() -> None:
         assert "model-beside" not in [each.code for each in enough.caveats]
     less = forecast_interval(whole, windows=past, alternative="less")
     assert (less.model_high, less.high) == (1.0, 1.0)
-
-
-def test_an_interval_given_the_scores_is_extended_too() -> None:
-    past = weeks(12)
-    history, whole = score_history(Sample.merge(past), past), Sample.merge(past)
-    coming = (past[0].score, past[0].pos + past[0].neg)
-    few, more = (
-        history.forecast(whole, coming, confidence_level=0.999, full_level=each) for each in (False, True)
-    )
-    assert 0 < more.low < few.low
-    assert few.high < more.high < 1
-    assert more.achieved_level == 0.999
 
 
 def test_the_limit_of_one_more_value_is_that_of_student() -> None:

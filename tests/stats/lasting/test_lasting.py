@@ -22,10 +22,9 @@ from rocmonitor.stats import (
     lasting_chart,
 )
 from rocmonitor.stats.area.delong import moments
-from rocmonitor.stats.dependence import possible, scatter_between
-from rocmonitor.stats.lasting.limit import CAP, DECAY, alarms, running
-from rocmonitor.stats.lasting.result import mixed_quantile, step_sums, steps
-from rocmonitor.stats.lasting.windows import PairVariances, scaled, unscaled
+from rocmonitor.stats.lasting.result import step_sums, steps
+from rocmonitor.stats.lasting.windows import CAP, DECAY, PairVariances, alarms, running, scaled, unscaled
+from rocmonitor.stats.series import NormalMixture, possible, scatter_between
 from rocmonitor.wording import caveats
 
 
@@ -242,11 +241,11 @@ class TestChange:
         found = steps(
             values, noise, [18, 19, 20, 21, 22], possible(values[:20], noise[:20], tuple(range(20)))
         )
-        assert found.start[int(np.argmax(found.log_likelihood))] == 20
-        assert found.size[2] == pytest.approx(-0.498, abs=0.002)
+        assert found.starts[int(np.argmax(found.start_log_likelihood))] == 20
+        assert found.start_size[2] == pytest.approx(-0.498, abs=0.002)
 
     def test_a_quantile_of_one_normal_law_is_its_own(self) -> None:
-        found = mixed_quantile(np.array([1.0]), np.array([2.0]), np.array([3.0]), 0.975)
+        found = NormalMixture(np.array([1.0]), np.array([2.0]), np.array([3.0])).quantile(0.975)
         assert found == pytest.approx(2 + 3 * 1.959964, abs=1e-5)
 
     def test_start_and_size_are_within_their_intervals_as_often_as_stated(self) -> None:
@@ -292,7 +291,7 @@ class TestBadInput:
         ("options", "text"),
         [
             ({"false_alarm_probability": 5}, "false_alarm_probability must lie within 0.001 and 0.5"),
-            ({"horizon": 2.5}, "horizon must be a whole number of windows"),
+            ({"horizon": 2.5}, "horizon must be a whole number from 1 to"),
             ({"alternative": "more"}, "alternative must be one of two-sided, less; it is 'more'"),
             ({"days": ([1], [1])}, "days must be two sequences"),
             ({"days": ([1] * 19, [math.inf])}, r"later\[0\].day must be a number of days"),
@@ -309,7 +308,7 @@ class TestBadInput:
             lasting_change([REFERENCE[0], 3], REFERENCE)
         with pytest.raises(InputError, match="later must be a list of Sample, not a Sample"):
             lasting_change(REFERENCE, REFERENCE[0])
-        with pytest.raises(InputError, match=r"later\[0\].n_pos must be a number of rows"):
+        with pytest.raises(InputError, match=r"later\[0\].n_pos must be a whole number"):
             chart().apply([(0.8, 2.5, 3)])
         with pytest.raises(InputError, match=r"later\[1\] must be a WindowAuc or None for a gap"):
             chart().apply([None, 0.8])

@@ -11,7 +11,7 @@ from studies.weekly import AREA, PAIRS, Weeks
 from rocmonitor.errors import InputError
 from rocmonitor.stats import lasting_chart
 from rocmonitor.stats.lasting.chart import DRAWN, at_probability
-from rocmonitor.stats.lasting.limit import running
+from rocmonitor.stats.lasting.windows import running
 
 WEEKS = Weeks(reference=19)
 

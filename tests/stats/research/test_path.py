@@ -72,7 +72,7 @@ def test_results_are_plain_data_and_a_table():
         path.low[0] = 0.0
 
 
-@pytest.mark.parametrize("distances", [[], 0.1, [[0.1]]])
+@pytest.mark.parametrize("distances", [[], [[0.1]]])
 def test_distances_that_are_no_list(distances):
     with pytest.raises(InputError, match="distances must be a list of at least one number"):
         auc_path([0, 1], [1, 2], distances)
@@ -80,7 +80,7 @@ def test_distances_that_are_no_list(distances):
 
 @pytest.mark.parametrize("wrong", [-0.1, math.nan, math.inf])
 def test_distances_that_are_none(wrong):
-    with pytest.raises(InputError, match="distances must be finite numbers >= 0; 1 of 2 are not"):
+    with pytest.raises(InputError, match="distances must be finite and at least 0: 1 of 2 are not"):
         auc_path([0, 1], [1, 2], [0.1, wrong])
 
 

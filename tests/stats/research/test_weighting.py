@@ -63,7 +63,9 @@ def test_bad_weights():
         weighted_sample([0, 1], [1, 2], [1, -1])
     with pytest.raises(InputError, match="weights must be finite: 1 of 2"):
         weighted_sample([0, 1], [1, 2], [1, math.nan])
-    with pytest.raises(InputError, match="must have one entry a row; they have 2, 2 and 3"):
+    with pytest.raises(
+        InputError, match="must have equal length: y_true has 2, y_score has 2, weights has 3"
+    ):
         weighted_sample([0, 1], [1, 2], [1, 1, 1])
     for weights in ([0, 1], [1, 0]):
         with pytest.raises(DegenerateDataError, match="a class has no row with a weight above 0"):

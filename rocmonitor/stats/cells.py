@@ -1,17 +1,88 @@
-"""Cells of neighbouring scores: the lowest and the highest score in each, and the grid that cut them."""
+"""The cells of a sample, beside their scores and counts: by cluster, or as ranges of neighbouring scores.
+
+Rows of one cluster, such as several of one customer, are alike, so they show less than as many independent
+rows (`rocmonitor.stats.area.clustered`). A condensed sample knows the lowest and the highest score of the
+rows in each cell, and the grid that cut them (`rocmonitor.stats.condensed`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.conventions import PER_UNIT
 from rocmonitor.errors import InputError
 from rocmonitor.stats.rows import Counts, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """The cells of a sample by cluster."""
+
+    ids: NDArray[Any]  # (g,): The clusters, each once
+    cluster: NDArray[np.intp]  # (c,): Position of each cell's cluster in `ids`
+    # (c,): Position of each cell's score in ``sample.score``; of a pair, the position of the cell itself.
+    index: NDArray[np.intp]
+    pos: Counts  # (c,): Rows in each cell
+    neg: Counts
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Clusters with a positive, with a negative, and all."""
+        pos, neg = (int(np.count_nonzero(self.sums(rows))) for rows in (self.pos, self.neg))
+        return pos, neg, len(self.ids)
+
+    def sums(self, values: Floats | Counts) -> Floats:
+        """Return sums over the cells of each cluster, shape (g,)."""
+        return np.bincount(self.cluster, weights=values, minlength=len(self.ids)).astype(np.float64)
+
+
+def cluster_ids(cluster: ArrayLike, rows: int) -> NDArray[Any]:
+    """Identities of clusters, one for each row or cell: whole numbers or texts, none of them missing."""
+    ids = np.asarray(cluster)
+    if ids.shape != (rows,):
+        raise InputError(f"cluster must hold one id for each of the {rows} rows; its shape is {ids.shape}")
+    if ids.dtype.kind in "US" and not isinstance(cluster, np.ndarray):
+        ids = np.asarray(cluster, dtype=object)  # of a list with texts, None and NaN have become texts
+    if ids.dtype.kind == "f" and rows and not np.isnan(ids).any() and np.array_equal(ids, np.rint(ids)):
+        ids = ids.astype(np.int64)
+    if ids.dtype.kind in "iub":
+        return ids
+    plain = ids.astype(object)
+    missing = sum(value is None or value != value for value in plain)
+    if missing:
+        raise InputError(
+            f"cluster must not be missing: {missing} of {rows} ids are None or NaN; give such a row an id of "
+            "its own if it belongs to no other, or set it aside"
+        )
+    return np.array([str(value) for value in plain], dtype=np.str_)
+
+
+def clustered(ids: NDArray[Any], index: NDArray[np.intp], pos: Counts, neg: Counts) -> Clusters:
+    """Return the clusters of validated cells; O(c log c)."""
+    unique_ids, code = np.unique(ids, return_inverse=True)
+    return Clusters(unique_ids, np.asarray(code, dtype=np.intp), index, pos, neg)
+
+
+def repeated(ids: Sequence[NDArray[Any]]) -> tuple[int, int]:
+    """Return how many clusters come in several of some samples, and how many there are; O(c log c)."""
+    times = np.unique(np.concatenate(ids), return_counts=True)[1]
+    return int(np.count_nonzero(times > 1)), len(times)
+
+
+def merged_ids(parts: Sequence[Clusters | None]) -> NDArray[Any] | None:
+    """Return the clusters of the cells of several samples, one after another; None when none has clusters."""
+    with_ids = [part for part in parts if part is not None]
+    if not with_ids:
+        return None
+    if len(with_ids) < len(parts):
+        raise InputError("samples must all have clusters, or none of them; give each its cluster ids")
+    return np.concatenate([part.ids[part.cluster] for part in with_ids])
+
 
 Scale = Literal["logit", "linear"]
 

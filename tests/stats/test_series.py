@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 from rocmonitor.errors import InputError
-from rocmonitor.stats.dependence import SeriesLikelihood, log_mean_exp, series_likelihood
+from rocmonitor.stats.series import SeriesLikelihood, log_mean_exp, series_likelihood
 
 VALUES = [0.3, -0.2, 0.5, 0.4, 0.9]
 VARIANCES = [0.04, 0.09, 0.01, 0.25, 0.04]
@@ -90,7 +90,7 @@ def test_mean_of_exponentials() -> None:
     [
         ({"values": [0.1, math.nan]}, "values must be finite"),
         ({"variances": [0.1]}, "one number for each window"),
-        ({"variances": [0.1, 0.0]}, "variances must be above 0; 1 of 2 do not"),
+        ({"variances": [0.1, 0.0]}, "variances must be above 0: 1 of 2 are not"),
         ({"variances": [0.1, math.nan]}, "variances must be above 0"),
         ({"serial": [1.0]}, r"serial must lie within \[0, 1\)"),
         ({"between": [-1.0]}, "between must be finite and at least 0"),
