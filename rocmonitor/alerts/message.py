@@ -1,4 +1,8 @@
-"""Messages: a change of status, or a review, as a person reads it at 3 a.m."""
+"""Messages: a change of status, or a review, as a person reads it at 3 a.m.
+
+The same arguments always give the same message, with the same event id: a repeat can be recognised. A
+control character in a value is written out, so no value can begin a line of its own.
+"""
 
 from __future__ import annotations
 
@@ -37,20 +41,13 @@ class Context:
 
     Attributes
     ----------
-    zone : ZoneInfo
-        The monitor's: all times are written in it, and it is named.
-    owner : str or None
-        Who looks after the model.
-    runbook : str or None
-        What to do; an address or a text.
-    run : str or None
-        Where MLflow shows the window.
-    page : str or None
-        Where rocmonitor's own page shows it.
-    told : tuple of str
-        The channels that get it.
-    configured : bool
-        False for a monitor that the configuration has no longer: no command knows it.
+    zone: The monitor's: all times are written in it, and it is named.
+    owner: Who looks after the model.
+    runbook: What to do; an address or a text.
+    run: Where MLflow shows the window.
+    page: Where rocmonitor's own page shows it.
+    told: The channels that get it.
+    configured: False for a monitor that the configuration has no longer: no command knows it.
     """
 
     zone: ZoneInfo
@@ -68,16 +65,11 @@ class Message:
 
     Attributes
     ----------
-    title : str
-        One line of at most 80 characters that starts with the status.
-    body : str
-        Plain text, what matters most first: for chats, files and web hooks.
-    kind : {"alarm", "recovery", "notice", "test"}
-        Becomes the service's own colour or severity.
-    html : str
-        The same for a mail; empty when there is only text.
-    pager : tuple of str
-        Lines for a pager, the most important first: as many as it can carry.
+    title: One line of at most 80 characters that starts with the status.
+    body: Plain text, what matters most first: for chats, files and web hooks.
+    kind, {"alarm", "recovery", "notice", "test"}: Becomes the service's own colour or severity.
+    html: The same for a mail; empty when there is only text.
+    pager: Lines for a pager, the most important first: as many as it can carry.
     """
 
     title: str
@@ -98,21 +90,10 @@ def compose(
 
     Parameters
     ----------
-    transition : Transition
-        The change; the gravest, where several segments changed with one window.
-    evaluation : Evaluation or None
-        The window it was seen in; None when there is none, because evaluating it failed.
-    context : Context
-    also : sequence of Transition
-        The other changes.
-    episode : Decline or None
-        The loss that it begins, changes or ends.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id: a repeat can be recognised.
-        A control character in a value is written out, so no value can begin a line of its own.
+    transition: The change; the gravest, where several segments changed with one window.
+    evaluation: The window it was seen in; None when there is none, because evaluating it failed.
+    also: The other changes.
+    episode: The loss that it begins, changes or ends.
 
     Examples
     --------
@@ -150,16 +131,7 @@ def compose_outlook(
 
     Parameters
     ----------
-    transition : Transition
-    outlook : Outlook
-    context : Context
-    also : sequence of Transition
-        The changes of other segments with the same window.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
+    also: The changes of other segments with the same window.
     """
     zone = context.zone
     lines = [
@@ -179,19 +151,11 @@ def compose_outlook(
 
 
 def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
-    """Return the message about one or more windows of a monitor that became degraded, or were so and are no
-    longer.
+    """Return the message about windows of a monitor that became degraded, or are so no longer.
 
     Parameters
     ----------
-    found : sequence of Revised
-        Of one monitor; their status did not change by it.
-    context : Context
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
+    revised: Of one monitor; their status did not change by it.
     """
     zone, first = context.zone, revised[0]
     worse = any(change.is_worse for change in revised)
@@ -219,15 +183,7 @@ def compose_review(review: Review, *, before: str, context: Context) -> Message:
 
     Parameters
     ----------
-    review : Review
-    before : str
-        The decision that was sent before.
-    context : Context
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
+    before: The decision that was sent before.
     """
     zone = context.zone
     lines = [
@@ -329,9 +285,7 @@ def titled(head: str, whose: str, text: str) -> str:
 
 
 def event_of(transition: Transition, key: str) -> tuple[str, ...]:
-    """Return what tells a change of status from others; `key` is that of the result it was seen in, or
-    empty.
-    """
+    """Return what tells a change of status from others; `key` is that of its result, or empty."""
     return (
         transition.monitor,
         transition.segment,

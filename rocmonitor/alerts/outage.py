@@ -36,9 +36,7 @@ class Concerned:
 
     Attributes
     ----------
-    monitor : str
-    owner, runbook : str or None
-        As in `Context`.
+    owner, runbook: As in `Context`.
     """
 
     monitor: str
@@ -53,18 +51,9 @@ def compose_outage(
 
     Parameters
     ----------
-    notice : Notice
-    concerned : sequence of Concerned
-        Whose owners and runbooks are named: those of the notice that are configured.
-    zone : ZoneInfo
-        All times are written in it, and it is named.
-    page : str, optional
-        Where rocmonitor's own page is.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
+    concerned: Whose owners and runbooks are named: those of the notice that are configured.
+    zone: All times are written in it, and it is named.
+    page: Where rocmonitor's own page is.
     """
     # What to do when a model is worse than expected: of no use to a channel or to MLflow.
     unjudged = [entry for entry in concerned if entry.monitor in notice.unjudged]
@@ -106,27 +95,14 @@ def compose_several(
 
     Parameters
     ----------
-    messages : sequence of Message
-        Of one monitor each: the first `MOST_NAMED` of them.
-    concerned : sequence of Concerned
-        All monitors, in the same order.
-    also : sequence of int
-        How many segments changed with each of the first.
-    shared : str
-        What they have in common, such as ``read source warehouse``.
-    since : datetime
-        From when the news holds, of all of them.
-    zone : ZoneInfo
-        Of that date.
-    page : str or None
-        Where rocmonitor's own page is.
-    event_parts : sequence of str
-        What tells this message from others.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
+    messages: Of one monitor each: the first `MOST_NAMED` of them.
+    concerned: All monitors, in the same order.
+    also: How many segments changed with each of the first.
+    shared: What they have in common, such as ``read source warehouse``.
+    since: From when the news holds, of all of them.
+    zone: Of that date.
+    page: Where rocmonitor's own page is.
+    event_parts: What tells this message from others.
     """
     head, monitors = messages[0].title.split(" ", 1)[0], [entry.monitor for entry in concerned]
     rest = monitors[len(messages) :]
@@ -164,15 +140,7 @@ def compose_stop(stop: Stop, context: Context, also: Sequence[Transition] = ()) 
 
     Parameters
     ----------
-    found : Stop
-    context : Context
-    also : sequence of Transition
-        The changes of status that follow from it.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
+    also: The changes of status that follow from it.
     """
     zone = context.zone
     kind: Kind = "recovery" if not stop.is_open else "notice" if stop.kind == "watch" else "alarm"

@@ -36,20 +36,14 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
 
     Parameters
     ----------
-    path : Path
-        Where it will be.
-    url : str
-        A SQLAlchemy URL, or the path of files.
-    table : str or None
-    given : dict of str to str
-        Columns that are known, by role.
+    path: Where it will be.
+    url: A SQLAlchemy URL, or the path of files.
+    given: Columns that are known, by role.
 
     Raises
     ------
-    ConfigError
-        No such table or column; several columns may be meant; too little history.
-    SourceError
-        The source cannot be read.
+    ConfigError: No such table or column; several columns may be meant; too little history.
+    SourceError: The source cannot be read.
     """
     # Half a second that no other command has to wait.
     from jinja2 import Environment

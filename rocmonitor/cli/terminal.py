@@ -306,9 +306,7 @@ _LEAST = 2  # pieces that show how long one takes
 
 @contextmanager
 def shown_progress() -> Iterator[Callable[[str], None]]:
-    """Return the function to call with each step: a terminal shows it at once, else the log has a line a
-    minute; with ``--verbose`` it has all steps.
-    """
+    """Yield a call for each step: a terminal shows it, a log has a line a minute, or all if verbose."""
     if log.isEnabledFor(logging.DEBUG):
         yield log.debug
     elif is_interactive(sys.stderr):
@@ -413,9 +411,7 @@ def code_of(error: RocmonitorError) -> int:
 
 
 def worst(codes: list[int]) -> int:
-    """Return the gravest of several exit codes: what is wrongly set up or blind comes before what is
-    degraded.
-    """
+    """Return the gravest of several exit codes: wrong set-up or blindness comes before degraded."""
     for code in (USAGE, EXTERNAL, DEGRADED, INSUFFICIENT):
         if code in codes:
             return code

@@ -29,8 +29,8 @@ def load(path: Path) -> Config:
 
     Raises
     ------
-    ConfigError
-        The file cannot be read, or anything in it is wrong: all problems at once, each with its dotted path.
+    ConfigError: The file cannot be read, or anything in it is wrong: all problems at once, each with its
+        dotted path.
     """
     raw = _mapping(path)
     monitors = raw.get("monitors")

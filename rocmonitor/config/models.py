@@ -39,8 +39,7 @@ class Config(Section):
 
         Parameters
         ----------
-        windows_per_year : mapping of str to float
-            For monitors that join windows, if known; else each piece counts as one.
+        windows_per_year: For monitors that join windows, if known; else each piece counts as one.
         """
         if self.alarm_budget is None:
             return ()

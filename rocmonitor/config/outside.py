@@ -130,9 +130,7 @@ class Spark(Source):
     remote_env: Variable | None = None
 
     def read(self, folder: Path) -> str | None:
-        """Return the address of Spark Connect, which may hold a token; None for the session of this
-        process.
-        """
+        """Return the address of Spark Connect, which may hold a token; None for this process's session."""
         return None if self.remote_env is None else _read("remote", self.remote_env, None, folder)
 
 

@@ -287,15 +287,11 @@ class Reviewing(Section):
 
     Attributes
     ----------
-    fpr, thresholds : tuple of float or None
-        None: those of operating_points.
-    correlation : {"estimated", "none"} or None
-        Of a rule that decides about the future. None: as in `ReviewRule`.
-    start : datetime or None
-        Wall time at which the period begins. None: with the first window that was judged with the present
+    fpr, thresholds: None: those of operating_points.
+    correlation, {"estimated", "none"}: Of a rule that decides about the future. None: as in `ReviewRule`.
+    start: Wall time at which the period begins. None: with the first window that was judged with the present
         versions, if there is one.
-    schedule : str or None
-        Times at which ``serve`` runs a review; None: never.
+    schedule: Times at which ``serve`` runs a review; None: never.
     """
 
     decides: Estimand = "period"
@@ -370,9 +366,7 @@ def binds(query: str) -> set[str]:
 
 
 def one_bounded_select(query: str) -> str:
-    """Return the query without its last semicolon; ValueError unless it is one SELECT between :start and
-    :end.
-    """
+    """Return the query without its last semicolon; refuse all but one SELECT between :start and :end."""
     query = query.strip().rstrip(";").strip()
     if not re.match(r"(select|with)\b", query, re.IGNORECASE):
         raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")

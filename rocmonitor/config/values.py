@@ -150,8 +150,7 @@ def require_variable(name: str) -> str:
 
     Raises
     ------
-    ValueError
-        It has other characters than capitals, digits and _, or a word as long and mixed as a key.
+    ValueError: It has other characters than capitals, digits and _, or a word as long and mixed as a key.
     """
     plain = _VARIABLE.fullmatch(name) is not None
     if not plain or any(len(word) > _LONGEST_WORD and re.search(r"\d", word) for word in name.split("_")):
@@ -170,12 +169,7 @@ def _file_name(name: str) -> str:
 
 
 def require_regular(path: Path, key: str) -> None:
-    """Refuse a pipe, a device or a folder, of which the first two would be read without an end.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Refuse a pipe, a device or a folder, of which the first two would be read without an end."""
     try:
         kind = path.stat().st_mode
     except (OSError, ValueError):  # the attempt to read it says why

@@ -63,9 +63,7 @@ def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str
 
     Parameters
     ----------
-    flights : DataFrame
-        As from `rocmonitor.demo.flights.read`.
-    on_progress : callable
+    flights: As from `rocmonitor.demo.flights.read`.
     """
     learned = (flights["scored_at"] < SCORED_FROM) & flights["late"].notna()
     inputs, late = features(flights)[learned], flights.loc[learned, "late"].astype(int)
@@ -81,13 +79,11 @@ def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str
 def score(
     flights: pd.DataFrame, trained: Mapping[str, Pipeline], on_progress: Callable[[str], None]
 ) -> pd.DataFrame:
-    """Return the table that a scoring job leaves behind: every flight from `SCORED_FROM` on, in order of
-    time.
+    """Return the table that a scoring job leaves behind: flights from `SCORED_FROM` on, in order of time.
 
     Returns
     -------
-    DataFrame
-        Columns and types as in the table ``scored``: plain Python values, None for NULL.
+    Columns and types as in the table ``scored``: plain Python values, None for NULL.
     """
     on_progress("Scoring every flight from April on with both models")
     later = flights["scored_at"] >= SCORED_FROM
@@ -129,12 +125,7 @@ def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
 
     Returns
     -------
-    str
-        The version.
-
-    Raises
-    ------
-    TrackingError
+    The version.
     """
     client = tracking.client
     with (

@@ -85,17 +85,12 @@ def find(
 
     Parameters
     ----------
-    champion : Sample
-    pair : PairedSample or None
-        The same rows, challenger first, champion second.
-    settings : Settings
-    names : dict of str to str
-        Of the columns ``label`` and ``score``.
+    pair: The same rows, challenger first, champion second.
+    names: Of the columns ``label`` and ``score``.
 
     Raises
     ------
-    InputError
-        Fewer than two rows of a class; an impossible level, rate or threshold; an unusable reference.
+    InputError: Fewer than two rows of a class; an impossible level, rate or threshold; an unusable reference.
     """
     measured = measure(
         champion,
@@ -203,9 +198,7 @@ def _files(measured: Measured, settings: Settings, sample: Sample) -> dict[str, 
 
 
 def _note(measured: Measured) -> str:
-    """Return the description of the run: the AUROC beside its forecast, the challenger, what to know, the
-    files.
-    """
+    """Return the run's description: AUROC beside its forecast, challenger, caveats, files."""
     metrics = measured.metrics
     value, low, high = (metrics.get(name) for name in ("champion/auc", "forecast/low", "forecast/high"))
     assert value is not None

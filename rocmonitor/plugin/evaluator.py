@@ -62,9 +62,8 @@ class RocEvaluator(ModelEvaluator):
 
         Raises
         ------
-        MlflowException
-            ``INVALID_PARAMETER_VALUE``: an unknown key, a missing column, a score that is not a finite
-            number, labels other than 0 and 1, fewer than two rows of a class.
+        MlflowException: ``INVALID_PARAMETER_VALUE``: an unknown key, a missing column, a score that is not a
+            finite number, labels other than 0 and 1, fewer than two rows of a class.
         """
         config = evaluator_config or {}
         if model_type == "classifier" and EVALUATOR_KEYS.isdisjoint(config) and not _has_scores(dataset):

@@ -28,18 +28,13 @@ class Settings:
 
     Attributes
     ----------
-    challenger : str or None
-        Column of the challenger's scores.
-    confidence_level : float
-    fpr, thresholds : tuple of float
-        Operating points to report.
-    forecast : tuple of float or None
-        A known interval ``[low, high]``, such as that of a monitor's reference.
-    reference : dict or None
-        Rows of the past from which the calibrated forecast interval is computed: ``{"labels": [...],
-        "scores": [...], "windows": [...]}``, equally long, where `windows` names the past window of each
-        row; or ``{"path": "past.parquet"}`` (or .csv), with the column names ``label`` and ``score`` (by
-        default those of the data) and ``window`` (by default ``window``).
+    challenger: Column of the challenger's scores.
+    fpr, thresholds: Operating points to report.
+    forecast: A known interval ``[low, high]``, such as that of a monitor's reference.
+    reference: Rows of the past from which the calibrated forecast interval is computed: ``{"labels": [...],
+        "scores": [...], "windows": [...]}``, equally long, where `windows` names the past window of each row;
+        or ``{"path": "past.parquet"}`` (or .csv), with the column names ``label`` and ``score`` (by default
+        those of the data) and ``window`` (by default ``window``).
     """
 
     challenger: str | None = None
@@ -55,8 +50,7 @@ class Settings:
 
         Raises
         ------
-        InputError
-            An unknown key, or a value of the wrong type.
+        InputError: An unknown key, or a value of the wrong type.
         """
         _known("evaluator_config", config, sorted(EVALUATOR_KEYS), extra=_MLFLOWS_OWN)
         given: dict[str, Any] = {key: config[key] for key in EVALUATOR_KEYS if config.get(key) is not None}
@@ -76,8 +70,7 @@ class Settings:
         return cls(**given)
 
     def interval(self, sample: Sample, names: Mapping[str, str]) -> ForecastInterval | None:
-        """Return the reference's forecast for a batch with the sample's class sizes; None without a
-        reference.
+        """Return the reference's forecast for the sample's class sizes; None without a reference.
 
         `names` are those of the columns ``label`` and ``score`` of the data.
         """

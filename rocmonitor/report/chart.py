@@ -42,9 +42,7 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
-    """Return the panel of the AUROC: windows of the reference, judged ones, and those that have only an
-    outlook.
-    """
+    """Return the panel of the AUROC: windows of the reference, judged ones, those with an outlook only."""
     points, ahead = view["points"], view["ahead"]
     after = [None] * len(ahead)
 

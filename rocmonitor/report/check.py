@@ -21,13 +21,8 @@ class Watched:
 
     Attributes
     ----------
-    monitor : str
-    zone : ZoneInfo
-    answers : dict of str to str
-        By topic.
-    doubts : sequence of str
-    ranges : NormalRanges or None
-        None where the rows of the reference were not read.
+    answers: By topic.
+    ranges: None where the rows of the reference were not read.
     """
 
     monitor: str

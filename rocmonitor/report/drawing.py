@@ -21,14 +21,11 @@ class SparkChart:
 
     Attributes
     ----------
-    band, line, alarms : str
-        Paths: the forecast, the AUROC with the interval of the last, a mark for each degraded window.
-    standing : str
-        A line below the windows since the alarm that stands.
-    outlook : str
-        The hollow end of the line: windows without labels.
-    end : str
-        Without an outlook or an alarm there, a path of no length where the last AUROC is: a round cap makes
+    band, line, alarms: Paths: the forecast, the AUROC with the interval of the last, a mark for each degraded
+        window.
+    standing: A line below the windows since the alarm that stands.
+    outlook: The hollow end of the line: windows without labels.
+    end: Without an outlook or an alarm there, a path of no length where the last AUROC is: a round cap makes
         it a point.
     """
 
@@ -45,12 +42,9 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 
 
     Parameters
     ----------
-    briefs : sequence of Brief
-        Oldest first.
-    ahead : sequence of float
-        Expected AUROC of the windows that follow.
-    standing : int
-        Number of the newest windows since the alarm that stands; 0 without one.
+    briefs: Oldest first.
+    ahead: Expected AUROC of the windows that follow.
+    standing: Number of the newest windows since the alarm that stands; 0 without one.
     """
     seen = [value for brief in briefs for value in brief[1:6] if value is not None] + list(ahead)
     if not seen:

@@ -17,10 +17,8 @@ def page(view: Mapping[str, Any], **more: Any) -> str:
 
     Parameters
     ----------
-    view : dict
-    **more
-        ``home`` and ``json_address`` of a page that is served; of a file ``written``, when, and ``command``,
-        which writes it again.
+    **more: ``home`` and ``json_address`` of a page that is served; of a file ``written``, when, and
+        ``command``, which writes it again.
 
     Notes
     -----

@@ -31,9 +31,7 @@ def still(points: Sequence[Row]) -> SparkChart:
 
 
 def roc(rows: Sequence[Row], model: str | None = None) -> dict[str, str]:
-    """Return the curve as ``line``, and its vertical intervals as ``band``, in a square of 300 with (0, 0)
-    below.
-    """
+    """Return the curve as ``line`` and its vertical intervals as ``band``, in a square of 300 from (0, 0)."""
     chosen = [row for row in rows if model is None or row["model"] == model]
     if not chosen:
         return {"line": "", "band": ""}
@@ -68,9 +66,7 @@ def groups(rows: Sequence[Row], metrics: Mapping[str, float]) -> Markup:
 
 
 def bar(row: Row) -> dict[str, Any] | None:
-    """Return a verdict on an axis: interval, estimate, limits, and 0 where differences are compared; None
-    where nothing was estimated.
-    """
+    """Return a verdict on an axis: interval, estimate, limits, zero of differences; None without estimate."""
     values = {name: row[name] for name in ("estimate", "low", "high", "limit_low", "limit_high")}
     numbers = [value for value in values.values() if value is not None]
     if values["estimate"] is None or len(numbers) < 2:

@@ -129,9 +129,7 @@ _MOST_GROUPS = 12
 
 
 def groups(explanation: Explanation, width: int | None = None) -> str:
-    """Return a table of the groups that did most; a mark is at those that are clear, after all were looked
-    at.
-    """
+    """Return a table of the groups that did most, with a mark at those that stand out among all."""
     shown = explanation.parts[:_MOST_GROUPS]
     columns = {
         "clear": ["●" if group.is_marked(explanation.change) else "" for group in shown],
@@ -162,26 +160,18 @@ class Standing:
 
     Attributes
     ----------
-    monitor, segment, status : str
-        ``waiting`` is the status before the first window was judged.
-    since : datetime or None
-        From when the status holds; None where it never changed.
-    zone : ZoneInfo
-    window, version, auc, low, high, expected_low, expected_high, labelled_share
-        Of the newest window, as `rocmonitor.policy.evaluation.Brief` has them; None where not known.
-    why : str
-        Why it is not ok, in a few words.
-    attention : str
-        Who takes care of it and until when it is muted, in words.
-    not_judged_since, watched_until : datetime or None
-        Since when nothing has been judged, where that is too long; when the watch ended.
-    episode : dict or None
-        The newest one, as programs read it.
-    unjudged : str
-        Rows since the last window that are none yet, in words; empty where each window of the calendar is
-        judged.
-    reference : str
-        What the reference was learned without, in words; empty where all its windows count.
+    monitor, segment, status: ``waiting`` is the status before the first window was judged.
+    since: From when the status holds; None where it never changed.
+    window, version, auc, low, high, expected_low, expected_high, labelled_share: Of the newest window, as
+        `rocmonitor.policy.evaluation.Brief` has them; None where not known.
+    why: Why it is not ok, in a few words.
+    attention: Who takes care of it and until when it is muted, in words.
+    not_judged_since, watched_until: Since when nothing has been judged, where that is too long; when the
+        watch ended.
+    episode: The newest one, as programs read it.
+    unjudged: Rows since the last window that are none yet, in words; empty where each window of the calendar
+        is judged.
+    reference: What the reference was learned without, in words; empty where all its windows count.
     """
 
     monitor: str
@@ -269,9 +259,7 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
 
 
 def narrowed(columns: dict[str, list[str]], least: Sequence[str], width: int | None) -> str:
-    """Return a table of columns, without the first of `least` that must go for it to have at most this
-    width.
-    """
+    """Return a table of columns of at most this width, without the first of `least` that must go."""
     shown = dict(columns)
     for name in (*least, ""):
         text = table(list(shown), list(zip(*shown.values(), strict=True)))

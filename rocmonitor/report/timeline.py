@@ -42,22 +42,16 @@ def timeline(
 
     Parameters
     ----------
-    title : str
-    points : sequence of Point
-        Oldest window first. Metrics ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of the
-        window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as missing.
-        The outcome is the marker; a window without one looks ok.
-    floor : float, optional
-        A line.
-    zone : ZoneInfo
-        Of the dates.
-    waiting : collection of Window, optional
-        Windows whose labels may still come: hollow.
+    points: Oldest window first. Metrics ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of
+        the window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as
+        missing. The outcome is the marker; a window without one looks ok.
+    floor: A line.
+    zone: Of the dates.
+    waiting: Windows whose labels may still come: hollow.
 
     Returns
     -------
-    bytes
-        A PNG of 800 by 360 pixels.
+    A PNG of 800 by 360 pixels.
     """
     figure, (axes,) = panels(8, 3.6)
     heading(axes, short(title, 56), _summary(points, zone))

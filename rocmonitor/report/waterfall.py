@@ -31,9 +31,7 @@ class WaterfallLine(NamedTuple):
 
 
 def steps(explanation: Explanation) -> list[WaterfallLine]:
-    """Return the lines of the column that explains most, from the reference to the window; none where no
-    group does.
-    """
+    """Return the lines of the leading column, from the reference to the window; none if no group explains."""
     leading = explanation.leading
     if leading is None:
         return []

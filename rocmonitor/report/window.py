@@ -133,14 +133,11 @@ def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[Row]
 
     Parameters
     ----------
-    frozen : dict or None
-        Its content in the store, by segment; None where it is not kept.
-    segment : str
+    frozen: Its content in the store, by segment; None where it is not kept.
 
     Returns
     -------
-    list of dict
-        ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where it has no AUROC.
+    ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where it has no AUROC.
     """
     cells = ((frozen or {}).get(segment) or {}).get("cells")
     if not cells:

@@ -40,9 +40,7 @@ def arrival(
 def arrival_of_text(
     known: Clock, row_time: Clock | None, instants: Sequence[int]
 ) -> Callable[[object, object], int]:
-    """Return the same for texts, as a function of a row's `labelled_at` and time; instants in
-    microseconds.
-    """
+    """Return the same for texts, as a function of a row's `labelled_at` and time; instants in µs."""
 
     def code(labelled_at: object, time: object) -> int:
         at = known.read(labelled_at)
@@ -58,9 +56,7 @@ def arrival_of_text(
 
 
 def by_age(codes: Codes | None, ages: int) -> list[NDArray[np.bool_]]:
-    """Return which rows, shape (n,), are labelled by each of the `ages` instants and not before; none for
-    one.
-    """
+    """Return which rows are labelled by each of the `ages` instants and not before; none for one."""
     if codes is None or ages < 2:
         return []
     first = np.maximum(codes, 0)

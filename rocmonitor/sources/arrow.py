@@ -165,9 +165,7 @@ def _objects(role: str, column: Any, values: Values) -> NDArray[np.object_]:
 
 
 def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = values_of) -> Chunk:
-    """Return some rows, as Arrow arrays by role; labels and segments are read once for each distinct
-    value.
-    """
+    """Return rows from Arrow arrays by role; each distinct label and segment is read once."""
     if encoder.counter is not None:
         counted: dict[str, Any] = {"label": _objects("label", columns["label"], values).tolist()}
         counted |= {role: columns[role].to_pylist() for role in ("arrival", "weight") if role in columns}

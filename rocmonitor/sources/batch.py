@@ -43,24 +43,17 @@ class Rows:
 
     Attributes
     ----------
-    champion : Sample
-        Rows with a finite champion score and a label.
-    pair : PairedSample or None
-        Those of them whose challenger score is finite too, challenger first; some of them, drawn at random,
+    champion: Rows with a finite champion score and a label.
+    pair: Those of them whose challenger score is finite too, challenger first; some of them, drawn at random,
         where a caveat says so. None without ``columns.challenger``.
-    counts : Counts
-    caveats : tuple of Caveat
-        What is wrong with the rows; the sentences say how to mend it.
-    challenger_only : int
-        Labelled rows with a finite challenger score and no usable champion score: a part of
+    caveats: What is wrong with the rows; the sentences say how to mend it.
+    challenger_only: Labelled rows with a finite challenger score and no usable champion score: a part of
         ``counts.bad_score``.
-    unlabelled : ScoreCounts
-        Champion scores of the ``counts.unlabelled`` rows: distinct, increasing, with the rows at each.
-    unlabelled_pair : PairedScoreCounts or None
-        Those of them whose challenger score is finite too, challenger first, in no particular order.
-        None without ``columns.challenger``, and of cells.
-    by_age : tuple of Sample
-        The rows of `champion` by the age at which their label was known, where ages were asked for.
+    unlabelled: Champion scores of the ``counts.unlabelled`` rows: distinct, increasing, with the rows at
+        each.
+    unlabelled_pair: Those of them whose challenger score is finite too, challenger first, in no particular
+        order. None without ``columns.challenger``, and of cells.
+    by_age: The rows of `champion` by the age at which their label was known, where ages were asked for.
     """
 
     champion: Sample
@@ -95,11 +88,9 @@ class Explaining:
 
     Attributes
     ----------
-    score : ndarray of float64
-        Of the champion, as it gave them.
-    positive, labelled, waiting : ndarray of bool
-        Which rows have the positive label; which ones the statistics rest on; which ones lack a label only.
-    columns : tuple of ndarray
+    score: Of the champion, as it gave them.
+    positive, labelled, waiting: Which rows have the positive label; which ones the statistics rest on; which
+        ones lack a label only.
     """
 
     score: NDArray[np.float64]
@@ -115,21 +106,14 @@ class Batch:
 
     Attributes
     ----------
-    segments : dict of str to Rows
-        ``""`` holds all rows; then ``column=value`` in sorted order (NULL is ``column=(none)``).
-    digest : str
-        SHA-256 of samples and counts (with ``columns.labelled_at`` also of unlabelled scores); the same for
-        rows and groups, in any order, from any database.
-    grouped : bool
-        Whether the database did the grouping.
-    condensed : bool
-        Whether it grouped by cells of a grid: the digest is then that of the engine's cells.
-    cells : Cells or None
-        What the rest was made of, until it is let go.
-    labels : LabelCounts or None
-        What `SqlSource.label_counts` says of these rows, where that was asked for.
-    explaining : Explaining or None
-        The columns that may explain a change, where they were read on the way.
+    segments: ``""`` holds all rows; then ``column=value`` in sorted order (NULL is ``column=(none)``).
+    digest: SHA-256 of samples and counts (with ``columns.labelled_at`` also of unlabelled scores); the same
+        for rows and groups, in any order, from any database.
+    grouped: Whether the database did the grouping.
+    condensed: Whether it grouped by cells of a grid: the digest is then that of the engine's cells.
+    cells: What the rest was made of, until it is let go.
+    labels: What `SqlSource.label_counts` says of these rows, where that was asked for.
+    explaining: The columns that may explain a change, where they were read on the way.
     """
 
     segments: dict[str, Rows]

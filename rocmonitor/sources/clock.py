@@ -35,10 +35,8 @@ class Clock:
 
     Parameters
     ----------
-    zone : ZoneInfo or None
-        The zone of the wall times; None for instants.
-    separator : str or None
-        Between date and time, where times are text.
+    zone: The zone of the wall times; None for instants.
+    separator: Between date and time, where times are text.
     """
 
     zone: ZoneInfo | None
@@ -130,8 +128,7 @@ def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str, k
 
 
 def wall_time(instant: datetime, zone: ZoneInfo) -> datetime:
-    """Return the first wall time that is not before `instant`; a repeated hour counts as its first
-    occurrence.
+    """Return the first wall time not before `instant`; a repeated hour counts as its first occurrence.
 
     Examples
     --------

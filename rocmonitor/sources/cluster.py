@@ -58,9 +58,7 @@ class Cluster:
 
 
 def secrets_of(address: str | None) -> tuple[str, ...]:
-    """Return what no message may show of an address of Spark Connect: its login, and what it sends to the
-    server.
-    """
+    """Return what no message may show of an address of Spark Connect: its login and its headers."""
     host, _, settings = (address or "").partition(";")
     login = re.findall(r"//([^/@]+)@", host)
     pairs = (setting.partition("=") for setting in settings.split(";"))

@@ -42,11 +42,8 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[A
 
     Parameters
     ----------
-    backend : str
-        The dialect: ``sqlite`` keeps texts in columns of numbers.
-    score : ColumnElement
-        A column of numbers. NaN (larger than all numbers, or equal to none) and NULL are no scores.
-    grid : Grid
+    backend: The dialect: ``sqlite`` keeps texts in columns of numbers.
+    score: A column of numbers. NaN (larger than all numbers, or equal to none) and NULL are no scores.
     """
     number = cast(score, Double)
     zero, one, per_unit = double(0.0), double(1.0), double(grid.per_unit)
@@ -72,9 +69,7 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[A
 
 
 def ordered(low: Floats, high: Floats | None) -> tuple[Floats, Floats | None]:
-    """Return the ends of cells, each in its place: negated scores have changed theirs. Without `high`, as it
-    is.
-    """
+    """Return the ends of cells in order: negated scores have changed theirs. A sole end stays."""
     return (low, None) if high is None else (np.minimum(low, high), np.maximum(low, high))
 
 

@@ -68,8 +68,7 @@ def new_engine(url: URL, origin: Origin) -> Engine:
 
     Raises
     ------
-    SourceError
-        Unknown kind of database, a driver that is not installed, a missing SQLite file.
+    SourceError: Unknown kind of database, a driver that is not installed, a missing SQLite file.
     """
     seconds = origin.spec.timeout.total_seconds()
     if url.get_backend_name() == "duckdb":
@@ -341,8 +340,7 @@ _READERS_GRANTS = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "
 
 
 def beyond_reading(connection: Connection) -> Caveat | None:
-    """Return what the account of a connection may do besides reading; None where it is nothing, or cannot be
-    known.
+    """Return what the account may do besides reading; None for nothing, or where that cannot be known.
 
     SQLite is no question of accounts: its files are opened for reading only.
 

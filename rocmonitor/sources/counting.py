@@ -41,15 +41,11 @@ class LabelCounts:
 
     Attributes
     ----------
-    rows, labelled : int
-        Rows that the query returns, and those of them whose label is not NULL.
-    by_label : dict of str to int
-        Rows by label, without NULL.
-    n_pos, n_neg : int
-        Rows with the positive and with the negative label.
-    digest : str
-        Changes with the labels, scores and segments of the labelled rows. It may also change with the version
-        of the database: the rows decide then. Empty without a labelled row.
+    rows, labelled: Rows that the query returns, and those of them whose label is not NULL.
+    by_label: Rows by label, without NULL.
+    n_pos, n_neg: Rows with the positive and with the negative label.
+    digest: Changes with the labels, scores and segments of the labelled rows. It may also change with the
+        version of the database: the rows decide then. Empty without a labelled row.
     """
 
     rows: int

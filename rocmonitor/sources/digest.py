@@ -74,9 +74,7 @@ LATER_LABEL, SET_ASIDE = 1, 2
 def repeats(
     cells: Chunk, ids: Words, time: NDArray[np.int64], with_id: Mask
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """Return which rows repeat an id and are not the one that is kept; and of each row whether its id has
-    both labels at one time.
-    """
+    """Return the rows that repeat an id and are not kept; for each row, if its id has both labels at once."""
     among = np.flatnonzero(with_id)
     ordered = np.sort(ids[among, 0])
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

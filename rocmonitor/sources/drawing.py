@@ -16,10 +16,7 @@ def place_of(backend: str, seed: str, columns: Sequence[ColumnElement[Any]]) -> 
 
     Parameters
     ----------
-    backend : str
-    seed : str
-        A text in SQL, such as ``'1f0e'``; another one gives other digits.
-    columns : sequence of ColumnElement
+    seed: A text in SQL, such as ``'1f0e'``; another one gives other digits.
     """
     parts: list[ColumnElement[Any]] = [literal_column(seed, String())]
     for column in columns:

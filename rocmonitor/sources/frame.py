@@ -28,12 +28,9 @@ class Frame:
 
     Attributes
     ----------
-    rows : DataFrame
-        Columns, named as in the query.
-    positive : ndarray of bool, shape (n,)
-        Which rows have a label that is read as the positive one.
-    digest : str
-        `Batch.digest` of the whole window, whichever rows were asked for; empty where they are bare.
+    rows: Columns, named as in the query.
+    positive, shape (n,): Which rows have a label that is read as the positive one.
+    digest: `Batch.digest` of the whole window, whichever rows were asked for; empty where they are bare.
     """
 
     rows: pd.DataFrame
@@ -57,37 +54,24 @@ def read_frame(
 
     Parameters
     ----------
-    source : SqlSource
-    monitor : Monitor
-        Its ``query``, ``columns``, ``segments`` and ``positive`` are used.
-    window : Window
-    segment : str
-        ``column=value`` for the rows of a segment, empty for all.
-    paired : bool
-        Only rows that both models scored.
-    as_of : datetime, optional
-        As for `SqlSource.pull`.
-    extra : sequence of str
-        More columns of the query.
-    labelled : bool
-        Only rows with a label; else those that wait for one, too.
-    bare : bool
-        Of the configured columns, only the champion's score.
+    monitor: Its ``query``, ``columns``, ``segments`` and ``positive`` are used.
+    segment: ``column=value`` for the rows of a segment, empty for all.
+    paired: Only rows that both models scored.
+    as_of: As for `SqlSource.pull`.
+    extra: More columns of the query.
+    labelled: Only rows with a label; else those that wait for one, too.
+    bare: Of the configured columns, only the champion's score.
 
     Returns
     -------
-    Frame
-        All configured columns and the extra ones, with the values of the database; scores as float64 and as
-        the model gave them (also where low scores are positive), NaN for anything that is not a finite
-        number. Rows outside the window, repeats, bad scores, rows without a label and bad labels are left
-        out, as in `Batch`.
+    All configured columns and the extra ones, with the values of the database; scores as float64 and as the
+    model gave them (also where low scores are positive), NaN for anything that is not a finite number. Rows
+    outside the window, repeats, bad scores, rows without a label and bad labels are left out, as in `Batch`.
 
     Raises
     ------
-    ConfigError
-        As `SqlSource.pull`.
-    SourceError
-        As `SqlSource.pull`, and when the window has more rows than ``max_rows``.
+    ConfigError: As `SqlSource.pull`.
+    SourceError: As `SqlSource.pull`, and when the window has more rows than ``max_rows``.
 
     Notes
     -----

@@ -147,14 +147,10 @@ class _Connection:
 
     Attributes
     ----------
-    shown : tuple or None
-        The files that it shows, as they are; None while these are not known, or in use.
-    caveats : tuple of Caveat
-        What cannot be read of them.
-    parquet : ParquetFiles or None
-        The files, if they are of Parquet.
-    types : dict of str to list
-        Names and types of the columns of queries that were asked for.
+    shown: The files that it shows, as they are; None while these are not known, or in use.
+    caveats: What cannot be read of them.
+    parquet: The files, if they are of Parquet.
+    types: Names and types of the columns of queries that were asked for.
     """
 
     def __init__(self, idle: list[_Connection]) -> None:

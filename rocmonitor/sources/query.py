@@ -69,24 +69,16 @@ class Query:
 
     Attributes
     ----------
-    backend : str
-        ``postgresql``, ``mariadb``, ``mysql``, ``sqlite`` …
-    types : dict of str to object
-        The driver's type code of every column of the query, in order; None where it has none (SQLite).
-    clock : Clock
-    bound : dict
-        Values of ``:start`` and ``:end``, and of ``:as_of`` where the query has it.
-    known_clock : Clock or None
-        Of ``columns.labelled_at``.
-    instants : tuple of datetime
-        Increasing; the last is the as-of instant: labels that became known after it count as missing.
+    backend: ``postgresql``, ``mariadb``, ``mysql``, ``sqlite`` …
+    types: The driver's type code of every column of the query, in order; None where it has none (SQLite).
+    bound: Values of ``:start`` and ``:end``, and of ``:as_of`` where the query has it.
+    known_clock: Of ``columns.labelled_at``.
+    instants: Increasing; the last is the as-of instant: labels that became known after it count as missing.
         Empty without ``columns.labelled_at``, and when all labels count.
-    decimal : str
-        The sign before the decimals of scores that are text.
-    bins : dict of str to sequence of float
-        Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its bin.
-    parts : tuple of Window
-        Windows side by side that make up `window`, where each row is to say in which of them it lies.
+    decimal: The sign before the decimals of scores that are text.
+    bins: Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its
+        bin.
+    parts: Windows side by side that make up `window`, where each row is to say in which of them it lies.
     """
 
     monitor: Monitor
@@ -218,9 +210,7 @@ class Query:
         return select(*inner.c).where(*wanted).subquery("rocmonitor_comparable")
 
     def _apart(self) -> tuple[Subquery, dict[str, ColumnElement[Any]], ColumnElement[bool] | None]:
-        """Return what to group, by role: id and times are left of rows that share an id, which the last
-        tells.
-        """
+        """Return what to group, by role, and which rows share an id: only these keep their id and times."""
         given = self._roles()
         if "id" not in given:
             inner = self.named(given)

@@ -52,16 +52,11 @@ class TimeBound:
 
     Attributes
     ----------
-    column : str
-        Of the files, in lower case.
-    bind : str
-        The name of the bound time.
-    is_lower : bool
-        True for a lower end.
-    is_strict : bool
-        True if the end itself does not meet it.
-    by_day : bool
-        Whether the day of the time is compared.
+    column: Of the files, in lower case.
+    bind: The name of the bound time.
+    is_lower: True for a lower end.
+    is_strict: True if the end itself does not meet it.
+    by_day: Whether the day of the time is compared.
     """
 
     column: str
@@ -76,10 +71,7 @@ class ParquetFiles:
 
     Parameters
     ----------
-    connection : DuckDBPyConnection
-    names : sequence of str
-    origin : Origin
-        For messages.
+    origin: For messages.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, names: Sequence[str], origin: Origin) -> None:

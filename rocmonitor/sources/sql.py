@@ -66,19 +66,15 @@ def open_source(spec: AnySource, folder: Path, *, name: str = "source") -> SqlSo
 
     Parameters
     ----------
-    spec : Database, Files or Spark
-        Its section of the configuration.
-    folder : Path
-        Where relative paths start.
-    name : str
-        Its name there, for messages.
+    spec: Its section of the configuration.
+    folder: Where relative paths start.
+    name: Its name there, for messages.
 
     Raises
     ------
-    SourceError
-        An invalid URL, a driver that is not installed, a refused login (not transient); a missing SQLite
-        file, a folder without files, a server that cannot be reached (transient). No message contains the
-        password.
+    SourceError: An invalid URL, a driver that is not installed, a refused login (not transient); a missing
+        SQLite file, a folder without files, a server that cannot be reached (transient). No message contains
+        the password.
 
     Examples
     --------
@@ -113,7 +109,8 @@ def together(rows: int) -> int:
 class SqlSource:
     """Scored rows that are read by SQL; made by `open_source`, and safe to share between threads.
 
-    Each call is one read-only session of its own, which sees one state of the source.
+    Each call is one read-only session of its own, which sees one state of the source, and raises ConfigError
+    or SourceError as `pull` does.
     """
 
     def __init__(self, sessions: Sessions, origin: Origin) -> None:
@@ -135,8 +132,8 @@ class SqlSource:
 
         Raises
         ------
-        ConfigError
-            The query is not valid, lacks a column that the configuration names, or its times need a zone.
+        ConfigError: The query is not valid, lacks a column that the configuration names, or its times need a
+            zone.
         SourceError
         """
         with self._reading(monitor) as session:
@@ -144,26 +141,14 @@ class SqlSource:
         return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
     def beyond_reading(self) -> Caveat | None:
-        """Return what the account may do besides reading; None where it is nothing, or the database does not
-        say.
-
-        Raises
-        ------
-        SourceError
-        """
+        """Return what the account may do besides reading; None for nothing, or if the database hides it."""
         with self._reading() as session:
             return session.beyond_reading()
 
     def label_counts(self, monitor: Monitor, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """Return how many rows the window has, how they are labelled, and a digest of them, from the
-        database.
+        """Count the rows of a window and their labels in the database, with a digest of them.
 
         With ``columns.labelled_at``, labels that became known after `as_of` count as missing.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `pull`.
         """
         with self._reading(monitor) as session:
             query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
@@ -175,11 +160,6 @@ class SqlSource:
         """Yield windows with their `label_counts`, in order: side by side by one query, if it allows that.
 
         Where such a query fails, they are counted one by one.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `pull`.
         """
         rest = list(windows)
         while rest:
@@ -227,19 +207,14 @@ class SqlSource:
 
         Parameters
         ----------
-        monitor : Monitor
-        windows : sequence of Window
-        as_of, on_progress
-            As in `pull`.
-        explain : sequence of str
-            Columns for `Batch.explaining`.
+        as_of, on_progress: As in `pull`.
+        explain: Columns for `Batch.explaining`.
 
         Returns
         -------
-        list of Batch or None
-            Each as `pull` gives it with ``count_labels=True``. None where windows must be read one by one:
-            not ``grouped: raw`` or ``auto``, another source than files or PostgreSQL, more than 200,000 (or
-            ``max_rows``) rows, rows of other windows, or what `pull` tells as an error.
+        Each as `pull` gives it with ``count_labels=True``. None where windows must be read one by one: not
+        ``grouped: raw`` or ``auto``, another source than files or PostgreSQL, more than 200,000 (or
+        ``max_rows``) rows, rows of other windows, or what `pull` tells as an error.
 
         Notes
         -----
@@ -331,16 +306,12 @@ class SqlSource:
 
         Parameters
         ----------
-        monitor : Monitor
-        read : dict of Window to int
-            Rows that were read of each window, without those whose time is outside of it.
-        in_window : dict, optional
-            What `rows_by_window` said of them, if it was asked.
+        read: Rows that were read of each window, without those whose time is outside of it.
+        in_window: What `rows_by_window` said of them, if it was asked.
 
         Raises
         ------
-        ConfigError
-            Names the first window that lacks rows, and its first and last time.
+        ConfigError: Names the first window that lacks rows, and its first and last time.
         SourceError
         """
         counted = self.rows_by_window(monitor, sorted(read)) if in_window is None else in_window
@@ -351,9 +322,7 @@ class SqlSource:
     def rows_by_window(
         self, monitor: Monitor, windows: Sequence[Window]
     ) -> dict[Window, tuple[int, object, object]]:
-        """Return how many rows some windows have, in order, and their first and last time; see
-        `require_complete`.
-        """
+        """Return the rows of some windows, in order, with first and last time; see `require_complete`."""
         by_window: dict[Window, tuple[int, object, object]] = {}
         for first in range(0, len(windows), _COUNTED_AT_ONCE):
             some = windows[first : first + _COUNTED_AT_ONCE]
@@ -393,33 +362,25 @@ class SqlSource:
 
         Parameters
         ----------
-        monitor : Monitor
-        window : Window
-        as_of : datetime, optional
-            The instant of judging, bound to ``:as_of``. With ``columns.labelled_at``, rows whose label became
-            known later count as unlabelled. Left out, all labels count.
-        ages : sequence of timedelta
-            With ``columns.labelled_at`` and `as_of`: increasing ages after the window's end by which the
+        as_of: The instant of judging, bound to ``:as_of``. With ``columns.labelled_at``, rows whose label
+            became known later count as unlabelled. Left out, all labels count.
+        ages: With ``columns.labelled_at`` and `as_of`: increasing ages after the window's end by which the
             labelled rows are divided (`Rows.by_age`), at most 100.
-        expected_rows : int, optional
-            Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does not try to
-            read them first.
-        count_labels : bool
-            Count the labels, too (`Batch.labels`): on the way where that is possible, else before the rows.
-        compared : bool
-            Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside cells.
-        bins : dict of str to sequence of float, optional
-            Upper ends of the bins of segment columns that hold numbers.
-        on_progress : callable, optional
-            Called with the number of rows read so far, after each chunk of 50,000.
+        expected_rows: Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does
+            not try to read them first.
+        count_labels: Count the labels, too (`Batch.labels`): on the way where that is possible, else before
+            the rows.
+        compared: Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside
+            cells.
+        bins: Upper ends of the bins of segment columns that hold numbers.
+        on_progress: Called with the number of rows read so far, after each chunk of 50,000.
 
         Raises
         ------
-        ConfigError
-            The query is not valid or writes, a column is missing, times need a zone, more than 200 segments,
-            more cells than ``max_rows``.
-        SourceError
-            The database cannot be reached, is locked, took too long (transient); refuses (not transient).
+        ConfigError: The query is not valid or writes, a column is missing, times need a zone, more than 200
+            segments, more cells than ``max_rows``.
+        SourceError: The database cannot be reached, is locked, took too long (transient); refuses (not
+            transient).
 
         Notes
         -----
@@ -458,23 +419,11 @@ class SqlSource:
         return replace(batch, labels=labels)
 
     def distinct(self, monitor: Monitor, window: Window, name: str, *, most: int) -> list[Any]:
-        """Return the distinct values of a column of the monitor's query, at most `most`.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `pull`.
-        """
+        """Return the distinct values of a column of the monitor's query, at most `most`."""
         return self._first_column(monitor, window, lambda query: query.values(name, most))
 
     def quantiles(self, monitor: Monitor, window: Window, name: str, parts: int) -> list[float]:
-        """Return the largest number of each of some parts with equally many rows, increasing.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `pull`.
-        """
+        """Return the largest number of each of some parts with equally many rows, increasing."""
         values = self._first_column(monitor, window, lambda query: query.quantiles(name, parts))
         return sorted({float(value) for value in values})
 
@@ -504,8 +453,7 @@ class SqlSource:
 
         Raises
         ------
-        ConfigError
-            There is no such table.
+        ConfigError: There is no such table.
         SourceError
         """
         with self._reading() as session:
@@ -519,12 +467,7 @@ class SqlSource:
             return session.rows(statement if newest is None else statement.order_by(column(newest).desc()))
 
     def quoted(self, names: Iterable[str]) -> dict[str, str]:
-        """Return names of columns and tables, quoted where its SQL asks for that.
-
-        Raises
-        ------
-        SourceError
-        """
+        """Return names of columns and tables, quoted where its SQL asks for that."""
         with self._reading() as session:
             return {name: session.quoted(name) for name in names}
 

@@ -35,12 +35,9 @@ class Usage:
 
     Attributes
     ----------
-    times : frozenset of str
-        Compared with :start, :end and :as_of, or columns of times by their role.
-    computed : frozenset of str
-        Compared or computed with in any way.
-    handed_on : frozenset of str
-        In the answer, perhaps under another name.
+    times: Compared with :start, :end and :as_of, or columns of times by their role.
+    computed: Compared or computed with in any way.
+    handed_on: In the answer, perhaps under another name.
     """
 
     times: frozenset[str] = frozenset()
@@ -186,10 +183,8 @@ class TextTable:
 
     Attributes
     ----------
-    sql : str
-        A query that gives its rows.
-    caveats : tuple of Caveat
-        What cannot be read of them.
+    sql: A query that gives its rows.
+    caveats: What cannot be read of them.
     """
 
     sql: str
@@ -209,10 +204,8 @@ def text_table(
 
     Raises
     ------
-    ConfigError
-        A time is written in a way that `date_format` must name.
-    SourceError
-        A file does not name its columns, has no readable line, or is in another encoding.
+    ConfigError: A time is written in a way that `date_format` must name.
+    SourceError: A file does not name its columns, has no readable line, or is in another encoding.
     """
     files = [file for name in names if (file := _opened(connection, name, spec, origin)) is not None]
     if not files:

@@ -48,15 +48,12 @@ class Encoder:
 
     Parameters
     ----------
-    monitor : Monitor
-        Its ``positive``, ``columns`` and ``segments`` define what the values mean.
+    monitor: Its ``positive``, ``columns`` and ``segments`` define what the values mean.
 
     Attributes
     ----------
-    bad_labels, text_scores : tuple of str
-        Up to three examples each, the first in sorted order.
-    counter : RowCounter or None
-        Counts the rows by their labels on the way.
+    bad_labels, text_scores: Up to three examples each, the first in sorted order.
+    counter: Counts the rows by their labels on the way.
     """
 
     def __init__(self, monitor: Monitor, counter: RowCounter | None = None) -> None:

@@ -1,7 +1,8 @@
 """rocmonitor's own database: the truth, of which MLflow and messages are projections.
 
 `Store` is opened by `open_store`; all else is a plain function on it. Any may raise
-`rocmonitor.errors.StoreError`.
+`rocmonitor.errors.StoreError`; what is saved under a lease raises a transient one, and saves nothing, when
+another process has taken the lease over.
 """
 
 from rocmonitor.store.arrivals import arrivals, save_arrivals

@@ -41,13 +41,7 @@ def save_arrivals(
     at: datetime,
     lease: Lease,
 ) -> None:
-    """Save what a tick counted, the episodes that began, ended or were told, and their messages, or nothing.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
-    """
+    """Save what a tick counted, the episodes that it began, ended or told, and their messages, or nothing."""
     with store.writing() as connection:
         require(connection, lease)
         for arrived in counted:

@@ -59,8 +59,7 @@ class Store:
 
         Parameters
         ----------
-        patiently : bool
-            However long a statement takes, as when tables are changed.
+        patiently: However long a statement takes, as when tables are changed.
         """
         engine = self.engine.execution_options(writing=True)
         with store_errors(self.engine.url), _guarded(engine, patiently) as connection, connection.begin():
@@ -84,8 +83,7 @@ def connect(url: str) -> Store:
 
     Raises
     ------
-    StoreError
-        `url` is no usable SQLAlchemy URL of SQLite or PostgreSQL, its driver is not installed, or the
+    StoreError: `url` is no usable SQLAlchemy URL of SQLite or PostgreSQL, its driver is not installed, or the
         folder of a SQLite file does not exist.
     """
     parsed = _parsed(url)

@@ -19,15 +19,10 @@ class KeptCounts:
 
     Attributes
     ----------
-    reading : str
-        Names what was read and how. Monitors that read the same rows in the same way share it.
-    window : Window
-    data_digest, labels_digest : str
-        Of the rows, and of what a source says of their labels and scores (`rocmonitor.sources.LabelCounts`).
-    rows : int
-        Rows that the source had.
-    read_at : datetime
-    content : bytes
+    reading: Names what was read and how. Monitors that read the same rows in the same way share it.
+    data_digest, labels_digest: Of the rows, and of what a source says of their labels and scores
+        (`rocmonitor.sources.LabelCounts`).
+    rows: Rows that the source had.
     """
 
     reading: str

@@ -149,11 +149,7 @@ def end_failure(store: Store, member: str, at: datetime, *, known: Collection[st
 
     Parameters
     ----------
-    store : Store
-    member : str
-    at : datetime
-    known : collection of str, optional
-        Members that there are: others leave when they have not failed for two days.
+    known: Members that there are: others leave when they have not failed for two days.
     """
     with store.reading() as connection:
         if not any(_fails(outage, member) for outage in _outages(connection, _OPEN)):

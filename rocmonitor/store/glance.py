@@ -47,14 +47,10 @@ class Glance:
 
     Attributes
     ----------
-    window : Window
-        The newest that was evaluated.
-    revision : int
-        Of it.
-    version : str
-        The champion's, in that window.
-    briefs : tuple of Brief
-        The newest windows, oldest first.
+    window: The newest that was evaluated.
+    revision: Of it.
+    version: The champion's, in that window.
+    briefs: The newest windows, oldest first.
     """
 
     window: Window
@@ -102,13 +98,9 @@ class Ahead:
 
     Attributes
     ----------
-    window : Window
-    outcome : Status or None
-        At risk, or None where nothing warns.
-    auc, low, high : float or None
-        The expected AUROC and its interval.
-    distance : float or None
-        Of the scores from the reference, in nats.
+    outcome: At risk, or None where nothing warns.
+    auc, low, high: The expected AUROC and its interval.
+    distance: Of the scores from the reference, in nats.
     """
 
     window: Window
@@ -124,8 +116,7 @@ def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tup
 
     Parameters
     ----------
-    monitor : str, optional
-        Of one monitor only.
+    monitor: Of one monitor only.
     """
     outlooks: dict[tuple[str, str], tuple[Ahead, ...]] = {}
     with store.reading() as connection:
@@ -174,16 +165,10 @@ class AllStates:
 
     Attributes
     ----------
-    seen : dict of pairs of str to Glance
-        The newest windows.
-    changed : dict of pairs of str to SavedTransition
-    ahead : dict of pairs of str to tuple of Ahead
-        Outlooks after the last judged window.
-    attention : dict of str to Attention
-    stops : dict of str to list of Stop
-        By monitor, what has stopped arriving.
-    episodes : dict of pairs of str to Decline
-        The newest one.
+    seen: The newest windows.
+    ahead: Outlooks after the last judged window.
+    stops: By monitor, what has stopped arriving.
+    episodes: The newest one.
     """
 
     seen: Mapping[tuple[str, str], Glance]
@@ -251,10 +236,8 @@ class Signs:
 
     Attributes
     ----------
-    warned, outlooks : int
-        Outlooks of the newest windows that warned, and all of them.
-    charts : dict of str to Chart
-        By rule ``lasting``.
+    warned, outlooks: Outlooks of the newest windows that warned, and all of them.
+    charts: By rule ``lasting``.
     """
 
     warned: int = 0
@@ -343,8 +326,7 @@ def _since(table: Table, windows: int) -> CTE:
 
 
 def _segments(table: Table) -> CTE:
-    """Return every monitor and segment of a table, from one to the next in its key, however many rows each
-    has.
+    """Return every monitor and segment of a table, stepping along its key, however many rows each has.
 
     The last row is NULL. Each step asks for one column at a time: for a pair of columns SQLite would read all
     rows of the monitor, which takes most of the time.

@@ -23,16 +23,9 @@ class Kept:
 
     Attributes
     ----------
-    id : int
-        Names the evaluation in the store.
-    window : Window
-    revision : int
-    version : str
-        The champion's.
-    at : datetime
-        When it fell due.
-    outcome : Status
-    metrics : dict of str to float
+    id: Names the evaluation in the store.
+    version: The champion's.
+    at: When it fell due.
     """
 
     id: int
@@ -103,15 +96,7 @@ def segments(store: Store, monitor: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBrief:
-    """A review in a list.
-
-    Attributes
-    ----------
-    id : int
-    champion_version, challenger_version, decision : str
-    period : Window
-    reviewed_at : datetime
-    """
+    """A review in a list."""
 
     id: int
     champion_version: str
@@ -147,11 +132,8 @@ class AlarmCount:
 
     Attributes
     ----------
-    sent : int
-    acknowledged : int
-        Of these, those that somebody took on.
-    not_sent : int
-        Others, that came while the monitor was muted or during a cool-down.
+    acknowledged: Of these, those that somebody took on.
+    not_sent: Others, that came while the monitor was muted or during a cool-down.
     """
 
     sent: int = 0

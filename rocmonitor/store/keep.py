@@ -28,8 +28,7 @@ def delete_delivered(store: Store, before: datetime, limit: int) -> int:
 
     Returns
     -------
-    int
-        How many were deleted; fewer than `limit` when no more are old enough.
+    How many were deleted; fewer than `limit` when no more are old enough.
     """
     holds_link = (outbox.c.destination == "mlflow") & outbox.c.outlook_id.is_(None)
     old = _arrived(before).where(~holds_link).limit(limit)
@@ -42,8 +41,7 @@ def delete_tables(store: Store, before: datetime, limit: int) -> int:
 
     Returns
     -------
-    int
-        As `delete_delivered`.
+    As `delete_delivered`.
     """
     table = evaluation_tables.c.evaluation_id
     old = (
@@ -64,8 +62,7 @@ def delete_counts(store: Store, before: datetime, limit: int) -> int:
 
     Returns
     -------
-    int
-        As `delete_delivered`.
+    As `delete_delivered`.
     """
     key = (counts.c.reading, counts.c.window_start, counts.c.window_end)
     old = select(*key).where(counts.c.read_at < before).order_by(counts.c.read_at).limit(limit)
@@ -78,10 +75,7 @@ def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetim
 
     Parameters
     ----------
-    store : Store
-    before : datetime
-    needed : dict of str to datetime
-        By monitor, the first window that later ones are compared with: it and later ones stay.
+    needed: By monitor, the first window that later ones are compared with: it and later ones stay.
     """
     with store.reading() as connection:
         monitors = connection.scalars(select(arrival.c.monitor).distinct()).all()

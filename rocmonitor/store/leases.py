@@ -38,12 +38,8 @@ class Lease:
 
     Attributes
     ----------
-    name : str
-    owner : str
-        Who holds it, for people to read.
-    token : int
-        Tells this holding from every earlier one, by the same owner too.
-    expires_at : datetime
+    owner: Who holds it, for people to read.
+    token: Tells this holding from every earlier one, by the same owner too.
     """
 
     name: str
@@ -98,8 +94,7 @@ def require(connection: Connection, lease: Lease) -> None:
 
     Raises
     ------
-    StoreError
-        Transient: another process does the work.
+    StoreError: Transient: another process does the work.
     """
     # SQLite has no FOR UPDATE and needs none: it lets one transaction write at a time.
     if connection.scalar(_FIND_HELD, _named(lease)) is None:

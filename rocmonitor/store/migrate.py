@@ -59,15 +59,12 @@ def open_store(url: str, *, make: bool = True) -> Store:
 
     Parameters
     ----------
-    url : str
-    make : bool
-        Make the tables in a SQLite file that is absent or empty. Else an empty database in a temporary
+    make: Make the tables in a SQLite file that is absent or empty. Else an empty database in a temporary
         folder stands in for it, and nothing is made beside the configuration.
 
     Raises
     ------
-    StoreError
-        The URL is not usable, the database not reachable, or not at the newest version.
+    StoreError: The URL is not usable, the database not reachable, or not at the newest version.
 
     Examples
     --------
@@ -110,8 +107,7 @@ def upgrade(url: str) -> None:
 
     Raises
     ------
-    StoreError
-        Also where a newer rocmonitor made the database.
+    StoreError: Also where a newer rocmonitor made the database.
     """
     with connect(url) as store:
         _upgrade(store)
@@ -140,8 +136,7 @@ def is_made_by_opening(url: str) -> bool:
 
     Raises
     ------
-    StoreError
-        The database is not reachable.
+    StoreError: The database is not reachable.
     """
     with connect(url) as store:
         file = sqlite_file(store.engine.url)

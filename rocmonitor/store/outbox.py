@@ -33,10 +33,8 @@ class Outgoing:
 
     Attributes
     ----------
-    destination : str
-        ``mlflow`` or ``channel:<name>``.
-    payload : dict
-        Plain JSON types.
+    destination: ``mlflow`` or ``channel:<name>``.
+    payload: Plain JSON types.
     """
 
     destination: str
@@ -49,15 +47,8 @@ class Delivery:
 
     Attributes
     ----------
-    id : int
-    monitor : str
-    evaluation_id, review_id, outlook_id : int or None
-        The evaluation, review or outlook it was saved with.
-    destination : str
-    payload : dict
-    attempts : int
-        How often it has failed.
-    created_at : datetime
+    evaluation_id, review_id, outlook_id: The evaluation, review or outlook it was saved with.
+    attempts: How often it has failed.
     """
 
     id: int
@@ -77,14 +68,10 @@ class OutboxSummary:
 
     Attributes
     ----------
-    waiting : int
-        Deliveries that are not done.
-    refused : int
-        Those of them that fail until somebody mends something; they are tried again all the same.
-    next_attempt_at : datetime or None
-        Of the first; None when nothing waits.
-    errors : dict of str to str
-        By destination, the last error of its oldest delivery that has failed.
+    waiting: Deliveries that are not done.
+    refused: Those of them that fail until somebody mends something; they are tried again all the same.
+    next_attempt_at: Of the first; None when nothing waits.
+    errors: By destination, the last error of its oldest delivery that has failed.
     """
 
     waiting: int
@@ -99,13 +86,9 @@ class Backlog:
 
     Attributes
     ----------
-    waiting, refused : int
-        As in `OutboxSummary`.
-    oldest : datetime
-        When the oldest of it was saved.
-    next_attempt_at : datetime
-    error : str or None
-        Of its oldest delivery that has failed.
+    waiting, refused: As in `OutboxSummary`.
+    oldest: When the oldest of it was saved.
+    error: Of its oldest delivery that has failed.
     """
 
     waiting: int
@@ -208,8 +191,7 @@ def receipt_of(
     review_id: int | None = None,
     outlook_id: int | None = None,
 ) -> str | None:
-    """Return what MLflow answered to the first delivery for this evaluation, review or outlook: where its
-    run is.
+    """Return what MLflow first answered for this evaluation, review or outlook: where its run is.
 
     None before that, and where all ids are None.
     """

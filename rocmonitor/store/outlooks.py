@@ -22,8 +22,7 @@ def outlook(store: Store, id: int) -> Outlook:
 
     Raises
     ------
-    StoreError
-        Also when there is none.
+    StoreError: Also when there is none.
     """
     rows = _rows(store, select(table.c.metrics, table.c.result).where(table.c.id == id))
     if not rows:
@@ -44,10 +43,8 @@ def outlooks(
 
     Parameters
     ----------
-    segment : str, optional
-        One segment only (empty: all rows); default every segment.
-    pending : bool
-        Only of windows that have not been judged.
+    segment: One segment only (empty: all rows); default every segment.
+    pending: Only of windows that have not been judged.
     """
     query = select(table.c.metrics, table.c.result).where(*of_windows(table, monitor, segment, start, end))
     if pending:

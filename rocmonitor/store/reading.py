@@ -32,17 +32,11 @@ class Evaluated:
 
     Attributes
     ----------
-    revision : int
-        The newest.
-    digest : str
-        Of the data it rests on.
-    label_counts : dict of str to int
-        Rows by label when they were read.
-    outcome : Status
-    labels_digest, settings_digest : str
-        As `WindowRecord` has them.
-    champion_version, challenger_version : str or None
-        As pinned.
+    revision: The newest.
+    digest: Of the data it rests on.
+    label_counts: Rows by label when they were read.
+    labels_digest, settings_digest: As `WindowRecord` has them.
+    champion_version, challenger_version: As pinned.
     """
 
     revision: int
@@ -135,10 +129,8 @@ def evaluations(
 
     Parameters
     ----------
-    segment : str, optional
-        One segment only (empty: all rows); default every segment.
-    every_revision : bool
-        Also the revisions that later ones have replaced.
+    segment: One segment only (empty: all rows); default every segment.
+    every_revision: Also the revisions that later ones have replaced.
     """
     chosen = of_windows(table, monitor, segment, start, end)
     query = select(*_WINDOW, *_WHOLE).select_from(_joined()).where(*chosen)
@@ -169,8 +161,7 @@ def evaluation(store: Store, id: int) -> Evaluation:
 
     Raises
     ------
-    StoreError
-        Also when there is none.
+    StoreError: Also when there is none.
     """
     rows = _rows(store, select(*_WHOLE).select_from(_joined()).where(table.c.id == id))
     if not rows:

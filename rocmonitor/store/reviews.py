@@ -20,13 +20,7 @@ def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lea
 
     Returns
     -------
-    Review
-        The one in the store: if there is one with this key already, that one, and nothing changes.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
+    The one in the store: if there is one with this key already, that one, and nothing changes.
     """
     with store.writing() as connection:
         require(connection, lease)
@@ -59,8 +53,7 @@ def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None)
 
     Parameters
     ----------
-    versions : tuple of str, optional
-        Only those of this champion against this challenger.
+    versions: Only those of this champion against this challenger.
     """
     query = select(table).where(table.c.monitor == monitor).order_by(table.c.id)
     if versions is not None:
@@ -87,8 +80,7 @@ def review(store: Store, id: int) -> Review:
 
     Raises
     ------
-    StoreError
-        Also if there is none.
+    StoreError: Also if there is none.
     """
     rows = _rows(store, select(table).where(table.c.id == id))
     if not rows:

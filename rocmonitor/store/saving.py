@@ -44,27 +44,17 @@ class WindowRecord:
 
     Attributes
     ----------
-    evaluation : Evaluation
-    label_counts : dict of str to int
-        Rows by label when the window was read: when they have changed, late labels have come.
-    labels_digest : str
-        Of the labelled rows then (`rocmonitor.sources.LabelCounts`): when it has changed, labels or scores
-        were corrected.
-    settings_digest : str
-        Of what the window was judged by.
-    reference_digest : str or None
-        The `reference_digest` of the evaluation's reference, where it is known: it takes milliseconds.
-    transition : Transition or None
-        The change of status, if there was one.
-    notified : bool
-        Whether somebody is notified of the transition.
-    outbox : sequence of Outgoing
-    outlook : OutlookRecord or None
-        The outlook of a window that had none before it was judged.
-    counts : sequence of KeptCounts
-        The rows of all segments, with the evaluation of all rows.
-    episodes : sequence of Decline
-        Those that the window began, changed or ended.
+    label_counts: Rows by label when the window was read: when they have changed, late labels have come.
+    labels_digest: Of the labelled rows then (`rocmonitor.sources.LabelCounts`): when it has changed, labels
+        or scores were corrected.
+    settings_digest: Of what the window was judged by.
+    reference_digest: The `reference_digest` of the evaluation's reference, where it is known: it takes
+        milliseconds.
+    transition: The change of status, if there was one.
+    notified: Whether somebody is notified of the transition.
+    outlook: The outlook of a window that had none before it was judged.
+    counts: The rows of all segments, with the evaluation of all rows.
+    episodes: Those that the window began, changed or ended.
     """
 
     evaluation: Evaluation
@@ -85,11 +75,6 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
 
     A result whose evaluation is there already (same monitor, model version, segment, window and revision) is
     left out with its transition and outbox rows, so a repeat changes nothing.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
     """
     with store.writing() as connection:
         require(connection, lease)
@@ -97,13 +82,7 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
 
 
 def save_outlooks(store: Store, records: Sequence[OutlookRecord], *, lease: Lease) -> None:
-    """Save all or none; an outlook that is there already is left out with all that follows from it.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
-    """
+    """Save all or none; an outlook that is there already is left out with all that follows from it."""
     with store.writing() as connection:
         require(connection, lease)
         for record in records:
@@ -119,13 +98,7 @@ def remember_labels(
     labels_digest: str,
     lease: Lease,
 ) -> None:
-    """Note how the rows of a window are labelled now, where that changes nothing of its newest evaluation.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
-    """
+    """Note how the rows of a window are labelled now, where that changes nothing of its newest evaluation."""
     evaluation = tables.evaluation
     all_rows = (
         evaluation.c.monitor == monitor,
@@ -152,14 +125,7 @@ def save_transition(
     lease: Lease,
     episodes: Sequence[Decline] = (),
 ) -> None:
-    """Save a change of status that no evaluation made: a monitor that fails, works again, or is removed; and
-    what it makes of its episodes.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
-    """
+    """Save a change of status without an evaluation (an error, its end, a removal), and its episodes."""
     with store.writing() as connection:
         require(connection, lease)
         _put_transition(connection, transition, notified, outbox)

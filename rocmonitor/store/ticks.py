@@ -17,19 +17,11 @@ class LastTick:
 
     Attributes
     ----------
-    monitor : str
-    started_at, ended_at : datetime
-    seconds : float
-        How long it took, by a clock that is never set.
-    windows : int
-        Judged in it.
-    error : str or None
-        Why it ended early.
-    next_due : datetime
-        When the next is due, whoever makes it.
-    ticks_total, failures_total, windows_total : int
-    seconds_total : float
-        Of all ticks since the first.
+    seconds: How long it took, by a clock that is never set.
+    windows: Judged in it.
+    error: Why it ended early.
+    next_due: When the next is due, whoever makes it.
+    seconds_total: Of all ticks since the first.
     """
 
     monitor: str

@@ -59,12 +59,7 @@ def open_client(uri: str) -> MlflowClient:
 
 
 def require_made(uri: str) -> None:
-    """Refuse a SQLite database that is not there, which connecting would make: no alias is in it.
-
-    Raises
-    ------
-    TrackingError
-    """
+    """Refuse a SQLite database that is not there, which connecting would make: no alias is in it."""
     file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
     if uri.startswith("sqlite:///") and not file.exists():
         raise TrackingError(
@@ -116,9 +111,7 @@ def translate_errors(uri: str, doing: str) -> Iterator[None]:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text without what may be secret in its URLs: users, passwords, and the paths of web
-    addresses.
-    """
+    """Return the text without the users, passwords and web paths of its URLs, which may be secret."""
     return re.sub(r"(?i)(\bhttps?://[^/?#\s'\"<>()]+)[/?#][^\s'\"<>()]+", r"\1/…", without_passwords(text))
 
 

@@ -23,12 +23,9 @@ class Turn:
 
     Attributes
     ----------
-    token : str
-        The tag of the experiment while the turn lasts.
-    before, last : int
-        The highest numbers that were begun before the turn, and that it covers.
-    begun : set of int
-        The numbers begun in it.
+    token: The tag of the experiment while the turn lasts.
+    before, last: The highest numbers that were begun before the turn, and that it covers.
+    begun: The numbers begun in it.
     """
 
     token: str
@@ -52,15 +49,10 @@ def is_new(
 
     Parameters
     ----------
-    client : MlflowClient
-    turns : dict of str to Turn
-        By experiment; changed here.
-    experiment : Experiment
-        As it is now.
-    instance : str
-        The name of the store.
-    number, last : int
-        Of the delivery, and the highest of any in the store: these are begun with one request.
+    turns: By experiment; changed here.
+    experiment: As it is now.
+    instance: The name of the store.
+    number, last: Of the delivery, and the highest of any in the store: these are begun with one request.
     """
     tag, place = f"{BEGUN}.{instance}", str(experiment.experiment_id)
     stored, turn = experiment.tags.get(tag), turns.get(place)

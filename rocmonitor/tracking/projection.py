@@ -33,7 +33,7 @@ _OLD = "superseded: "  # in front: MLflow's table shows the beginning of a name
 
 @dataclass(frozen=True, kw_only=True)
 class Tracking:
-    """An open MLflow; made by `rocmonitor.tracking.connect`.
+    """An open MLflow; made by `rocmonitor.tracking.connect`. What it cannot do is a TrackingError.
 
     Every method may be called again with the same arguments at any time, also after it was killed half-way,
     and leaves the same runs behind. One process at a time: the outbox's lease sees to that.
@@ -43,19 +43,12 @@ class Tracking:
 
     Attributes
     ----------
-    client : MlflowClient
-    uri : str
-        Tracking URI; may hold a password.
-    files : Path or None
-        Where artifacts go when no server keeps them.
-    page : str or None
-        Where people open MLflow, for links.
-    own_page : str or None
-        Where people open rocmonitor's page, for links.
-    turns : dict of str to Turn
-        The deliveries that this process has begun, by experiment.
-    versions : dict of tuple to ModelVersion or None
-        The versions of registered models that were looked up; None for one that is not in the registry.
+    uri: Tracking URI; may hold a password.
+    files: Where artifacts go when no server keeps them.
+    page: Where people open MLflow, for links.
+    own_page: Where people open rocmonitor's page, for links.
+    turns: The deliveries that this process has begun, by experiment.
+    versions: The versions of registered models that were looked up; None for one that is not in the registry.
     """
 
     client: MlflowClient
@@ -71,12 +64,7 @@ class Tracking:
 
     @cached_property
     def pages(self) -> str | None:
-        """The address of rocmonitor's pages: configured, else within the MLflow server if that has them.
-
-        Raises
-        ------
-        TrackingError
-        """
+        """The address of rocmonitor's pages: configured, else within the MLflow server if that has them."""
         if self.own_page is not None or not access.has_page(self.uri):
             return self.own_page
         with access.translate_errors(self.uri, "looking for rocmonitor's pages"):
@@ -87,8 +75,7 @@ class Tracking:
 
         Raises
         ------
-        TrackingError
-            Transient when MLflow cannot be asked; lasting when there is no such model or alias.
+        TrackingError: Transient when MLflow cannot be asked; lasting when there is no such model or alias.
         """
         from mlflow.exceptions import MlflowException
 
@@ -115,27 +102,16 @@ class Tracking:
 
         Parameters
         ----------
-        instance : str
-            Names the store, so that two of them never take each other's runs for their own.
-        evaluation : Evaluation
-        newest : bool
-            Whether no later revision of the window exists; otherwise the run is marked superseded.
-        artifacts : dict of str to bytes or str, optional
-            Files by path in the run, beside the tables and ``result.json``.
-        full : bool
-            With every metric and table; otherwise 12 metrics, and the rest in ``result.json``.
-        number : tuple of int, optional
-            Of the delivery in the store, and the highest there. Of a first revision that was never begun no
-            run is looked for. Default: a run is looked for.
+        instance: Names the store, so that two of them never take each other's runs for their own.
+        newest: Whether no later revision of the window exists; otherwise the run is marked superseded.
+        artifacts: Files by path in the run, beside the tables and ``result.json``.
+        full: With every metric and table; otherwise 12 metrics, and the rest in ``result.json``.
+        number: Of the delivery in the store, and the highest there. Of a first revision that was never begun
+            no run is looked for. Default: a run is looked for.
 
         Returns
         -------
-        str
-            A link to the run, or how to find it when MLflow has no page of its own.
-
-        Raises
-        ------
-        TrackingError
+        A link to the run, or how to find it when MLflow has no page of its own.
         """
         with access.translate_errors(self.uri, f"publishing {evaluation.key}"):
             whole = self._experiment(evaluation.monitor)
@@ -183,31 +159,19 @@ class Tracking:
 
         Parameters
         ----------
-        instance, monitor, segment : str
-        points : sequence of Point
-            At least one, oldest window first; each becomes a step from 1 on, at the end of its window.
-        artifacts : callable, optional
-            Gives files by path in the run, from the number of points that it has. When all points are there
-            already it is not asked, and nothing is written at all.
-        full : bool
-            With every metric; otherwise with the group ``AUROC/`` alone.
-        kind : {"series", "outlook"}
-            Outlooks have a run of their own: they come before the windows are judged.
-        zone : ZoneInfo
-            Of the dates.
-        picture : str, optional
-            The one of `artifacts` that the description of the experiment shows.
-        model : str, optional
-            The registered model, whose version gets the last window as a tag.
+        points: At least one, oldest window first; each becomes a step from 1 on, at the end of its window.
+        artifacts: Gives files by path in the run, from the number of points that it has. When all points are
+            there already it is not asked, and nothing is written at all.
+        full: With every metric; otherwise with the group ``AUROC/`` alone.
+        kind, {"series", "outlook"}: Outlooks have a run of their own: they come before the windows are
+            judged.
+        zone: Of the dates.
+        picture: The one of `artifacts` that the description of the experiment shows.
+        model: The registered model, whose version gets the last window as a tag.
 
         Returns
         -------
-        str
-            As `publish_window`.
-
-        Raises
-        ------
-        TrackingError
+        As `publish_window`.
 
         Notes
         -----
@@ -263,20 +227,12 @@ class Tracking:
 
         Parameters
         ----------
-        instance : str
-            As in `publish_window`.
-        review : Review
-        artifacts : dict of str to bytes or str, optional
-            Files by path in the run, such as ``report.html``, beside the tables and ``review.json``.
+        instance: As in `publish_window`.
+        artifacts: Files by path in the run, such as ``report.html``, beside the tables and ``review.json``.
 
         Returns
         -------
-        str
-            As `publish_window`.
-
-        Raises
-        ------
-        TrackingError
+        As `publish_window`.
         """
         with access.translate_errors(self.uri, f"publishing {review.key}"):
             experiment = str(self._experiment(review.monitor).experiment_id)

@@ -198,11 +198,8 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
 
     Parameters
     ----------
-    review : Review
-    missing : sequence of str
-        Versions that are not in the registry, so that they could not be tagged.
-    report : str or None
-        Link to the report, if there is one.
+    missing: Versions that are not in the registry, so that they could not be tagged.
+    report: Link to the report, if there is one.
     """
     # MLflow shows only the first lines at first: decision and report come first.
     link = "" if report is None else f" [Open the report]({report})."

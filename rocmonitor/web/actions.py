@@ -54,8 +54,8 @@ def act(site: Site, name: str, what: str, permit: Permit) -> None:
 
     Raises
     ------
-    RefusedError
-        The request does not come from a form of ours, its sender may not, or what it says makes no sense.
+    RefusedError: The request does not come from a form of ours, its sender may not, or what it says makes no
+        sense.
     ConfigError, StoreError
     """
     _require_ours(name)

@@ -74,13 +74,9 @@ class Choice:
 
     Attributes
     ----------
-    segment : str
-    window : str
-        Its start as from `window_slug`; empty for the newest.
-    revision : int or None
-        None for the newest.
-    start, end : datetime or None
-        Only windows that begin at or after `start` and end at or before `end`.
+    window: Its start as from `window_slug`; empty for the newest.
+    revision: None for the newest.
+    start, end: Only windows that begin at or after `start` and end at or before `end`.
     """
 
     segment: str = ""
@@ -101,24 +97,13 @@ class Choice:
 
 
 def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
-    """Return all that the page of a monitor shows, in plain JSON types; None when there is nothing of that
-    name.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
+    """Return all that the page of a monitor shows, in plain JSON types; None if there is nothing so named."""
     monitor = site.config().monitors.get(name)
     return None if monitor is None else view_of(site.store(), monitor, choice, site.clock())
 
 
 def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
-    """Return the same for a configured monitor; None when it has no such segment, window or revision.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the same for a configured monitor; None when it has no such segment, window or revision."""
     return _view(kept, monitor, choice, history(kept, monitor.name, choice.segment), now)
 
 
@@ -161,12 +146,7 @@ def _view(
 
 
 def absent(site: Site, name: str, choice: Choice) -> str:
-    """Return why `monitor_view` found nothing.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
+    """Return why `monitor_view` found nothing."""
     monitor = site.config().monitors.get(name)
     if monitor is None:
         return wording.NOT_FOUND
@@ -187,10 +167,6 @@ def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime
     """Return the view of a file: it has the other windows in full too, the worst first, for it asks nobody.
 
     Of a past period it says what the status was at its end.
-
-    Raises
-    ------
-    StoreError
     """
     windows = history(kept, monitor.name, choice.segment)
     if choice.end is not None:
@@ -423,12 +399,7 @@ def _due(monitor: Monitor, after: datetime, now: datetime) -> str | None:
 
 
 def review_of(site: Site, name: str, id: int) -> Review | None:
-    """Return the review with this number, if it is of this monitor.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
+    """Return the review with this number, if it is of this monitor."""
     if name not in site.config().monitors:
         return None
     try:

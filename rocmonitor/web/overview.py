@@ -33,9 +33,7 @@ class Filters:
 
     Attributes
     ----------
-    status, text : str
-    opened : str
-        The monitor whose segments are shown.
+    opened: The monitor whose segments are shown.
     """
 
     status: str = ""
@@ -44,12 +42,7 @@ class Filters:
 
 
 def overview(site: Site, filters: Filters) -> dict[str, Any]:
-    """Return all that the overview shows, in plain JSON types.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
+    """Return all that the overview shows, in plain JSON types."""
     config, kept, now = site.config(), site.store(), site.clock()
     state = all_states(kept)
     rows = [_monitor(monitor, state, now) for monitor in config.monitors.values()]
@@ -114,9 +107,7 @@ def _named(row: Row) -> Row:
 
 
 def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
-    """Return what rocmonitor itself fails at: sources and models (monitors with an error), MLflow,
-    channels.
-    """
+    """Return what rocmonitor itself fails at: sources, models, MLflow, channels."""
     waiting = store.outbox_summary(kept)
     failures = [
         {"where": destination, "text": wording.failing(destination, error, waiting.waiting)}
@@ -174,12 +165,7 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | N
 
     Parameters
     ----------
-    window : str
-        As from `rocmonitor.web.monitor.window_slug`; empty for the newest.
-
-    Raises
-    ------
-    ConfigError, StoreError
+    window: As from `rocmonitor.web.monitor.window_slug`; empty for the newest.
     """
     monitor = site.config().monitors.get(name)
     if monitor is None:

@@ -181,8 +181,7 @@ def _choice(zone: ZoneInfo) -> Choice:
 
     Raises
     ------
-    ValueError
-        An argument of the address makes no sense; says which.
+    ValueError: An argument of the address makes no sense; says which.
     """
     given = request.args.get("revision", "")
     if given and not (given.isascii() and given.isdigit() and len(given) < 7):
@@ -200,12 +199,7 @@ def _choice(zone: ZoneInfo) -> Choice:
 
 
 def _moment(option: str, zone: ZoneInfo) -> datetime | None:
-    """Return a date of the address in a zone; None for no date.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return a date of the address in a zone; None for no date."""
     text = request.args.get(option, "")
     if not text:
         return None

@@ -17,10 +17,7 @@ from rocmonitor.store.migrate import is_made_by_opening
 class Site:
     """One configuration file and the open store it names; threads may share it.
 
-    Parameters
-    ----------
-    path : Path
-    clock : callable
+    What cannot be read of either is a ConfigError or a StoreError, also in the views made of it.
     """
 
     path: Path
@@ -30,12 +27,7 @@ class Site:
     _open: tuple[str, store.Store] | None = field(default=None, repr=False)
 
     def config(self) -> config.Config:
-        """Return the configuration.
-
-        Raises
-        ------
-        ConfigError
-        """
+        """Return the configuration."""
         with self._lock:
             try:
                 stat = self.path.stat()
@@ -50,12 +42,7 @@ class Site:
             return self._read[1]
 
     def store(self) -> store.Store:
-        """Return the store, opened at the first use.
-
-        Raises
-        ------
-        ConfigError, StoreError
-        """
+        """Return the store, opened at the first use."""
         url = self.config().store_url
         with self._lock:
             opened = self._open

@@ -19,12 +19,7 @@ Row = dict[str, Any]
 
 
 def chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept], one: Kept) -> Row:
-    """``chosen``, the window in full, and ``reference``, what it was compared with; plain JSON types.
-
-    Raises
-    ------
-    StoreError
-    """
+    """``chosen``, the window in full, and ``reference``, what it was compared with; plain JSON types."""
     evaluation, zone = store.evaluation(kept, one.id), monitor.timezone
     chosen = in_full(evaluation, zone, store.reference_of(kept, evaluation)) | {
         "superseded": one is not revisions[-1],

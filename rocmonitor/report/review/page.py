@@ -70,9 +70,7 @@ def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
 
     Parameters
     ----------
-    review : Review
-    zone : ZoneInfo
-        The monitor's: of all dates.
+    zone: The monitor's: of all dates.
 
     Notes
     -----
@@ -145,14 +143,11 @@ def text(review: Review, zone: ZoneInfo) -> str:
 
     Parameters
     ----------
-    review : Review
-    zone : ZoneInfo
-        The monitor's: of all dates.
+    zone: The monitor's: of all dates.
 
     Returns
     -------
-    str
-        Decision, summary and advice; the last windows, the rates and the costs; caveats.
+    Decision, summary and advice; the last windows, the rates and the costs; caveats.
 
     Examples
     --------

@@ -51,16 +51,13 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, ShownTable]:
 
     Parameters
     ----------
-    review : Review
-    zone : ZoneInfo
-        Of the dates.
+    zone: Of the dates.
 
     Returns
     -------
-    dict of str to Shown
-        ``windows``, ``auc``, ``fprs``, ``regions``, ``thresholds``, ``outcomes`` (of the same pairs),
-        ``costs``, ``money`` (of the rows of ``costs`` that have it), ``segments``, ``next``, ``forecast``,
-        ``counts``, ``pulled`` (the windows of the provenance). A column without any value is left out.
+    ``windows``, ``auc``, ``fprs``, ``regions``, ``thresholds``, ``outcomes`` (of the same pairs), ``costs``,
+    ``money`` (of the rows of ``costs`` that have it), ``segments``, ``next``, ``forecast``, ``counts``,
+    ``pulled`` (the windows of the provenance). A column without any value is left out.
     """
     makers: dict[str, Callable[[Sequence[Row]], ShownTable]] = {
         "windows": lambda rows: windows(rows, zone, review.rule),
