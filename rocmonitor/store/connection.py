@@ -7,14 +7,29 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import URL, Connection, DateTime, Engine, Table, create_engine, event, func, make_url, select
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    DateTime,
+    Engine,
+    RowMapping,
+    Select,
+    Table,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError, StatementError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
@@ -22,6 +37,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from rocmonitor.deadline import Guard, Limits, Overdue
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.clock_jump import BelievedClock
+from rocmonitor.policy.windows import Window
 from rocmonitor.store.tables import clock as table
 from rocmonitor.store.tables import written_json
 
@@ -64,6 +80,23 @@ class Store:
         engine = self.engine.execution_options(writing=True)
         with store_errors(self.engine.url), _guarded(engine, patiently) as connection, connection.begin():
             yield connection
+
+    def rows(self, query: Select[Any] | CompoundSelect[Any]) -> list[RowMapping]:
+        """Return the lines of one query."""
+        with self.reading() as connection:
+            return list(connection.execute(query).mappings())
+
+    def row(self, kind: str, id: int, query: Select[Any]) -> RowMapping:
+        """Return the only line of a query, about what a delivery names by its number."""
+        rows = self.rows(query)
+        if not rows:
+            raise StoreError(f"store {shown(self.engine.url)}: there is no {kind} {id}", transient=False)
+        return rows[0]
+
+    def scalar(self, query: Select[Any]) -> Any:
+        """Return the first value of one query; None without lines."""
+        with self.reading() as connection:
+            return connection.scalar(query)
 
     def close(self) -> None:
         """Close all connections; what only stood in is deleted."""
@@ -172,6 +205,49 @@ def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.I
     return postgresql.insert(table)
 
 
+def put_row(
+    connection: Connection,
+    table: Table,
+    key: Mapping[str, Any],
+    values: Mapping[str, Any],
+    changed: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a row with these values; one with this key that is there has them, or only what is `changed`."""
+    row = insert(connection, table).values(**key, **values)
+    changed = values if changed is None else changed
+    connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=changed))
+
+
+_NAMED = {"digest": "data_digest", "champion_version": "model_version"}
+"""Columns of an evaluation by the fields that hold them, where these have another name."""
+
+
+def columns_of(table: Table, kind: type, but: Collection[str] = ()) -> list[ColumnElement[Any]]:
+    """Return the columns that are fields of a dataclass, under the names of these."""
+    names = [field.name for field in fields(kind) if field.name not in but]
+    return [table.c[name] if name in table.c else table.c[_NAMED[name]].label(name) for name in names]
+
+
+def fields_of(row: RowMapping, kind: type) -> dict[str, Any]:
+    """Return what a row has of the fields of a dataclass."""
+    return {field.name: row[field.name] for field in fields(kind) if field.name in row}
+
+
+def having(table: Table, **values: Any) -> list[ColumnElement[bool]]:
+    """Return the conditions that some columns of a table have these values."""
+    return [table.c[name] == value for name, value in values.items()]
+
+
+def window_of(row: RowMapping) -> Window:
+    """Return the window of a row."""
+    return Window(row["window_start"], row["window_end"])
+
+
+def window_key(window: Window) -> dict[str, datetime]:
+    """Return the columns that hold a window."""
+    return {"window_start": window.start, "window_end": window.end}
+
+
 def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
@@ -249,34 +325,21 @@ def database_time(store: Store) -> datetime | None:
     """Return the clock of the database; None where that is the clock of this machine, as with SQLite."""
     if store.engine.dialect.name != "postgresql":
         return None
-    with store.reading() as connection:
-        return connection.scalar(select(func.clock_timestamp(type_=DateTime(timezone=True))))
+    now: datetime = store.scalar(select(func.clock_timestamp(type_=DateTime(timezone=True))))
+    return now
 
 
 def clock_seen(store: Store) -> BelievedClock | None:
     """When the clock was last believed; None before the first time."""
-    with store.reading() as connection:
-        row = connection.execute(select(table)).one_or_none()
-    if row is None:
+    rows = store.rows(select(*columns_of(table, BelievedClock)))
+    if not rows:
         return None
-    ahead = None if row.ahead is None else timedelta(seconds=row.ahead)
-    return BelievedClock(
-        at=row.at, boot=row.boot, elapsed=row.elapsed, ahead=ahead, ahead_since=row.ahead_since
-    )
+    ahead = rows[0]["ahead"]
+    return BelievedClock(**{**rows[0], "ahead": None if ahead is None else timedelta(seconds=ahead)})
 
 
 def save_clock_seen(store: Store, seen: BelievedClock) -> None:
     """Remember when the clock was last believed."""
-    values = {
-        "at": seen.at,
-        "boot": seen.boot,
-        "elapsed": seen.elapsed,
-        "ahead": None if seen.ahead is None else seen.ahead.total_seconds(),
-        "ahead_since": seen.ahead_since,
-    }
+    ahead = None if seen.ahead is None else seen.ahead.total_seconds()
     with store.writing() as connection:
-        connection.execute(
-            insert(connection, table)
-            .values(id=1, **values)
-            .on_conflict_do_update(index_elements=[table.c.id], set_=values)
-        )
+        put_row(connection, table, {"id": 1}, {**asdict(seen), "ahead": ahead})

@@ -8,8 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Select, delete, func, select, tuple_
 
-from rocmonitor.policy.windows import Window
-from rocmonitor.store.connection import Store
+from rocmonitor.store.connection import Store, window_of
 from rocmonitor.store.outbox import DELIVERED
 from rocmonitor.store.tables import arrival, counts, evaluation, evaluation_tables, outbox
 
@@ -77,10 +76,8 @@ def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetim
     ----------
     needed: By monitor, the first window that later ones are compared with: it and later ones stay.
     """
-    with store.reading() as connection:
-        monitors = connection.scalars(select(arrival.c.monitor).distinct()).all()
     deleted = 0
-    for monitor in monitors:
+    for monitor in [row["monitor"] for row in store.rows(select(arrival.c.monitor).distinct())]:
         first = min(before, needed.get(monitor, before))
         with store.writing() as connection:
             old = delete(arrival).where(arrival.c.monitor == monitor, arrival.c.window_start < first)
@@ -99,15 +96,14 @@ def old_publications(store: Store, before: datetime, limit: int) -> list[Publica
         .order_by(outbox.c.id)
         .limit(limit)
     )
-    with store.reading() as connection:
-        return [
-            Publication(
-                id=row.id,
-                monitor=row.monitor,
-                key=f"{row.monitor}|{row.segment}|{Window(row.window_start, row.window_end)}|r{row.revision}",
-            )
-            for row in connection.execute(query)
-        ]
+    return [
+        Publication(
+            id=row["id"],
+            monitor=row["monitor"],
+            key=f"{row['monitor']}|{row['segment']}|{window_of(row)}|r{row['revision']}",
+        )
+        for row in store.rows(query)
+    ]
 
 
 def published_again(store: Store, after: datetime) -> list[str]:
@@ -119,16 +115,14 @@ def published_again(store: Store, after: datetime) -> list[str]:
         .distinct()
         .order_by(outbox.c.monitor)
     )
-    with store.reading() as connection:
-        return list(connection.scalars(query))
+    return [row["monitor"] for row in store.rows(query)]
 
 
 def delete_publications(store: Store, published: Sequence[Publication]) -> None:
     """Delete deliveries whose runs are gone."""
+    ids = [publication.id for publication in published]
     with store.writing() as connection:
-        connection.execute(
-            delete(outbox).where(outbox.c.id.in_([publication.id for publication in published]))
-        )
+        connection.execute(delete(outbox).where(outbox.c.id.in_(ids)))
 
 
 def _arrived(before: datetime) -> Select[tuple[int]]:

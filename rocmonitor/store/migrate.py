@@ -34,7 +34,7 @@ def _ours(name: str | None, kind: str, parents: object) -> bool:  # noqa: ARG001
 
 
 def _rendered(kind: str, item: object, _: object) -> str | Literal[False]:
-    """Return a migration must not change when our types do."""
+    """Return how our types are written in a migration, which must not change when they do."""
     if kind == "type" and isinstance(item, Instant):
         return "sa.DateTime(timezone=True)"
     if kind == "type" and isinstance(item, Plain):
@@ -193,6 +193,11 @@ def _require_newest(store: Store) -> None:
     newer = any(version > NEWEST for version in revisions)  # they are numbered in order
     way_out = "a newer rocmonitor made it: install that one" if newer else "run `rocmonitor db upgrade`"
     raise StoreError(f"store {shown(store.engine.url)}: {versions}; {way_out}", transient=False)
+
+
+def schema_version(store: Store) -> str:
+    """Return the version of the schema now: another process may have upgraded it."""
+    return ", ".join(_versions(store))
 
 
 def _versions(store: Store) -> tuple[str, ...]:

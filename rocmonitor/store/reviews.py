@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import RowMapping, Select, select
+from sqlalchemy import RowMapping, select
 
-from rocmonitor.errors import StoreError
 from rocmonitor.policy.review.document import BY_HAND, Review
-from rocmonitor.store.connection import Store, insert, shown
+from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, put
 from rocmonitor.store.tables import review as table
@@ -60,7 +59,7 @@ def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None)
         query = query.where(
             table.c.champion_version == versions[0], table.c.challenger_version == versions[1]
         )
-    return [_review(row) for row in _rows(store, query)]
+    return [_review(row) for row in store.rows(query)]
 
 
 def last_reviewed(store: Store, monitor: str) -> datetime | None:
@@ -71,8 +70,8 @@ def last_reviewed(store: Store, monitor: str) -> datetime | None:
         .order_by(table.c.id.desc())
         .limit(1)
     )
-    with store.reading() as connection:
-        return connection.scalar(query)
+    reviewed_at: datetime | None = store.scalar(query)
+    return reviewed_at
 
 
 def review(store: Store, id: int) -> Review:
@@ -82,21 +81,12 @@ def review(store: Store, id: int) -> Review:
     ------
     StoreError: Also if there is none.
     """
-    rows = _rows(store, select(table).where(table.c.id == id))
-    if not rows:
-        raise StoreError(f"store {shown(store.engine.url)}: there is no review {id}", transient=False)
-    return _review(rows[0])
+    return _review(store.row("review", id, select(table).where(table.c.id == id)))
 
 
 def review_with_key(store: Store, key: str) -> Review | None:
     """Return the review of the same rows by the same rule, if it was saved."""
-    rows = _rows(store, select(table).where(table.c.key == key))
-    return _review(rows[0]) if rows else None
-
-
-def _rows(store: Store, query: Select[tuple[object, ...]]) -> list[RowMapping]:
-    with store.reading() as connection:
-        return list(connection.execute(query).mappings())
+    return next(map(_review, store.rows(select(table).where(table.c.key == key))), None)
 
 
 def _review(row: RowMapping) -> Review:
