@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,27 @@ class Cells:
     ages: int
 
 
+def assembled(
+    names: Collection[str],
+    encoder: Encoder,
+    scores: Callable[[str], NDArray[np.float64]],
+    codes: Callable[[str, Callable[[Any], int], type[np.integer[Any]]], NDArray[Any]],
+    **columns: Any,
+) -> Chunk:
+    """Return a chunk of an answer with columns of these names, read by role: as scores or as codes."""
+    low, high = scores("champion"), scores("champion_high") if "champion_high" in names else None
+    segments = enumerate(name for name in names if name.startswith("segment_"))
+    return Chunk(
+        # Negated scores have changed places.
+        champion=low if high is None else np.minimum(low, high),
+        high=None if high is None else np.maximum(low, high),
+        challenger=scores("challenger") if "challenger" in names else None,
+        label=codes("label", encoder.label, np.int8),
+        segments=tuple(codes(name, partial(encoder.segment, at), np.uint8) for at, name in segments),
+        **columns,
+    )
+
+
 def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     """Return all chunks in one, segments coded in sorted order, cells with an id split into single rows.
 
@@ -121,7 +143,7 @@ def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
 
 
 def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
-    """Return a chunk of whole-number ids beside one of text (SQLite mixes them) gets its second word."""
+    """Give chunks of whole-number ids a second word beside chunks of text: SQLite mixes them."""
     if len({part.shape[1:] for part in parts if part is not None}) < 2:
         return parts
     return [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]

@@ -68,11 +68,6 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[A
     return cast(cell_number, BigInteger) if backend == "spark" else cell_number
 
 
-def ordered(low: Floats, high: Floats | None) -> tuple[Floats, Floats | None]:
-    """Return the ends of cells in order: negated scores have changed theirs. A sole end stays."""
-    return (low, None) if high is None else (np.minimum(low, high), np.maximum(low, high))
-
-
 def too_many_cells(monitor: Monitor, most: int) -> ConfigError:
     """Refuse cells that do not fit: nothing is judged from some of them."""
     return ConfigError(

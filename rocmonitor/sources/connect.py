@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, Select, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Dialect, Engine, Select, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from rocmonitor.caveat import Caveat
@@ -229,40 +230,50 @@ PlainValues = Callable[[str], Sequence[Any]]
 """The plain values of a column, by its name in the statement."""
 
 
-class Session(Protocol):
-    """A source that is open for reading; all statements of a session see one state of it."""
+class Session(ABC):
+    """A source that is open for reading; all statements of a session see one state of it.
 
-    @property
-    def backend(self) -> str:
-        """The dialect of its SQL, such as ``postgresql``, ``mariadb``, ``sqlite`` or ``duckdb``."""
+    Attributes
+    ----------
+    backend: The name of its SQL, such as ``postgresql``, ``mariadb``, ``sqlite`` or ``duckdb``.
+    dialect: Writes that SQL.
+    caveats: The caveats of the source that hold for rows of every window.
+    """
 
-    @property
-    def caveats(self) -> tuple[Caveat, ...]:
-        """The caveats of the source that hold for rows of every window."""
+    backend: str
+    dialect: Dialect
+    caveats: tuple[Caveat, ...] = ()
 
+    @abstractmethod
     def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
         """Return names and driver's type codes (None if it has none) of the columns of a monitor's query.
 
         A name stands here as often as the query gives it.
         """
 
+    @abstractmethod
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """Return the first value of the first line; None without lines."""
 
+    @abstractmethod
+    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
+        """Return the lines of one of the query's statements that gives few."""
+
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """Return the lines of `Query.labels`."""
-
-    def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
-        """Return the lines of one of the query's statements, 50,000 at a time."""
+        return self.lines(query.labels(), query)
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
-        """Return the same as the encoder reads them; at least one chunk."""
+        """Return the lines of a statement as the encoder reads them, 50,000 at a time; at least one chunk."""
+        return (chunk for chunk, _ in self.chunks_and_values(statement, query, encoder))
 
+    @abstractmethod
     def chunks_and_values(
         self, statement: Select[Any], query: Query, encoder: Encoder
     ) -> Iterator[tuple[Chunk, PlainValues]]:
         """Return the same, each with the plain values of its columns."""
 
+    @abstractmethod
     def table(
         self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
     ) -> Table | None:
@@ -273,13 +284,13 @@ class Session(Protocol):
 
     def beyond_reading(self) -> Caveat | None:
         """Return what the account may do besides reading; None where it is nothing, or cannot be known."""
+        return None
 
+    @abstractmethod
     def rows(self, statement: Select[Any]) -> pd.DataFrame:
         """Return the lines of a statement that is no monitor's."""
 
-    def quoted(self, name: str) -> str:
-        """Return the name of a column or table, quoted where its SQL asks for that."""
-
+    @abstractmethod
     def tables(self, *, everywhere: bool = False) -> list[str]:
         """Return the names of the tables that a statement may read; `everywhere` those of other schemas, too.
 

@@ -190,7 +190,7 @@ class _Connection:
 class LakeSession(ArrowSession):
     """A DuckDB with the files in it."""
 
-    backend = "duckdb"
+    backend, dialect = "duckdb", DuckDB()
 
     def __init__(self, guard: Guard, opened: _Connection, origin: Origin, query: str | None) -> None:
         super().__init__(guard)
@@ -213,13 +213,6 @@ class LakeSession(ArrowSession):
         columns = self._relation(statement, bound).to_arrow_table().columns
         return columns[0][0].as_py() if len(columns[0]) else None
 
-    def beyond_reading(self) -> None:
-        """Nothing: a session can only read."""
-
-    def quoted(self, name: str) -> str:
-        """Do as `Session.quoted` says."""
-        return str(DuckDB().identifier_preparer.quote(name))
-
     def tables(self, *, everywhere: bool = False) -> list[str]:  # noqa: ARG002 files have no schemas
         """Do as `Session.tables` says."""
         return sorted(name for (name,) in self.connection.execute("SHOW TABLES").fetchall())
@@ -232,7 +225,7 @@ class LakeSession(ArrowSession):
         self._guard.arm()
         if self._opened.parquet is not None:
             self._opened.parquet.show(self._query, bound)
-        parsed = self.connection.extract_statements(text_of(statement, bound, DuckDB()))
+        parsed = self.connection.extract_statements(text_of(statement, bound, self.dialect))
         if [part.type for part in parsed] != [duckdb.StatementType.SELECT]:
             raise ConfigError(
                 f"monitors.{self._origin.monitor}.query: must be one SELECT and nothing after it"

@@ -49,8 +49,8 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER, arrival
 from rocmonitor.sources.clock import Clock
 from rocmonitor.sources.condensing import FINITE_CELLS, cell, double, is_number, is_text
-from rocmonitor.sources.counting import checksum, row_hash
-from rocmonitor.sources.drawing import place_of
+from rocmonitor.sources.counting import checksum
+from rocmonitor.sources.hashing import place_of, row_hash
 from rocmonitor.sources.values import FINITE, LONGEST_TEXT, NUMBER
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
@@ -93,13 +93,8 @@ class Query:
     bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
     parts: tuple[Window, ...] = ()
 
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The names of the columns that `rows` gives, in order; `groups` adds ``weight``."""
-        return tuple(self._roles_of_rows())
-
     def rows(self, limit: int) -> Select[Any]:
-        """At most `limit` rows."""
+        """At most `limit` rows, as columns by role; those of `groups` have a ``weight``, too."""
         chosen = [what.label(role) for role, what in self._roles_of_rows().items()]
         return select(*chosen).select_from(wrapped(self.monitor)).limit(limit)
 

@@ -136,9 +136,8 @@ class SqlSource:
             zone.
         SourceError
         """
-        with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, monitor.reference_period, explains=True)
-        return {name: type_name(query.backend, code) for name, code in query.types.items()}
+        with self.reading(monitor, monitor.reference_period, explains=True) as (_, query, _):
+            return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
     def beyond_reading(self) -> Caveat | None:
         """Return what the account may do besides reading; None for nothing, or if the database hides it."""
@@ -150,8 +149,7 @@ class SqlSource:
 
         With ``columns.labelled_at``, labels that became known after `as_of` count as missing.
         """
-        with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
+        with self.reading(monitor, window, as_of=as_of) as (session, query, _):
             return _label_counts(query, session.labels(query))
 
     def label_counts_together(
@@ -167,8 +165,8 @@ class SqlSource:
             lines = defaultdict[int, list[Sequence[Any]]](list)
             if len(some) > 1:
                 span = Window(some[0].start, some[-1].end)
-                with suppress(ConfigError, SourceError), self._reading(monitor) as session:
-                    query = prepared(session, monitor, self._origin.spec, span, as_of=as_of)
+                together = self.reading(monitor, span, as_of=as_of)
+                with suppress(ConfigError, SourceError), together as (session, query, _):
                     query = replace(query, parts=tuple(some))
                     for *line, place in session.labels(query):
                         lines[place].append(line)
@@ -327,9 +325,8 @@ class SqlSource:
         for first in range(0, len(windows), _COUNTED_AT_ONCE):
             some = windows[first : first + _COUNTED_AT_ONCE]
             span = Window(some[0].start - _WIDER, some[-1].end + _WIDER)
-            with self._reading(monitor) as session:
-                query = prepared(session, monitor, self._origin.spec, span)
-                lines = [line for part in session.parts(query.by_window(some), query) for line in part]
+            with self.reading(monitor, span) as (session, query, _):
+                lines = session.lines(query.by_window(some), query)
             by_window |= {
                 some[place - 1]: (rows, *times)
                 for place, rows, *times in sorted(lines, key=itemgetter(0))
@@ -430,9 +427,8 @@ class SqlSource:
     def _first_column(
         self, monitor: Monitor, window: Window, statement: Callable[[Query], Select[Any]]
     ) -> list[Any]:
-        with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, window)
-            return [line[0] for part in session.parts(statement(query), query) for line in part]
+        with self.reading(monitor, window) as (session, query, _):
+            return [line[0] for line in session.lines(statement(query), query)]
 
     @contextmanager
     def reading(
@@ -469,7 +465,7 @@ class SqlSource:
     def quoted(self, names: Iterable[str]) -> dict[str, str]:
         """Return names of columns and tables, quoted where its SQL asks for that."""
         with self._reading() as session:
-            return {name: session.quoted(name) for name in names}
+            return {name: str(session.dialect.identifier_preparer.quote(name)) for name in names}
 
     def close(self) -> None:
         """Give back what is kept between calls, such as connections."""
