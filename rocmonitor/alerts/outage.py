@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from rocmonitor.alerts.mail import Line
 from rocmonitor.alerts.message import (
     Context,
     Kind,
+    Line,
     Message,
     assemble,
     event,

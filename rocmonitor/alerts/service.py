@@ -19,8 +19,7 @@ from urllib.parse import unquote
 import requests
 from apprise import Apprise, AppriseAsset, NotifyBase, NotifyFormat, NotifyType
 
-from rocmonitor.alerts.mail import PICTURE, with_chart, without_chart
-from rocmonitor.alerts.message import Kind, Message
+from rocmonitor.alerts.message import PICTURE, Kind, Message, with_chart, without_chart
 from rocmonitor.errors import AlertError
 
 CONNECT_SECONDS, ANSWER_SECONDS = 15.0, 40.0

@@ -101,7 +101,6 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
 
 
 def _start(opened: Store, monitor: str, last: int) -> datetime | None:
-    """Return where the newest windows begin."""
     from rocmonitor import store
 
     windows = [window for window, _ in store.outcomes(opened, monitor, "")]

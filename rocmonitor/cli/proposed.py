@@ -166,14 +166,12 @@ def _needs_casts(spec: Database | Files, url: str, folder: Path) -> bool:
 
 
 def _as_time(name: str, form: str | None, *, zoned: bool) -> str:
-    """Return SQL that reads a time kept as text."""
     if form is not None:
         return f"strptime({name}, '{form}')".replace(":", "\\:")
     return f"CAST({name} AS {'TIMESTAMP WITH TIME ZONE' if zoned else 'TIMESTAMP'})"
 
 
 def _choose(role: str, candidates: Sequence[str]) -> str | None:
-    """Ask which column is meant, where somebody can answer."""
     if not sys.stdin.isatty():
         return None
     chosen: str = click.prompt(f"Which column is the {role}?", type=click.Choice(list(candidates)), err=True)

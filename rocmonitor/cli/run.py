@@ -1,4 +1,4 @@
-"""``rocmonitor run`` and ``rocmonitor backfill``."""
+"""``rocmonitor run``, ``rocmonitor backfill`` and ``rocmonitor serve``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, open_runtime, past_instant, wall_time
+from rocmonitor.cli.opening import load, monitor_named, open_runtime, past_instant, period
 from rocmonitor.cli.terminal import (
     EXTERNAL,
     OK,
@@ -132,7 +132,6 @@ def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
 
 
 def _report(runtime: Runtime) -> None:
-    """Send the heartbeat, where configured."""
     if runtime.config.heartbeat is not None:
         from rocmonitor.service.health import store_health
         from rocmonitor.service.heartbeat import report
@@ -164,9 +163,9 @@ def backfill(
 
     config = load(path)
     chosen = monitor_named(config, monitor)
-    begin, stop = wall_time(start, chosen, "--from"), wall_time(end, chosen, "--to")
-    if begin >= stop:
-        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    begin, stop = period(start, end, chosen)
+    assert begin is not None
+    assert stop is not None
     windows = chosen.calendar.within(begin, stop)
     if not windows:
         raise ConfigError(f"no whole window of {monitor} lies between --from {start} and --to {end}")
@@ -186,6 +185,20 @@ def backfill(
         for tick in ticks:
             explain_unchanged(tick, chosen.timezone, again=again)
         return _conclude(runtime, ticks, delivered, as_json=as_json, tables=tables)
+
+
+@click.command()
+@click.pass_obj
+def serve(path: Path) -> int:
+    """Judge windows on schedule and deliver the results, until SIGTERM.
+
+    SIGHUP rereads the configuration; a faulty file changes nothing.
+    """
+    from rocmonitor.service.scheduler import serve as work
+
+    with open_runtime(load(path)) as runtime:
+        work(runtime, path)
+    return OK
 
 
 def _conclude(
@@ -230,7 +243,6 @@ def _conclude(
 
 
 def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
-    """Print the windows of a monitor with their results: a table, or one line."""
     from rocmonitor.report import text
 
     if not in_full:

@@ -95,7 +95,6 @@ def _budgets(opened: Store, config: Config, now: datetime) -> list[dict[str, Any
 
 
 def _print_problems(health: Health) -> None:
-    """Print what fails and what keeps the service from its work."""
     from rocmonitor.wording.outages import in_status
 
     for outage in [] if health.seen is None else health.seen.outages:
@@ -106,7 +105,6 @@ def _print_problems(health: Health) -> None:
 
 
 def _standings(opened: Store, config: Config, now: datetime) -> Iterator[Standing]:
-    """Yield each monitor, followed by its segments."""
     from rocmonitor.service.standing import standing, unjudged_text
     from rocmonitor.store.glance import all_states, compared_with
 

@@ -1,8 +1,7 @@
 """The configuration: rocmonitor.yaml as frozen models, with every problem reported at once."""
 
-from rocmonitor.config.executor import Processes
 from rocmonitor.config.loading import load
-from rocmonitor.config.models import Config
+from rocmonitor.config.models import Config, Processes
 from rocmonitor.config.monitor import Monitor
 from rocmonitor.config.outside import (
     AnySource,

@@ -160,7 +160,6 @@ def _waiting(group: pd.Series[str], scheduled: Floats, departed: Floats) -> Floa
 
 
 def _members(group: pd.Series[str]) -> list[NDArray[np.intp]]:
-    """Return the positions of each group's rows."""
     codes, names = pd.factorize(group)
     return np.split(
         np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]

@@ -40,7 +40,6 @@ def _champion() -> Pipeline:
 
 
 def _challenger() -> Pipeline:
-    """Gradient boosting as scikit-learn sets it up."""
     encode = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     columns = ColumnTransformer(
         [

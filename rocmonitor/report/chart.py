@@ -108,7 +108,6 @@ def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return where the champion changed, and which windows were revised."""
     marks = []
     for before, after in itertools.pairwise(points):
         if after["version"] != before["version"]:

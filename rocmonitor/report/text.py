@@ -293,7 +293,6 @@ def _outlook(metrics: dict[str, float]) -> str:
 
 
 def _gain(metrics: dict[str, float]) -> str:
-    """Return how much better the challenger is."""
     if (numbers := known(metrics, "difference/auc", "difference/auc_low", "difference/auc_high")) is None:
         return "-"
     value, low, high = numbers

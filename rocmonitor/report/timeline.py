@@ -79,7 +79,6 @@ def timeline(
 
 
 def _summary(points: Sequence[Point], zone: ZoneInfo) -> str:
-    """Return how many windows, from when to when, and how many of which kind."""
     if not points:
         return "no windows yet"
     whole = Window(points[0].window.start, points[-1].window.end)
@@ -95,7 +94,6 @@ def _summary(points: Sequence[Point], zone: ZoneInfo) -> str:
 
 
 def _expected(axes: Axes, points: Sequence[Point]) -> None:
-    """Draw the normal range and the reference's AUROC over the length of each window."""
     x = [_days(instant) for point in points for instant in (point.window.start, point.window.end)]
     names = ("forecast/low", "forecast/high", "reference/auc")
     low, high, reference = [
@@ -151,7 +149,6 @@ def dates(axes: Axes, start: datetime, end: datetime, zone: ZoneInfo) -> None:
 
 
 def _days(instant: datetime) -> float:
-    """Return the instant as matplotlib places it."""
     return float(date2num(instant))  # type: ignore[no-untyped-call]
 
 

@@ -174,5 +174,4 @@ class ClusterSession(ArrowSession):
         return self.spark.sql(text_of(statement, bound, self.dialect))
 
     def _table(self, statement: Select[Any], bound: Bound) -> Any:
-        """Return the whole answer as an Arrow table; Spark gives no part of it before the rest."""
         return self._frame(statement, bound).toArrow()

@@ -369,7 +369,6 @@ class Query:
         )
 
     def _arrival(self) -> ColumnElement[int]:
-        """When the label became known, as `rocmonitor.sources.arrival` codes it."""
         columns = self.monitor.columns
         assert columns.labelled_at is not None
         assert self.known_clock is not None

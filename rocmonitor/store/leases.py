@@ -112,5 +112,4 @@ def _clock(store: Store, now: datetime) -> Any:
 
 
 def _named(lease: Lease) -> dict[str, Any]:
-    """Return what `_HELD` asks for."""
     return {"holding": lease.name, "holder": lease.owner, "fence": lease.token}

@@ -185,7 +185,6 @@ def _unless_there(connection: Connection, table: Table) -> Executable:
 
 
 def _columns(result: WindowRecord) -> dict[str, Any]:
-    """Return what has a column of its own."""
     evaluation = result.evaluation
     return {
         "monitor": evaluation.monitor,
@@ -209,7 +208,6 @@ def reference_digest(reference: Mapping[str, Any]) -> str:
 
 
 def _put_summary(connection: Connection, reference: Mapping[str, Any], digest: str) -> int:
-    """Return the row that holds the reference of an evaluation, made if there is none."""
     named, row = {"named": digest}, {"digest": digest, "content": reference}
     summary_id = connection.scalar(_FIND_SUMMARY, named)
     if summary_id is None:

@@ -319,7 +319,6 @@ def last_window(points: Sequence[Point], zone: ZoneInfo) -> str:
 
 
 def _table(points: Sequence[Point], zone: ZoneInfo) -> str:
-    """Return the windows, newest first."""
     lines = [
         f"| window ({zone}) | outcome | AUROC | interval | normal range | positives | labelled |",
         "|---|---|---|---|---|---|---|",

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point
 from rocmonitor.policy.review.document import Review
-from rocmonitor.tracking import access, begun, content, finding, note, review_run
+from rocmonitor.tracking import access, content, finding, note, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 from rocmonitor.wording.format import page_address
 
@@ -56,7 +56,7 @@ class Tracking:
     files: Path | None
     page: str | None
     own_page: str | None = None
-    turns: dict[str, begun.Turn] = field(default_factory=dict, repr=False)
+    turns: dict[str, finding.Turn] = field(default_factory=dict, repr=False)
     versions: dict[tuple[str, str], ModelVersion | None] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -116,7 +116,7 @@ class Tracking:
         with access.translate_errors(self.uri, f"publishing {evaluation.key}"):
             whole = self._experiment(evaluation.monitor)
             experiment, key = str(whole.experiment_id), content.quoted(f"{instance}|{evaluation.key}")
-            new = number is not None and begun.is_new(self.client, self.turns, whole, instance, *number)
+            new = number is not None and finding.is_new(self.client, self.turns, whole, instance, *number)
             stem = key.removesuffix(str(evaluation.revision))
             alone = new and not evaluation.revision
             revisions = {} if alone else finding.revisions(self.client, experiment, stem)
@@ -274,7 +274,6 @@ class Tracking:
             return finding.delete_doubles(self.client, number, content.quoted(instance)) if number else 0
 
     def _experiment(self, monitor: str) -> Experiment:
-        """Return the monitor's experiment, made when it is not there."""
         name = content.experiment_name(monitor)
         experiment = self.client.get_experiment_by_name(name)
         if experiment is None:
@@ -352,7 +351,6 @@ class Tracking:
     def _append(
         self, run: Run, points: Sequence[Point], done: int, tags: Mapping[str, str], artifacts: Files
     ) -> None:
-        """Log the points of a series that are not there yet, and what shows all of them."""
         self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
         steps = list(enumerate(points, 1))[done:]
         self.client.log_batch(

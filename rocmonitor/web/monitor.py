@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,12 +14,13 @@ from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import Decline
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
-from rocmonitor.report.window import window_slug
+from rocmonitor.report.window import in_full, window_slug
 from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.attending import has_alarm
@@ -27,7 +28,6 @@ from rocmonitor.service.standing import unjudged_text
 from rocmonitor.store.glance import Ahead, ahead
 from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import Site
-from rocmonitor.web.window import chosen_window
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.episode import (
     as_json,
@@ -44,6 +44,8 @@ from rocmonitor.wording.format import instant
 from rocmonitor.wording.status import attention
 from rocmonitor.wording.stops import by_age
 from rocmonitor.wording.verdicts import reasons
+
+Row = dict[str, Any]
 
 CHANGES = 50
 """The number of changes of status that are listed."""
@@ -96,13 +98,13 @@ class Choice:
         return {name: value for name, value in values.items() if value}
 
 
-def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
+def monitor_view(site: Site, name: str, choice: Choice) -> Row | None:
     """Return all that the page of a monitor shows, in plain JSON types; None if there is nothing so named."""
     monitor = site.config().monitors.get(name)
     return None if monitor is None else view_of(site.store(), monitor, choice, site.clock())
 
 
-def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
+def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> Row | None:
     """Return the same for a configured monitor; None when it has no such segment, window or revision."""
     return _view(kept, monitor, choice, history(kept, monitor.name, choice.segment), now)
 
@@ -115,7 +117,7 @@ def _view(
     now: datetime,
     *,
     until: datetime | None = None,
-) -> dict[str, Any] | None:
+) -> Row | None:
     """Return the view; its status is that of now, or with `until` what it was then, after `every` window."""
     names = segments(kept, monitor.name)
     if choice.segment and choice.segment not in names:
@@ -135,7 +137,7 @@ def _view(
     view |= _over_time(monitor, choice, windows, changes, outlooks, now)
     view |= {"segments": names, "chosen": None, "reference": None, "others": [], "explain": ""}
     if chosen is not None:
-        view |= chosen_window(kept, monitor, *chosen)
+        view |= _chosen_window(kept, monitor, *chosen)
         parts = ["rocmonitor", "explain", monitor.name]
         if choice.window or view["episode"] is None or view["episode"]["end"]:
             parts += ["--window", view["chosen"]["slug"]]  # else the open loss is explained
@@ -163,7 +165,7 @@ def absent(site: Site, name: str, choice: Choice) -> str:
     return wording.NO_REVISION.format(name, choice.revision)
 
 
-def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
+def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> Row | None:
     """Return the view of a file: it has the other windows in full too, the worst first, for it asks nobody.
 
     Of a past period it says what the status was at its end.
@@ -180,7 +182,7 @@ def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime
     shown = [point for point in reversed(others) if point is not worst][: MOST_IN_FILE - 1]
     for point in filter(None, [worst, *shown]):
         chosen = by_slug[point["slug"]]
-        view["others"].append(chosen_window(kept, monitor, chosen, chosen[-1])["chosen"])
+        view["others"].append(_chosen_window(kept, monitor, chosen, chosen[-1])["chosen"])
     return view
 
 
@@ -199,7 +201,7 @@ def _standing(
     outlooks: Sequence[Ahead],
     now: datetime,
     at: datetime,
-) -> dict[str, Any]:
+) -> Row:
     """Return the part of the view that the chosen period does not change; the status is that of `at`."""
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
@@ -248,8 +250,7 @@ def _over_time(
     changes: Sequence[store.SavedTransition],
     outlooks: Sequence[Ahead],
     now: datetime,
-) -> dict[str, Any]:
-    """Return the windows, outlooks and changes of the period."""
+) -> Row:
     zone = monitor.timezone
     changes = [change for change in changes if choice.end is None or change.since < choice.end]
     outlooks = [outlook for outlook in outlooks if choice.has(outlook.window)]
@@ -282,7 +283,7 @@ def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tu
     return None if one is None else (revisions, one)
 
 
-def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> dict[str, Any]:
+def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> Row:
     newest = revisions[-1]
     metrics = newest.metrics
     share = metrics.get("data/labelled_share", 0.0)
@@ -356,7 +357,7 @@ def _facts(
     return {label: text for label, text in shown.items() if text}
 
 
-def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
+def _ahead(one: Ahead, zone: ZoneInfo) -> Row:
     values: dict[str, Any] = plain(one)
     return values | {
         "name": one.window.in_zone(zone),
@@ -365,7 +366,7 @@ def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
     }
 
 
-def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:
+def _change(change: store.SavedTransition, zone: ZoneInfo) -> Row:
     return {
         "at": plain(change.at),
         "since": plain(change.since),
@@ -409,3 +410,63 @@ def review_of(site: Site, name: str, id: int) -> Review | None:
             raise
         return None
     return review if review.monitor == name else None
+
+
+def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept], one: Kept) -> Row:
+    """``chosen``, the window in full, and ``reference``, what it was compared with; plain JSON types."""
+    evaluation, zone = store.evaluation(kept, one.id), monitor.timezone
+    chosen = in_full(evaluation, zone, store.reference_of(kept, evaluation)) | {
+        "superseded": one is not revisions[-1],
+        "revisions": [_revision(revision, zone) for revision in reversed(revisions)],
+        "run": store.receipt_of(kept, one.id),
+    }
+    return {"chosen": chosen, "reference": _reference(evaluation, zone)}
+
+
+def _revision(one: Kept, zone: ZoneInfo) -> Row:
+    return {
+        "revision": one.revision,
+        "at": instant(one.at, zone),
+        "outcome": str(one.outcome),
+        "auc": one.metrics.get("champion/auc"),
+        "low": one.metrics.get("champion/auc_low"),
+        "high": one.metrics.get("champion/auc_high"),
+        "positives": one.metrics.get("data/positives"),
+        "labelled_share": one.metrics.get("data/labelled_share"),
+    }
+
+
+def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
+    """Period, sizes of its windows, AUROC; None for a window that was compared with nothing."""
+    reference = evaluation.reference
+    if not reference.get("start"):
+        return None
+    whole = reference.get("auc") or {}
+    return {
+        "start": reference["start"],
+        "end": reference["end"],
+        "auc": whole.get("auc"),
+        "low": whole.get("low"),
+        "high": whole.get("high"),
+        "doubts": [str(doubt) for doubt in doubts_of(reference)],
+        "windows": [
+            _reference_window(row, zone)
+            for row in reference.get("windows", ())
+            if row["n_pos"] + row["n_neg"]
+        ],
+    }
+
+
+def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
+    """One of them, named as the windows that were judged."""
+    return {
+        "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
+        "start": row["start"],
+        "end": row["end"],
+        "positives": row["n_pos"],
+        "negatives": row["n_neg"],
+        "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+        "auc": row.get("auc"),
+        "low": row.get("auc_low"),
+        "high": row.get("auc_high"),
+    }

@@ -195,7 +195,6 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | N
 
 
 def _rows(kept: Store, name: str, window: Window) -> list[dict[str, Any]]:
-    """Return all rows first, then each segment."""
     changes = last_changes(kept)
     rows = []
     for segment in ["", *segments(kept, name)]:

@@ -199,7 +199,6 @@ def _choice(zone: ZoneInfo) -> Choice:
 
 
 def _moment(option: str, zone: ZoneInfo) -> datetime | None:
-    """Return a date of the address in a zone; None for no date."""
     text = request.args.get(option, "")
     if not text:
         return None
