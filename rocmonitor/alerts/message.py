@@ -148,12 +148,7 @@ def compose(
 def compose_outlook(
     transition: Transition, outlook: Outlook, context: Context, also: Sequence[Transition] = ()
 ) -> Message:
-    """Return the message about a change of status that an outlook made.
-
-    Parameters
-    ----------
-    also: The changes of other segments with the same window.
-    """
+    """Return the message about a change of status that an outlook made, and `also` of other segments."""
     zone = context.zone
     lines = [
         Line("", f"{outlook_wording.headline(transition, outlook)}."),
@@ -172,12 +167,7 @@ def compose_outlook(
 
 
 def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
-    """Return the message about windows of a monitor that became degraded, or are so no longer.
-
-    Parameters
-    ----------
-    revised: Of one monitor; their status did not change by it.
-    """
+    """Return the message about windows of a monitor that became degraded, or are so no longer."""
     zone, first = context.zone, revised[0]
     worse = any(change.is_worse for change in revised)
     segments = {change.segment for change in revised}
@@ -200,12 +190,7 @@ def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
 
 
 def compose_review(review: Review, *, before: str, context: Context) -> Message:
-    """Return the message about a review whose decision is not the one that was sent before.
-
-    Parameters
-    ----------
-    before: The decision that was sent before.
-    """
+    """Return the message about a review whose decision is not the one that was sent before."""
     zone = context.zone
     lines = [
         Line("", f"{_capital(review_wording.sentence(review))}."),

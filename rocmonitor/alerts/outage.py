@@ -32,12 +32,7 @@ _MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concerned:
-    """A monitor that an outage concerns, and what its configuration says of people.
-
-    Attributes
-    ----------
-    owner, runbook: As in `Context`.
-    """
+    """A monitor that an outage concerns, with what its configuration says of people, as in `Context`."""
 
     monitor: str
     owner: str | None = None
@@ -47,14 +42,7 @@ class Concerned:
 def compose_outage(
     notice: Notice, concerned: Sequence[Concerned], *, zone: ZoneInfo, page: str | None = None
 ) -> Message:
-    """Return the message about an outage.
-
-    Parameters
-    ----------
-    concerned: Whose owners and runbooks are named: those of the notice that are configured.
-    zone: All times are written in it, and it is named.
-    page: Where rocmonitor's own page is.
-    """
+    """Return the message about an outage, with owners and runbooks of its configured monitors."""
     # What to do when a model is worse than expected: of no use to a channel or to MLflow.
     unjudged = [entry for entry in concerned if entry.monitor in notice.unjudged]
     ended = notice.phase == "ended"
@@ -136,12 +124,7 @@ def _people(label: str, entries: Sequence[tuple[str | None, str]], most: int) ->
 
 
 def compose_stop(stop: Stop, context: Context, also: Sequence[Transition] = ()) -> Message:
-    """Return the message about a stop, or its end.
-
-    Parameters
-    ----------
-    also: The changes of status that follow from it.
-    """
+    """Return the message about a stop, or its end, and `also` the changes of status that follow from it."""
     zone = context.zone
     kind: Kind = "recovery" if not stop.is_open else "notice" if stop.kind == "watch" else "alarm"
     phase = "begin" if stop.is_open else "end"

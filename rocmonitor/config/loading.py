@@ -32,13 +32,7 @@ _LONGEST = 2_000  # characters of one problem
 
 
 def load(path: Path) -> Config:
-    """Read and check a configuration.
-
-    Raises
-    ------
-    ConfigError: The file cannot be read, or anything in it is wrong: all problems at once, each with its
-        dotted path.
-    """
+    """Read and check a configuration; a ConfigError has all problems at once, each with its dotted path."""
     raw = _mapping(path)
     monitors = raw.get("monitors")
     if isinstance(monitors, dict):

@@ -57,9 +57,8 @@ class Config(Section):
     def allot(self, windows_per_year: Mapping[str, float]) -> tuple[Allotment, ...]:
         """Return how each alarm budget is shared by its monitors; empty without any.
 
-        Parameters
-        ----------
-        windows_per_year: For monitors that join windows, if known; else each piece counts as one.
+        A monitor that joins windows counts as its `windows_per_year`, if known; else each piece counts as
+        one.
         """
         if self.alarm_budget is None:
             return ()

@@ -220,10 +220,8 @@ class Monitor(Section):
     def load(self, windows_per_year: float | None = None) -> Load:
         """Return what the monitor judges in a year, for an alarm budget.
 
-        Parameters
-        ----------
-        windows_per_year: Of windows that are joined; without it each piece counts as one, which is the most
-            there can be.
+        Without the `windows_per_year` of a monitor that joins them each piece counts as one, the most there
+        can be.
         """
         most = YEAR / self.window.length
         return Load(

@@ -149,9 +149,7 @@ def _cron(value: str) -> str:
 def require_variable(name: str) -> str:
     """Return the name of an environment variable; refuse a secret that stands in its place, unquoted.
 
-    Raises
-    ------
-    ValueError: It has other characters than capitals, digits and _, or a word as long and mixed as a key.
+    That is what has other characters than capitals, digits and _, or a word as long and mixed as a key.
     """
     plain = _VARIABLE.fullmatch(name) is not None
     if not plain or any(len(word) > _LONGEST_WORD and re.search(r"\d", word) for word in name.split("_")):

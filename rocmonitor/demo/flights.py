@@ -35,12 +35,7 @@ _DELAY_LIMITS = (-30.0, 240.0)
 
 
 def read() -> pd.DataFrame:
-    """Return all flights of the year with their moments, as `with_moments` gives them.
-
-    Raises
-    ------
-    ConfigError: The package with the data is not installed.
-    """
+    """Return all flights of the year with their moments, as `with_moments` gives them."""
     return with_moments(pd.read_csv(_installed("flights.csv.zip")), time_zones())
 
 

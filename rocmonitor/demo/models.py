@@ -58,12 +58,7 @@ ROLES: Mapping[str, Callable[[], Pipeline]] = {"champion": _champion, "challenge
 
 
 def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str, Pipeline]:
-    """Return both models, fitted to the flights before `SCORED_FROM` that have a label.
-
-    Parameters
-    ----------
-    flights: As from `rocmonitor.demo.flights.read`.
-    """
+    """Return both models, fitted to the flights before `SCORED_FROM` that have a label."""
     learned = (flights["scored_at"] < SCORED_FROM) & flights["late"].notna()
     inputs, late = features(flights)[learned], flights.loc[learned, "late"].astype(int)
     trained = {}
@@ -78,12 +73,7 @@ def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str
 def score(
     flights: pd.DataFrame, trained: Mapping[str, Pipeline], on_progress: Callable[[str], None]
 ) -> pd.DataFrame:
-    """Return the table that a scoring job leaves behind: flights from `SCORED_FROM` on, in order of time.
-
-    Returns
-    -------
-    Columns and types as in the table ``scored``: plain Python values, None for NULL.
-    """
+    """Return the table ``scored`` as a scoring job leaves it: flights from `SCORED_FROM` on, by time."""
     on_progress("Scoring every flight from April on with both models")
     later = flights["scored_at"] >= SCORED_FROM
     inputs, flights = features(flights)[later], flights[later]
@@ -120,12 +110,7 @@ def registered(tracking: Tracking, name: str) -> set[str]:
 
 
 def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
-    """Make the next version of the registered model and give it the alias.
-
-    Returns
-    -------
-    The version.
-    """
+    """Make the next version of the registered model, give it the alias, and return its number."""
     client = tracking.client
     with (
         access.translate_errors(tracking.uri, f"registering {name}@{alias}"),

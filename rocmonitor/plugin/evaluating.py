@@ -76,12 +76,7 @@ class Settings:
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Settings:
-        """Check the given values.
-
-        Raises
-        ------
-        InputError: An unknown key, or a value of the wrong type.
-        """
+        """Check the given values; an InputError names an unknown key, or a value of the wrong type."""
         _known("evaluator_config", config, sorted(EVALUATOR_KEYS), extra=_MLFLOWS_OWN)
         given: dict[str, Any] = {key: config[key] for key in EVALUATOR_KEYS if config.get(key) is not None}
         if not isinstance(given.get("challenger", ""), str):
@@ -157,14 +152,7 @@ def find(
 ) -> Measured:
     """Return the statistics of the scores, and where they lie in the forecast.
 
-    Parameters
-    ----------
-    pair: The same rows, challenger first, champion second.
-    names: Of the columns ``label`` and ``score``.
-
-    Raises
-    ------
-    InputError: Fewer than two rows of a class; an impossible level, rate or threshold; an unusable reference.
+    The pair has the same rows, challenger first; `names` are those of the columns ``label`` and ``score``.
     """
     measured = measure(
         champion,

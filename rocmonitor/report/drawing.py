@@ -38,13 +38,9 @@ class SparkChart:
 
 
 def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 0) -> SparkChart:
-    """Return the newest windows, and the outlooks of those without labels after them.
+    """Return the newest windows, oldest first, and the expected AUROC of those without labels after them.
 
-    Parameters
-    ----------
-    briefs: Oldest first.
-    ahead: Expected AUROC of the windows that follow.
-    standing: Number of the newest windows since the alarm that stands; 0 without one.
+    `standing` is the number of the newest windows since the alarm that stands; 0 without one.
     """
     seen = [value for brief in briefs for value in brief[1:6] if value is not None] + list(ahead)
     if not seen:

@@ -54,10 +54,8 @@ _FORMATS = {
 def render(template: str, *, home: str | None = None, **values: Any) -> str:
     """Return a page; everything is escaped but what `Markup` marks, and control characters are written out.
 
-    Parameters
-    ----------
-    home: Address of the overview, where the page is served; without it the page is one file, which asks for
-        nothing and has no links to other pages.
+    A page that is served has the address of the overview as its `home`; without it, it is one file, which
+    asks for nothing and has no links to other pages.
     """
     return escape_controls(environment().get_template(template).render(home=home, **values))
 

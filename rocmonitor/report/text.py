@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -84,7 +84,7 @@ def outlooks(waiting: Sequence[Outlook], zone: ZoneInfo) -> str:
     }
     if set(columns["segment"]) == {"all rows"}:
         del columns["segment"]
-    lines = [table(list(columns), list(zip(*columns.values(), strict=True)))]
+    lines = [table(columns)]
     for outlook in waiting:
         if outlook.outcome is not None:
             segment = f" {_name(outlook.segment)}" if outlook.segment else ""
@@ -262,27 +262,21 @@ def narrowed(columns: dict[str, list[str]], least: Sequence[str], width: int | N
     """Return a table of columns of at most this width, without the first of `least` that must go."""
     shown = dict(columns)
     for name in (*least, ""):
-        text = table(list(shown), list(zip(*shown.values(), strict=True)))
+        text = table(shown)
         if width is None or max(map(len, text.splitlines())) <= width:
             break
         shown.pop(name, None)
     return text
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as they need to be; columns of plain numbers to the right."""
-    columns = list(zip(head, *rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    numeric = [all(_NUMBER.fullmatch(cell) for cell in cells) for _, *cells in columns]
-
-    def line(cells: Sequence[str]) -> str:
-        aligned = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(cells, widths, numeric, strict=True)
-        )
-        return "  ".join(aligned).rstrip()
-
-    return "\n".join(line(cells) for cells in (head, *rows))
+def table(columns: Mapping[str, Sequence[str]]) -> str:
+    """Return columns by their heads, as wide as they need to be; those of plain numbers to the right."""
+    aligned = []
+    for head, cells in columns.items():
+        width = max(map(len, (head, *cells)))
+        is_number = all(map(_NUMBER.fullmatch, cells))
+        aligned.append([cell.rjust(width) if is_number else cell.ljust(width) for cell in (head, *cells)])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*aligned, strict=True))
 
 
 def _outlook(metrics: dict[str, float]) -> str:

@@ -129,15 +129,9 @@ def _typed(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[Row]:
-    """Return the ROC curve of a frozen reference, as a drawing needs it.
+    """Return the ROC curve of a frozen reference for a drawing: at most about 200 points from (0, 0) on.
 
-    Parameters
-    ----------
-    frozen: Its content in the store, by segment; None where it is not kept.
-
-    Returns
-    -------
-    ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where it has no AUROC.
+    It is empty where the reference is not kept or has no AUROC.
     """
     cells = ((frozen or {}).get(segment) or {}).get("cells")
     if not cells:

@@ -36,13 +36,7 @@ _SECONDS = re.compile(r"\d+(\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The content of the time column.
-
-    Parameters
-    ----------
-    zone: The zone of the wall times; None for instants.
-    separator: Between date and time, where times are text.
-    """
+    """The content of a time column: wall times in a zone, or instants; as texts with a separator."""
 
     zone: ZoneInfo | None
     separator: str | None = None

@@ -38,13 +38,7 @@ FINITE_CELLS = 2 * FAR
 
 
 def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[Any]:
-    """Return the number of the cell that a score lies in; NULL for what is no score.
-
-    Parameters
-    ----------
-    backend: The dialect: ``sqlite`` keeps texts in columns of numbers.
-    score: A column of numbers. NaN (larger than all numbers, or equal to none) and NULL are no scores.
-    """
+    """Return the number of the cell that a column of scores lies in; NULL for NaN and NULL."""
     number = cast(score, Double)
     zero, one, per_unit = double(0.0), double(1.0), double(grid.per_unit)
     near = double(FAR / grid.per_unit)

@@ -65,12 +65,7 @@ def source_url(name: str, spec: Database, folder: Path) -> URL:
 
 
 def new_engine(url: URL, origin: Origin) -> Engine:
-    """Return an engine that has not connected yet.
-
-    Raises
-    ------
-    SourceError: Unknown kind of database, a driver that is not installed, a missing SQLite file.
-    """
+    """Return an engine that has not connected yet; SourceError without a dialect, driver or SQLite file."""
     seconds = origin.spec.timeout.total_seconds()
     if url.get_backend_name() == "duckdb":
         way_out = f"read this database with kind: files, path: {url.database}"
@@ -233,11 +228,8 @@ PlainValues = Callable[[str], Sequence[Any]]
 class Session(ABC):
     """A source that is open for reading; all statements of a session see one state of it.
 
-    Attributes
-    ----------
-    backend: The name of its SQL, such as ``postgresql``, ``mariadb``, ``sqlite`` or ``duckdb``.
-    dialect: Writes that SQL.
-    caveats: The caveats of the source that hold for rows of every window.
+    Its `dialect` writes the SQL of its `backend`, such as ``postgresql``, ``mariadb``, ``sqlite`` or
+    ``duckdb``. Its `caveats` hold for rows of every window.
     """
 
     backend: str

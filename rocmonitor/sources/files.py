@@ -43,14 +43,10 @@ _ODD_LINE = re.compile(r"Skipping (line \d+: expected \d+ fields, saw \d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreFile:
-    """The usable rows of a file.
+    """The usable rows of a file: labels, shape (n,), and scores by column.
 
-    Attributes
-    ----------
-    y_true, shape (n,)
-    scores, shape (n,): By column.
-    counts: ``rows``, and where they went: ``used``, ``unlabelled``, ``bad_label``, ``bad_score``.
-    read_as: What was found out about the file and is not said by its name.
+    `counts` are ``rows``, and where they went: ``used``, ``unlabelled``, ``bad_label``, ``bad_score``;
+    `read_as` is what was found out about the file and is not said by its name.
     """
 
     y_true: NDArray[np.bool_]

@@ -23,12 +23,7 @@ _PATTERN = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Files of one kind.
-
-    Attributes
-    ----------
-    names: Sorted; of a Delta table the folder alone.
-    """
+    """Files of one kind, sorted; of a Delta table the folder alone."""
 
     kind: Kind
     names: tuple[str, ...]

@@ -24,13 +24,9 @@ from rocmonitor.sources.values import Encoder, segment_value
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frame:
-    """Rows, what their labels mean, and their digest.
+    """Rows with columns named as in the query, which of them have the positive label, and their digest.
 
-    Attributes
-    ----------
-    rows: Columns, named as in the query.
-    positive, shape (n,): Which rows have a label that is read as the positive one.
-    digest: `Batch.digest` of the whole window, whichever rows were asked for; empty where they are bare.
+    That is `Batch.digest` of the whole window, whichever rows were asked for; empty where they are bare.
     """
 
     rows: pd.DataFrame

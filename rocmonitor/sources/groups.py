@@ -59,15 +59,8 @@ def grouped_rows(
 ) -> dict[str, ColumnRows]:
     """Return counted rows for each column; its scores are of the cells that the engine makes.
 
-    Parameters
-    ----------
-    as_of: As for `SqlSource.pull`.
-    groups: By column; numbers with ends are binned in the source.
-    labelled: Only rows with a label; else those that wait for one, too.
-
-    Raises
-    ------
-    ConfigError, SourceError: As `SqlSource.pull`: so when a window has more than 200 values.
+    Numbers with ends are binned in the source; more than 200 values of a column in a window are an error.
+    Rows without a label count, too, unless only `labelled` ones are asked for.
     """
     by_column = {}
     for name, cut in groups.items():

@@ -86,12 +86,7 @@ def _text(columns: Sequence[ColumnElement[Any]], kind: String) -> ColumnElement[
 
 
 def place_of(backend: str, seed: str, columns: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
-    """Return a text of hexadecimal digits that is random, and the same for equal values.
-
-    Parameters
-    ----------
-    seed: A text in SQL, such as ``'1f0e'``; another one gives other digits.
-    """
+    """Return random hexadecimal digits, the same for equal values and one seed (a text in SQL)."""
     parts: list[ColumnElement[Any]] = [literal_column(seed, String())]
     for column in columns:
         value = func.coalesce(cast(column, String), literal_column("'(none)'", String()), type_=String())

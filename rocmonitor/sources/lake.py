@@ -133,9 +133,8 @@ class Lake:
                 opened.parquet = ParquetFiles(connection, names, origin)
             case "csv":
                 usage = None if monitor is None else _usage(connection, monitor)
-                table = text_table(connection, names, self._spec, origin, usage)
-                opened.caveats = table.caveats
-                connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table.sql}")
+                table, opened.caveats = text_table(connection, names, self._spec, origin, usage)
+                connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table}")
                 if small:
                     _keep(connection)
         connection.execute("SET enable_external_access = false")

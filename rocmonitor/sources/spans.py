@@ -50,13 +50,7 @@ _ALWAYS = (-inf, inf)
 class TimeBound:
     """A condition that all rows of a query meet: a column is not before, or not after, a bound time.
 
-    Attributes
-    ----------
-    column: Of the files, in lower case.
-    bind: The name of the bound time.
-    is_lower: True for a lower end.
-    is_strict: True if the end itself does not meet it.
-    by_day: Whether the day of the time is compared.
+    `column` is in lower case; `is_strict` if the end itself does not meet it; `by_day` if days are compared.
     """
 
     column: str
@@ -67,12 +61,7 @@ class TimeBound:
 
 
 class ParquetFiles:
-    """Parquet files that a DuckDB shows as the view `scored`, all of them or those of a window.
-
-    Parameters
-    ----------
-    origin: For messages.
-    """
+    """Parquet files that a DuckDB shows as the view `scored`, all of them or those of a window."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, names: Sequence[str], origin: Origin) -> None:
         self._connection, self._names = connection, tuple(names)

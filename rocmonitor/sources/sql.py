@@ -128,14 +128,7 @@ class SqlSource:
         return self.kind == "sqlite"
 
     def explain(self, monitor: Monitor) -> dict[str, str]:
-        """Columns of the monitor's query and their types, as far as the driver reports them; reads no rows.
-
-        Raises
-        ------
-        ConfigError: The query is not valid, lacks a column that the configuration names, or its times need a
-            zone.
-        SourceError
-        """
+        """Return the columns of the monitor's query and their types, if the driver has any; reads no rows."""
         with self.reading(monitor, monitor.reference_period, explains=True) as (_, query, _):
             return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
@@ -445,13 +438,7 @@ class SqlSource:
     def look(
         self, table: str, columns: Sequence[str] = (), *, newest: str | None = None, limit: int
     ) -> pd.DataFrame:
-        """Return rows of a table, the newest by a column, for a first look at it.
-
-        Raises
-        ------
-        ConfigError: There is no such table.
-        SourceError
-        """
+        """Return rows of a table, the newest by a column, for a first look; ConfigError if there is none."""
         with self._reading() as session:
             schema, _, name = table.rpartition(".")
             if not schema and table not in session.tables():

@@ -71,11 +71,9 @@ class Store:
 
     @contextmanager
     def writing(self, *, patiently: bool = False) -> Iterator[Connection]:
-        """Open a transaction that writes: all of it or nothing. On SQLite one at a time.
+        """Open a transaction that writes all or nothing; `patiently` however long a statement takes.
 
-        Parameters
-        ----------
-        patiently: However long a statement takes, as when tables are changed.
+        On SQLite there is one at a time.
         """
         engine = self.engine.execution_options(writing=True)
         with store_errors(self.engine.url), _guarded(engine, patiently) as connection, connection.begin():

@@ -144,9 +144,7 @@ def add_failure(store: Store, cause: str, member: str, at: datetime, *, error: s
 def end_failure(store: Store, member: str, at: datetime, *, known: Collection[str] | None = None) -> None:
     """Note that a member works: outages in which nothing else fails end. Nothing is written if it did before.
 
-    Parameters
-    ----------
-    known: Members that there are: others leave when they have not failed for two days.
+    Of members that are not `known` to be there, those leave that have not failed for two days.
     """
     with store.reading() as connection:
         if not any(_fails(outage, member) for outage in _outages(connection, _OPEN)):

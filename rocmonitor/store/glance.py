@@ -41,15 +41,7 @@ _evaluation, _transition = tables.evaluation.c, tables.transition.c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glance:
-    """One segment of a monitor at a glance.
-
-    Attributes
-    ----------
-    window: The newest that was evaluated.
-    revision: Of it.
-    version: The champion's, in that window.
-    briefs: The newest windows, oldest first.
-    """
+    """One segment of a monitor at a glance: its newest window, and the newest ones in brief, oldest first."""
 
     window: Window
     revision: int
@@ -90,13 +82,9 @@ def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """The outlook of a window that is newer than all judged ones.
+    """The outlook of a window that is newer than all judged ones; the outcome is None where nothing warns.
 
-    Attributes
-    ----------
-    outcome: At risk, or None where nothing warns.
-    auc, low, high: The expected AUROC and its interval.
-    distance: Of the scores from the reference, in nats.
+    `distance` is that of the scores from the reference, in nats.
     """
 
     window: Window
@@ -108,12 +96,7 @@ class Ahead:
 
 
 def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[Ahead, ...]]:
-    """Return the outlooks after the last judged window, by monitor and segment, oldest first.
-
-    Parameters
-    ----------
-    monitor: Of one monitor only.
-    """
+    """Return the outlooks after the last judged window, by monitor (or of one) and segment, oldest first."""
     outlooks: dict[tuple[str, str], tuple[Ahead, ...]] = {}
     for row in store.rows(_unjudged_outlooks(monitor)):
         one = Ahead(
@@ -151,12 +134,8 @@ def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
 class AllStates:
     """The stored state of all monitors, by monitor and segment: what page, status and metrics show.
 
-    Attributes
-    ----------
-    seen: The newest windows.
-    ahead: Outlooks after the last judged window.
-    stops: By monitor, what has stopped arriving.
-    episodes: The newest one.
+    `seen` are the newest windows, `ahead` the outlooks after them, `episodes` the newest declines; `stops`
+    are by monitor what has stopped arriving.
     """
 
     seen: Mapping[tuple[str, str], Glance]
@@ -220,13 +199,7 @@ def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """The early signs of a drift in all rows of a monitor.
-
-    Attributes
-    ----------
-    warned, outlooks: Outlooks of the newest windows that warned, and all of them.
-    charts: By rule ``lasting``.
-    """
+    """The early signs of a drift in a monitor: of its newest outlooks those that warned, and charts."""
 
     warned: int = 0
     outlooks: int = 0

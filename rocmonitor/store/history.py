@@ -82,10 +82,7 @@ _ALARMS = (Status.DEGRADED, Status.AT_RISK)
 class AlarmCount:
     """The alarms of a monitor and its segments: changes to ``degraded`` or ``at-risk``.
 
-    Attributes
-    ----------
-    acknowledged: Of these, those that somebody took on.
-    not_sent: Others, that came while the monitor was muted or during a cool-down.
+    Of those sent, some were acknowledged; those not sent came while it was muted or during a cool-down.
     """
 
     sent: int = 0

@@ -23,12 +23,7 @@ class Publication:
 
 
 def delete_delivered(store: Store, before: datetime, limit: int) -> int:
-    """Delete deliveries that arrived before an instant, but for those that say where a run in MLflow is.
-
-    Returns
-    -------
-    How many were deleted; fewer than `limit` when no more are old enough.
-    """
+    """Delete deliveries that arrived before an instant, but for those that say where a run in MLflow is."""
     holds_link = (outbox.c.destination == "mlflow") & outbox.c.outlook_id.is_(None)
     old = _arrived(before).where(~holds_link).limit(limit)
     with store.writing() as connection:
@@ -36,12 +31,7 @@ def delete_delivered(store: Store, before: datetime, limit: int) -> int:
 
 
 def delete_tables(store: Store, before: datetime, limit: int) -> int:
-    """Delete the tables of evaluations that were saved before an instant; their numbers stay.
-
-    Returns
-    -------
-    As `delete_delivered`.
-    """
+    """Delete the tables of evaluations that were saved before an instant; their numbers stay."""
     table = evaluation_tables.c.evaluation_id
     old = (
         select(table)
@@ -57,12 +47,7 @@ def delete_tables(store: Store, before: datetime, limit: int) -> int:
 
 
 def delete_counts(store: Store, before: datetime, limit: int) -> int:
-    """Delete counts of windows that were read before an instant.
-
-    Returns
-    -------
-    As `delete_delivered`.
-    """
+    """Delete counts of windows that were read before an instant."""
     key = (counts.c.reading, counts.c.window_start, counts.c.window_end)
     old = select(*key).where(counts.c.read_at < before).order_by(counts.c.read_at).limit(limit)
     with store.writing() as connection:
@@ -70,11 +55,9 @@ def delete_counts(store: Store, before: datetime, limit: int) -> int:
 
 
 def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetime]) -> int:
-    """Delete what was counted of windows that started before an instant, and return how many rows it was.
+    """Delete what was counted of windows that started before an instant; return how many rows it was.
 
-    Parameters
-    ----------
-    needed: By monitor, the first window that later ones are compared with: it and later ones stay.
+    By monitor, the first window that is `needed`, as later ones are compared with it, and later ones stay.
     """
     deleted = 0
     for monitor in [row["monitor"] for row in store.rows(select(arrival.c.monitor).distinct())]:

@@ -34,13 +34,7 @@ _LONGEST = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right to work on `name`.
-
-    Attributes
-    ----------
-    owner: Who holds it, for people to read.
-    token: Tells this holding from every earlier one, by the same owner too.
-    """
+    """The right of an `owner` to work on `name`; `token` tells it from every earlier one."""
 
     name: str
     owner: str
@@ -90,12 +84,7 @@ def release_all(store: Store, owner: str) -> None:
 
 
 def require(connection: Connection, lease: Lease) -> None:
-    """See that the lease was not taken over, and keep it so until the transaction ends.
-
-    Raises
-    ------
-    StoreError: Transient: another process does the work.
-    """
+    """See that the lease was not taken over, and keep it so until the transaction ends."""
     # SQLite has no FOR UPDATE and needs none: it lets one transaction write at a time.
     if connection.scalar(_FIND_HELD, _named(lease)) is None:
         raise StoreError(

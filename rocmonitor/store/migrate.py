@@ -101,14 +101,7 @@ def _stand_in() -> Store:
 
 
 def upgrade(url: str) -> None:
-    """Bring the database to the newest version; a repeat does nothing.
-
-    All in one transaction, and one process at a time.
-
-    Raises
-    ------
-    StoreError: Also where a newer rocmonitor made the database.
-    """
+    """Bring the database to the newest version, in one transaction; a repeat does nothing."""
     with connect(url) as store:
         _upgrade(store)
 
@@ -132,12 +125,7 @@ def check(url: str) -> None:
 
 
 def is_made_by_opening(url: str) -> bool:
-    """Return True if `open_store` makes the tables by itself: in a SQLite file that is absent or empty.
-
-    Raises
-    ------
-    StoreError: The database is not reachable.
-    """
+    """Return True if `open_store` makes the tables by itself: in a SQLite file that is absent or empty."""
     with connect(url) as store:
         file = sqlite_file(store.engine.url)
         return (file is not None and not file.exists()) or _is_empty(store)

@@ -29,13 +29,7 @@ _LEFT = outbox.c.state != literal_column("'delivered'")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """Something to be delivered.
-
-    Attributes
-    ----------
-    destination: ``mlflow`` or ``channel:<name>``.
-    payload: Plain JSON types.
-    """
+    """Something to be delivered to ``mlflow`` or ``channel:<name>``, as plain JSON types."""
 
     destination: str
     payload: dict[str, Any]
@@ -43,13 +37,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Something to be delivered now.
-
-    Attributes
-    ----------
-    evaluation_id, review_id, outlook_id: The evaluation, review or outlook it was saved with.
-    attempts: How often it has failed.
-    """
+    """Something to be delivered now, with what it was saved with, and how often it has failed."""
 
     id: int
     monitor: str
@@ -66,12 +54,8 @@ class Delivery:
 class OutboxSummary:
     """The deliveries that have not arrived yet.
 
-    Attributes
-    ----------
-    waiting: Deliveries that are not done.
-    refused: Those of them that fail until somebody mends something; they are tried again all the same.
-    next_attempt_at: Of the first; None when nothing waits.
-    errors: By destination, the last error of its oldest delivery that has failed.
+    The `refused` ones fail until somebody mends something; they are tried again all the same. By destination
+    there is the last error of its oldest delivery that has failed.
     """
 
     waiting: int
@@ -82,14 +66,7 @@ class OutboxSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """The deliveries to one destination that have not arrived yet.
-
-    Attributes
-    ----------
-    waiting, refused: As in `OutboxSummary`.
-    oldest: When the oldest of it was saved.
-    error: Of its oldest delivery that has failed.
-    """
+    """The deliveries to one destination that have not arrived yet, as in `OutboxSummary`."""
 
     waiting: int
     refused: int

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, Table, func, select
+from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, func, select
 
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition, read_reasons
 from rocmonitor.policy.outlook import Outlook
@@ -31,16 +31,7 @@ _WHOLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """The facts that decide whether a window is judged again.
-
-    Attributes
-    ----------
-    revision: The newest.
-    digest: Of the data it rests on.
-    label_counts: Rows by label when they were read.
-    labels_digest, settings_digest: As `WindowRecord` has them.
-    champion_version, challenger_version: As pinned.
-    """
+    """The facts of a window's newest revision that decide whether it is judged again; see `WindowRecord`."""
 
     revision: int
     digest: str
@@ -59,13 +50,9 @@ class SavedTransition(Transition):
     notified: bool
 
 
-def evaluated(
-    store: Store, monitor: str, since: datetime | None = None
-) -> dict[tuple[str, Window], Evaluated]:
-    """Return the newest revision of each window that starts at or after `since`, by segment and window."""
+def evaluated(store: Store, monitor: str) -> dict[tuple[str, Window], Evaluated]:
+    """Return the newest revision of each window, by segment and window."""
     query = select(*_WINDOW, *columns_of(table, Evaluated)).where(table.c.monitor == monitor)
-    if since is not None:
-        query = query.where(table.c.window_start >= since)
     return {
         (row["segment"], window_of(row)): Evaluated(**_with_status(row, Evaluated))
         for row in store.rows(_newest(query))
@@ -109,12 +96,12 @@ def evaluations(
 ) -> list[Evaluation]:
     """Return the evaluations of windows inside [start, end), oldest first, by segment and revision.
 
-    Parameters
-    ----------
-    segment: One segment only (empty: all rows); default every segment.
-    every_revision: Also the revisions that later ones have replaced.
+    They are those of all segments unless one is named (empty: all rows), in the newest revision unless
+    `every_revision` is asked for.
     """
-    chosen = _of_windows(table, monitor, segment, start, end)
+    chosen = having(table, monitor=monitor, **({} if segment is None else {"segment": segment}))
+    chosen += [] if start is None else [table.c.window_start >= start]
+    chosen += [] if end is None else [table.c.window_end <= end]
     query = select(*_WINDOW, *_WHOLE).select_from(_joined()).where(*chosen)
     if not every_revision:
         return [_evaluation(row) for row in store.rows(_newest(query))]
@@ -124,27 +111,8 @@ def evaluations(
     return [_evaluation(row) for row in store.rows(in_order)]
 
 
-def _of_windows(
-    table: Table, monitor: str, segment: str | None, start: datetime | None, end: datetime | None
-) -> list[ColumnElement[bool]]:
-    """Conditions for the rows of a monitor, of one segment if named, with windows inside [start, end)."""
-    conditions = [table.c.monitor == monitor]
-    if segment is not None:
-        conditions.append(table.c.segment == segment)
-    if start is not None:
-        conditions.append(table.c.window_start >= start)
-    if end is not None:
-        conditions.append(table.c.window_end <= end)
-    return conditions
-
-
 def evaluation(store: Store, id: int) -> Evaluation:
-    """One evaluation, by the number that a delivery names.
-
-    Raises
-    ------
-    StoreError: Also when there is none.
-    """
+    """Return one evaluation, by the number that a delivery names; a StoreError if there is none."""
     query = select(*_WHOLE).select_from(_joined()).where(table.c.id == id)
     return _evaluation(store.row("evaluation", id, query))
 
@@ -237,22 +205,16 @@ def outlook(store: Store, id: int) -> Outlook:
 
 
 def outlooks(
-    store: Store,
-    monitor: str,
-    *,
-    segment: str | None = None,
-    start: datetime | None = None,
-    end: datetime | None = None,
-    pending: bool = False,
+    store: Store, monitor: str, *, start: datetime | None = None, pending: bool = False
 ) -> list[Outlook]:
-    """Return the outlooks of the windows inside [start, end), oldest first, then by segment.
+    """Return the outlooks of the windows from `start` on, oldest first, then by segment.
 
     Parameters
     ----------
-    segment: One segment only (empty: all rows); default every segment.
     pending: Only of windows that have not been judged.
     """
-    query = _outlooks().where(*_of_windows(foreseen, monitor, segment, start, end))
+    query = _outlooks(monitor=monitor)
+    query = query if start is None else query.where(foreseen.c.window_start >= start)
     query = _unjudged(query) if pending else query
     return [_outlook(row) for row in store.rows(query.order_by(foreseen.c.segment))]
 

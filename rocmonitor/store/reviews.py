@@ -15,11 +15,9 @@ from rocmonitor.store.tables import review as table
 
 
 def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lease: Lease) -> Review:
-    """Save a review and its notifications, both or neither.
+    """Save a review and its notifications, both or neither; return the one in the store.
 
-    Returns
-    -------
-    The one in the store: if there is one with this key already, that one, and nothing changes.
+    If there is one with this key already, it is that one, and nothing changes.
     """
     with store.writing() as connection:
         require(connection, lease)
@@ -48,12 +46,7 @@ def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lea
 
 
 def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None) -> list[Review]:
-    """Return the reviews of a monitor, in the order they were saved.
-
-    Parameters
-    ----------
-    versions: Only those of this champion against this challenger.
-    """
+    """Return the reviews of a monitor, or of two versions (champion, challenger), in the order saved."""
     query = select(table).where(table.c.monitor == monitor).order_by(table.c.id)
     if versions is not None:
         query = query.where(
@@ -75,12 +68,7 @@ def last_reviewed(store: Store, monitor: str) -> datetime | None:
 
 
 def review(store: Store, id: int) -> Review:
-    """One review, by its number in a delivery.
-
-    Raises
-    ------
-    StoreError: Also if there is none.
-    """
+    """Return one review, by its number in a delivery; a StoreError if there is none."""
     return _review(store.row("review", id, select(table).where(table.c.id == id)))
 
 

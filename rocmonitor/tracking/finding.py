@@ -142,11 +142,8 @@ BEGUN = "rocmonitor.begun"
 class Turn:
     """Deliveries that this process begins, while no other process begins any to the same experiment.
 
-    Attributes
-    ----------
-    token: The tag of the experiment while the turn lasts.
-    before, last: The highest numbers that were begun before the turn, and that it covers.
-    begun: The numbers begun in it.
+    `token` is the tag of the experiment meanwhile; `before` and `last` are the highest numbers that were
+    begun before, and that the turn covers.
     """
 
     token: str

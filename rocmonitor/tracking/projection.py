@@ -71,12 +71,7 @@ class Tracking:
             return "rocmonitor" if access.serves(self.uri, "/rocmonitor/static/page.js") else None
 
     def version(self, model: str, alias: str) -> str:
-        """Return the version of a registered model that an alias names now.
-
-        Raises
-        ------
-        TrackingError: Transient when MLflow cannot be asked; lasting when there is no such model or alias.
-        """
+        """Return the version that an alias names now; a lasting error without such a model or alias."""
         from mlflow.exceptions import MlflowException
 
         with access.translate_errors(self.uri, f"looking up {model}@{alias}"):

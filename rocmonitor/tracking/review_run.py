@@ -196,10 +196,7 @@ _RATE = "difference/tpr_at_fpr_"
 def of_review(review: Review, missing: Sequence[str], report: str | None) -> str:
     """Return the description of a review run: decision, numbers, advice, caveats, link to the report.
 
-    Parameters
-    ----------
-    missing: Versions that are not in the registry, so that they could not be tagged.
-    report: Link to the report, if there is one.
+    `missing` are versions that are not in the registry, so that they could not be tagged.
     """
     # MLflow shows only the first lines at first: decision and report come first.
     link = "" if report is None else f" [Open the report]({report})."

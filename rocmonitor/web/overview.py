@@ -29,12 +29,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """The filters that the address asks for; empty asks for all.
-
-    Attributes
-    ----------
-    opened: The monitor whose segments are shown.
-    """
+    """The filters that the address asks for, empty for all, and the monitor whose segments are shown."""
 
     status: str = ""
     text: str = ""
@@ -161,12 +156,7 @@ def _standing(glance: Glance, change: store.SavedTransition | None) -> int:
 
 
 def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | None:
-    """Return all that the page shows, in plain JSON types; None when there is no such monitor or window.
-
-    Parameters
-    ----------
-    window: As from `rocmonitor.web.monitor.window_slug`; empty for the newest.
-    """
+    """Return what the page shows of a window, by default the newest; None without such a window."""
     monitor = site.config().monitors.get(name)
     if monitor is None:
         return None

@@ -177,12 +177,7 @@ def _monitor(site: Site, name: str, permit: Permit) -> Any:
 
 
 def _choice(zone: ZoneInfo) -> Choice:
-    """Return what the address asks for.
-
-    Raises
-    ------
-    ValueError: An argument of the address makes no sense; says which.
-    """
+    """Return what the address asks for; a ValueError says which argument makes no sense."""
     given = request.args.get("revision", "")
     if given and not (given.isascii() and given.isdigit() and len(given) < 7):
         raise ValueError(wording.WRONG_REVISION.format(given))
