@@ -191,9 +191,9 @@ def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
 
 def compose_review(review: Review, *, before: str, context: Context) -> Message:
     """Return the message about a review whose decision is not the one that was sent before."""
-    zone = context.zone
+    zone, sentence = context.zone, review_wording.sentence(review)
     lines = [
-        Line("", f"{_capital(review_wording.sentence(review))}."),
+        Line("", f"{sentence[:1].upper()}{sentence[1:]}."),
         Line("", f"The decision was “{before}” before. Nothing was promoted."),
         Line("Why", " ".join(review_wording.summary(review))),
         *labelled("Next", review_wording.advice(review)),
@@ -279,10 +279,6 @@ def labelled(label: str, text: str | None) -> list[Line]:
     return [Line(label, text)] if text else []
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def titled(head: str, whose: str, text: str) -> str:
     """Return the status, whose it is, and as much of both as 80 characters hold."""
     room = LONGEST_TITLE - len(head) - 3
@@ -314,10 +310,7 @@ def as_text(lines: Lines) -> str:
 
 
 def as_html(lines: Lines) -> str:
-    """Return a mail; the attached chart goes where ``<!--chart-->`` is.
-
-    All values are escaped, and only addresses of the web become links.
-    """
+    """Return a mail, all values escaped; the attached chart goes where ``<!--chart-->`` is."""
     lead, *others = lines
     parts = [
         f'<div style="{_MAIL_STYLE}">',

@@ -24,27 +24,3 @@ from rocmonitor.config.sections import (
     Reviewing,
     WindowSpec,
 )
-
-__all__ = [
-    "AnySource",
-    "Channel",
-    "Columns",
-    "Config",
-    "Database",
-    "Files",
-    "Heartbeat",
-    "Mlflow",
-    "Model",
-    "Monitor",
-    "OperatingPoints",
-    "Positive",
-    "Processes",
-    "ReferencePeriod",
-    "Reviewing",
-    "Secret",
-    "Source",
-    "Spark",
-    "Webhook",
-    "WindowSpec",
-    "load",
-]

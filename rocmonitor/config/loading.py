@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from rocmonitor.config.models import Config
 from rocmonitor.config.values import NAME_PATTERN
@@ -300,8 +300,10 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 
 def _unknown_key(where: Sequence[Any]) -> str:
-    """Return what to do about a key that no section has, at its place in the file."""
-    keys = sorted({key for section in _sections(Config, where[:-1]) for key in _keys(section)})
+    """Return what to do about a key that no section has, at its place in the file, by the JSON Schema."""
+    schema = json.loads((files(__package__) / "rocmonitor.schema.json").read_text(encoding="utf-8"))
+    sections = _sections(schema, where[:-1], schema["definitions"])
+    keys = sorted({key for section in sections for key in section["properties"]})
     meant = _nearest(str(where[-1]), keys)
     return f"unknown key{meant}" if meant else f"unknown key; there are {', '.join(keys)}"
 
@@ -335,39 +337,21 @@ def _unexpanded(section: object, path: str = "") -> Iterator[str]:
             yield f"{where}: {names} is not expanded; {way_out}"
 
 
-def _sections(kind: Any, where: Sequence[Any]) -> Iterator[type]:
+def _sections(
+    node: Mapping[str, Any], where: Sequence[Any], definitions: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
     """Yield the sections that a path of pydantic's may lead to, through lists, names and tagged rules."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        yield from _sections(inner[0], where)
-    elif origin in (Union, types.UnionType):
-        tagged = [one for one in inner if where and where[0] == _tag(one)]
-        for one in tagged or inner:
-            yield from _sections(one, where[1:] if tagged else where)
-    elif origin in (dict, tuple):
-        if where:
-            yield from _sections(inner[1] if origin is dict else inner[0], where[1:])
-    elif isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind)):
-        if not where:
-            yield kind
-        elif (annotation := _keys(kind).get(str(where[0]))) is not None:
-            yield from _sections(annotation, where[1:])
-
-
-def _tag(kind: Any) -> object:
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return kind.model_fields["kind"].default if "kind" in kind.model_fields else None
-    return (
-        next((field.default for field in fields(kind) if field.name == "kind"), None)
-        if is_dataclass(kind)
-        else None
-    )
-
-
-def _keys(section: type) -> dict[str, Any]:
-    if issubclass(section, BaseModel):
-        declared = section.model_fields.items()
-        filled_in = {"folder"} if section is Config else {"name"} if section.__name__ == "Monitor" else set()
-        return {field.alias or name: field.annotation for name, field in declared if name not in filled_in}
-    hints = get_type_hints(section, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(section)}  # type: ignore[arg-type]
+    if "$ref" in node:
+        node = definitions[node["$ref"].rpartition("/")[2]]
+    if "properties" in node and not where:
+        yield node
+    elif "properties" not in node and (kinds := node.get("oneOf") or node.get("anyOf")):
+        tags = node.get("discriminator", {}).get("mapping", {})
+        if where and where[0] in tags:
+            kinds, where = [{"$ref": tags[where[0]]}], where[1:]
+        for kind in kinds:
+            yield from _sections(kind, where, definitions)
+    elif where:
+        named = node.get("properties", {}).get(where[0])
+        inner = named or node.get("items") or node.get("additionalProperties")
+        yield from _sections(inner, where[1:], definitions) if inner else ()

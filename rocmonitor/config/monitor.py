@@ -342,10 +342,7 @@ class Monitor(Section):
         return None if self.outlook is None else window.end + self.outlook.after
 
     def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
-        """Return the calendar's windows that have ended by `now`, oldest first; from `start` if given.
-
-        They are judged as they are, or joined.
-        """
+        """Return the calendar's windows that have ended, oldest first; from `start` if it is given."""
         end = now if self.window.end is None else min(now, self._instant(self.window.end))
         return self.calendar.within(self.start if start is None else start, end)
 

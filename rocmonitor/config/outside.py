@@ -135,7 +135,6 @@ class Spark(Source):
 
 
 def _database(section: object) -> object:
-    """Return a source without a kind is a database."""
     return {"kind": "database", **section} if isinstance(section, Mapping) else section
 
 
@@ -289,10 +288,7 @@ def _can_be_called(address: str) -> bool:
 
 
 def _read(name: str, variable: str | None, file: str | None, folder: Path) -> str:
-    """Return what a variable or a file holds; `name` is the key in messages.
-
-    The name of the file is in no message: a secret may stand in its place.
-    """
+    """Return what a variable or file holds; messages name the key: the file's name may be the secret."""
     if variable is not None:
         value = os.environ.get(variable, "")
         if not value:

@@ -95,10 +95,7 @@ class Settings:
         return cls(**given)
 
     def interval(self, sample: Sample, names: Mapping[str, str]) -> ForecastInterval | None:
-        """Return the reference's forecast for the sample's class sizes; None without a reference.
-
-        `names` are those of the columns ``label`` and ``score`` of the data.
-        """
+        """Return the reference's forecast for the sample's class sizes; None without a reference."""
         if self.reference is None:
             return None
         past = self.reference if "labels" in self.reference else _from_file(self.reference, names)
@@ -117,10 +114,7 @@ class Settings:
 def evaluate(
     dataset: Any, config: Mapping[str, Any], run_id: str, *, model: Any, logged_by_mlflow: bool
 ) -> Any:
-    """Evaluate the scores of a dataset, and log metrics and files once.
-
-    MLflow logs the metrics itself where a model ID is given, and otherwise not at all.
-    """
+    """Evaluate the scores of a dataset; log files, and metrics where MLflow does not (without a model ID)."""
     names = {"label": dataset.targets_name or "targets", "score": dataset.predictions_name or "predictions"}
     try:
         settings = Settings.read(config)

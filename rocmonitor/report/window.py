@@ -28,10 +28,7 @@ _DRAWN = 100
 
 
 def window_page(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> str:
-    """Return one window as a file, with what a monitor's page shows of it; equal arguments give equal text.
-
-    `frozen` is the reference it was compared with, by segment, if that is still kept.
-    """
+    """Return one window as a file, with its frozen reference by segment, if kept; equal input, equal text."""
     return render(
         "one_window.html.j2",
         name=evaluation.monitor,

@@ -238,10 +238,7 @@ class Session(ABC):
 
     @abstractmethod
     def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
-        """Return names and driver's type codes (None if it has none) of the columns of a monitor's query.
-
-        A name stands here as often as the query gives it.
-        """
+        """Return names and type codes (None without) of a query's columns, each as often as it is given."""
 
     @abstractmethod
     def first(self, statement: Select[Any], bound: Bound) -> Any:
@@ -269,10 +266,7 @@ class Session(ABC):
     def table(
         self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
     ) -> Table | None:
-        """Return the whole answer of a statement with some extra columns; None where Arrow does not read it.
-
-        `on_part` is called while it comes.
-        """
+        """Return a whole answer, calling `on_part` meanwhile; None where Arrow does not read it."""
 
     def beyond_reading(self) -> Caveat | None:
         """Return what the account may do besides reading; None where it is nothing, or cannot be known."""
@@ -284,10 +278,7 @@ class Session(ABC):
 
     @abstractmethod
     def tables(self, *, everywhere: bool = False) -> list[str]:
-        """Return the names of the tables that a statement may read; `everywhere` those of other schemas, too.
-
-        A table of another schema is ``schema.table``, and comes first.
-        """
+        """Return the tables that a statement may read; `everywhere` first others', ``schema.table``."""
 
 
 class Sessions(Protocol):

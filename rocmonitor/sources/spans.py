@@ -257,10 +257,7 @@ def _instant(value: str) -> tuple[float, float]:
 
 
 def _as_in_all(name: str, kind: str, given: Mapping[str, str]) -> str:
-    """Return a column of some files as it is in all of them.
-
-    Instants have microseconds: DuckDB compares those of nanoseconds with no others.
-    """
+    """Return a column of some files as it is in all: instants in microseconds, for DuckDB to compare."""
     column, here = name_in_sql(name), {given_name.casefold(): kind for given_name, kind in given.items()}
     wanted = "TIMESTAMPTZ" if kind == _NANOSECONDS else kind
     if name.casefold() not in here:

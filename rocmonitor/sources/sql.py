@@ -138,20 +138,14 @@ class SqlSource:
             return session.beyond_reading()
 
     def label_counts(self, monitor: Monitor, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """Count the rows of a window and their labels in the database, with a digest of them.
-
-        With ``columns.labelled_at``, labels that became known after `as_of` count as missing.
-        """
+        """Count rows and labels of a window in the database; later labels than `as_of` count as missing."""
         with self.reading(monitor, window, as_of=as_of) as (session, query, _):
             return _label_counts(query, session.labels(query))
 
     def label_counts_together(
         self, monitor: Monitor, windows: Sequence[Window], *, as_of: datetime | None = None
     ) -> Iterator[tuple[Window, LabelCounts]]:
-        """Yield windows with their `label_counts`, in order: side by side by one query, if it allows that.
-
-        Where such a query fails, they are counted one by one.
-        """
+        """Yield windows with their `label_counts`, in order: side by side by one query, if it allows that."""
         rest = list(windows)
         while rest:
             some, counts = self.side_by_side(monitor, rest), dict[Window, LabelCounts]()

@@ -71,10 +71,7 @@ class Store:
 
     @contextmanager
     def writing(self, *, patiently: bool = False) -> Iterator[Connection]:
-        """Open a transaction that writes all or nothing; `patiently` however long a statement takes.
-
-        On SQLite there is one at a time.
-        """
+        """Open a transaction that writes all or nothing, `patiently` if long; on SQLite one at a time."""
         engine = self.engine.execution_options(writing=True)
         with store_errors(self.engine.url), _guarded(engine, patiently) as connection, connection.begin():
             yield connection

@@ -82,10 +82,7 @@ def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """The outlook of a window that is newer than all judged ones; the outcome is None where nothing warns.
-
-    `distance` is that of the scores from the reference, in nats.
-    """
+    """The outlook of a window newer than all judged ones; no outcome: nothing warns; distance in nats."""
 
     window: Window
     outcome: Status | None

@@ -140,10 +140,7 @@ def mark_failed(
     refused: bool = False,
     payload: dict[str, Any] | None = None,
 ) -> None:
-    """Mark a row as failed, to be tried again at `retry_at`; when refused, later ones do not wait for it.
-
-    `payload` takes the place of the row's.
-    """
+    """Mark a row as failed, to be tried again then; when refused, later ones do not wait for it."""
     state = REFUSED if refused else PENDING
     more = {} if payload is None else {"payload": payload}
     _attempted(store, (id,), now, state=state, next_attempt_at=retry_at, error=error, **more)
@@ -165,10 +162,7 @@ def receipt_of(
     review_id: int | None = None,
     outlook_id: int | None = None,
 ) -> str | None:
-    """Return what MLflow first answered for this evaluation, review or outlook: where its run is.
-
-    None before that, and where all ids are None.
-    """
+    """Return what MLflow first answered for one of these: where its run is; None before that."""
     ids = {"evaluation_id": evaluation_id, "review_id": review_id, "outlook_id": outlook_id}
     conditions = [outbox.c[name] == id for name, id in ids.items() if id is not None]
     if not conditions:

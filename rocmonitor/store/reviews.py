@@ -15,10 +15,7 @@ from rocmonitor.store.tables import review as table
 
 
 def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lease: Lease) -> Review:
-    """Save a review and its notifications, both or neither; return the one in the store.
-
-    If there is one with this key already, it is that one, and nothing changes.
-    """
+    """Save a review and its notifications, both or neither; return the one in the store with its key."""
     with store.writing() as connection:
         require(connection, lease)
         review_id = connection.scalar(

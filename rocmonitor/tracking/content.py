@@ -307,10 +307,7 @@ def origin(kind: str) -> dict[str, str]:
 def documents(
     name: str, whole: Mapping[str, Any], tables: Tables, *, words: Tables | None = None
 ) -> dict[str, str]:
-    """Return all of a result in one file, and each of its tables that has rows, by path in the run.
-
-    `words` are the tables for people, with words in place of codes; default `tables`.
-    """
+    """Return a result in one file, and its tables that have rows, by path; `words` are those for people."""
     written = {name: json.dumps(whole, ensure_ascii=False, indent=1)}
     for table, rows in tables.items():
         if rows:

@@ -59,10 +59,7 @@ def revisions(client: MlflowClient, experiment: str, stem: str) -> dict[int, lis
 def series(
     client: MlflowClient, experiment: str, key: str, digests: Sequence[str]
 ) -> tuple[list[Run], list[Run]]:
-    """Return the series runs with this key, and those of them whose points are the first of these, in order.
-
-    Complete ones come first, then those with more points.
-    """
+    """Return the series runs with this key; and those that have the first points, complete ones first."""
     drawn = [run for run in runs(client, experiment, key) if run.data.tags.get(STATE) != "superseded"]
     fitting = [run for run in drawn if _fits(run, digests)]
     return drawn, sorted(fitting, key=lambda run: (is_unfinished(run), -int(run.data.tags[POINTS])))

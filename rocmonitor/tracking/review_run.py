@@ -59,10 +59,7 @@ def tags(review: Review) -> dict[str, str]:
 def description(
     review: Review, versions: Versions, report: str | None, before: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the description, and the versions that could not be tagged, as tags of the run.
-
-    `versions` is the result of `version_tags`; `before` are the tags that the run has.
-    """
+    """Return the description, and the versions without tags, as tags; `before` are those of the run."""
     missing = [f"{role}, version {_number(review, role)}" for role, tags in versions.items() if tags is None]
     note = {"mlflow.note.content": of_review(review, missing, report)}
     if missing or _NOT_TAGGED in before:
