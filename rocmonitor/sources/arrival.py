@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, and_, case, literal
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
 from rocmonitor.sources.clock import Clock
-
-if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
 
 Codes = NDArray[np.int8]
 

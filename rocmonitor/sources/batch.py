@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
 from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, Words, joined
@@ -22,9 +23,6 @@ from rocmonitor.sources.counting import LabelCounts
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.sample import PairedSample, Sample
 from rocmonitor.stats.unlabelled import PairedScoreCounts, ScoreCounts, no_scores
-
-if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
 
 S = TypeVar("S", Sample, PairedSample)
 
@@ -147,10 +145,17 @@ def to_batch(
     which label is later, is set aside. `explain`: the columns of `Batch.explaining`, where cells are rows.
     """
     cells = joined(chunks, encoder)
-    category = categories(cells)
+    category = _categories(cells)
     if cells.has_id is not None:
         cells.repeated = category == _DUPLICATE
     cells.id = cells.has_id = cells.time = cells.known = None  # no longer needed; half of the memory
+    shown = Explaining(
+        score=encoder.original(cells.champion),
+        positive=category == _POSITIVE,
+        labelled=category >= _NEGATIVE,
+        waiting=category == _UNLABELLED,
+        columns=tuple(explain),
+    )
     segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
     for name, index in segment_places(cells, encoder):
         segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
@@ -160,40 +165,11 @@ def to_batch(
         grouped=grouped,
         condensed=cells.high is not None,
         cells=Cells(chunk=cells, encoder=encoder, ages=ages) if len(cells) <= MOST_CELLS else None,
-        explaining=explaining(cells, category, encoder, explain) if explain else None,
+        explaining=shown if explain else None,
     )
 
 
-def explaining(
-    cells: Chunk, category: NDArray[np.int8], encoder: Encoder, columns: Sequence[NDArray[Any]]
-) -> Explaining:
-    """Return rows with their columns that may explain a change."""
-    return Explaining(
-        score=encoder.original(cells.champion),
-        positive=category == _POSITIVE,
-        labelled=is_used(category),
-        waiting=category == _UNLABELLED,
-        columns=tuple(columns),
-    )
-
-
-def judged(chunks: Sequence[Chunk], encoder: Encoder, *, labelled: bool = True) -> tuple[Mask, Mask]:
-    """Return which rows the champion's statistics rest on, and which are positive, in the order they came.
-
-    For chunks without a weight, which are emptied, as by `to_batch`. Rows that wait for a label are among the
-    first if not only `labelled` ones are asked for.
-    """
-    category = categories(joined(chunks, encoder))
-    used = is_used(category) if labelled else is_used(category) | (category == _UNLABELLED)
-    return used, np.asarray(category == _POSITIVE)
-
-
-def is_used(category: NDArray[np.int8]) -> Mask:
-    """Return which of the cells the champion's statistics rest on."""
-    return np.asarray(category >= _NEGATIVE)
-
-
-def categories(cells: Chunk) -> NDArray[np.int8]:
+def _categories(cells: Chunk) -> NDArray[np.int8]:
     """Return what became of the rows of each cell."""
     category = np.empty(len(cells), dtype=np.int8)
     for label, of_label in _CATEGORY_OF_LABEL.items():

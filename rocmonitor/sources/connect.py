@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Dialect, Engine, Select, create_engine, 
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.config import Database
+from rocmonitor.config import Database, Monitor
 from rocmonitor.deadline import Guard, Limits, ask_to_stop
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.failures import Origin
@@ -25,7 +25,6 @@ from rocmonitor.sources.failures import Origin
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rocmonitor.config import Monitor
     from rocmonitor.sources.arrow import Table
     from rocmonitor.sources.chunk import Chunk
     from rocmonitor.sources.query import Bound, Query

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, column
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources.batch import Explaining, judged, to_batch
+from rocmonitor.sources.batch import Explaining, to_batch
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.connect import PlainValues
 from rocmonitor.sources.sql import SqlSource
@@ -104,25 +104,27 @@ def read_frame(
             "it to read them one by one",
             transient=False,
         )
-    digest = ""
-    if not bare:
-        # Classifying chunks empties them, so it gets copies that share the columns.
-        copies = [chunk.take(slice(None)) for chunk in chunks]
-        digest = to_batch(copies, encoder, monitor, grouped=False, truncated=False).digest
-    used, positive = judged(chunks, encoder, labelled=labelled)
-    used &= np.concatenate(wanted)
+    chosen = np.concatenate(wanted)
+    batch = to_batch(chunks, encoder, monitor, grouped=False, truncated=False, explain=[chosen])
+    assert batch.explaining is not None
+    used = chosen & _used(batch.explaining, labelled=labelled)
     rows = pd.DataFrame(
         {name: np.concatenate([_array(part[name]) for part in parts]) for name in parts[0]}
     ).infer_objects()[used]
-    return Frame(rows=rows.reset_index(drop=True), positive=positive[used], digest=digest)
+    positive, digest = batch.explaining.positive[used], "" if bare else batch.digest
+    return Frame(rows=rows.reset_index(drop=True), positive=positive, digest=digest)
 
 
 def bare_frame(monitor: Monitor, columns: Sequence[str], read: Explaining, *, labelled: bool = True) -> Frame:
     """Return the `read_frame` of a window with some extra columns, bare, from what was read of it before."""
-    used = read.labelled if labelled else read.labelled | read.waiting
+    used = _used(read, labelled=labelled)
     given = {monitor.columns.champion: read.score, **dict(zip(columns, read.columns, strict=True))}
     rows = pd.DataFrame(given).infer_objects()[used]
     return Frame(rows=rows.reset_index(drop=True), positive=read.positive[used], digest="")
+
+
+def _used(read: Explaining, *, labelled: bool) -> NDArray[np.bool_]:
+    return read.labelled if labelled else read.labelled | read.waiting
 
 
 def _own_names(

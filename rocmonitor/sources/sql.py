@@ -13,7 +13,7 @@ from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sqlalchemy import Select, column, literal_column, select
@@ -24,8 +24,8 @@ from rocmonitor.config import AnySource, Database, Files, Monitor, Source, Spark
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER
-from rocmonitor.sources.batch import Batch, Explaining, Rows, categories, explaining, to_batch
-from rocmonitor.sources.chunk import Chunk, joined
+from rocmonitor.sources.batch import Batch, Explaining, Rows, to_batch
+from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import too_many_cells
 from rocmonitor.sources.connect import Session, Sessions, new_engine, source_url
 from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from rocmonitor.sources.arrow import Table
 
-
-Made = TypeVar("Made")
 
 _MOST_NAMED = 20
 _COUNTED_AT_ONCE = 100
@@ -205,68 +203,12 @@ class SqlSource:
         -----
         At most 200,000 rows are held, of at most 50 windows.
         """
-
-        def batch_of(table: Table, query: Query, caveats: tuple[Caveat, ...]) -> Batch:
-            from rocmonitor.sources.arrow import chunk_of
-
-            counter = RowCounter()
-            encoder = Encoder(monitor, counter)
-            chunk = chunk_of(table.columns, encoder, table.values)
-            chunk.inside, encoder.counter = table.inside > 0, None
-            columns = [table.plain(f"extra_{at}") for at in range(len(explain))]
-            batch = to_batch(
-                [chunk],
-                encoder,
-                monitor,
-                grouped=False,
-                truncated=False,
-                ages=len(query.instants),
-                explain=columns,
-            )
-            self._require_decimal(batch, monitor)
-            return _with_caveats(replace(batch, labels=_label_counts(query, counter.lines())), caveats)
-
-        return self._together(monitor, windows, as_of, explain, on_progress, batch_of)
-
-    def explaining(
-        self,
-        monitor: Monitor,
-        windows: Sequence[Window],
-        columns: Sequence[str],
-        *,
-        as_of: datetime | None = None,
-        on_progress: Callable[[int], None] = lambda _: None,
-    ) -> list[Explaining] | None:
-        """Return the rows of windows with some columns, as `pull_together` reads them, and nothing else."""
-
-        def rows_of(table: Table, _: Query, __: tuple[Caveat, ...]) -> Explaining:
-            from rocmonitor.sources.arrow import chunk_of
-
-            encoder = Encoder(monitor)
-            chunk = chunk_of(table.columns, encoder, table.values)
-            chunk.inside = table.inside > 0
-            cells = joined([chunk], encoder)
-            values = [table.plain(f"extra_{at}") for at in range(len(columns))]
-            return explaining(cells, categories(cells), encoder, values)
-
-        return self._together(monitor, windows, as_of, columns, on_progress, rows_of)
-
-    def _together(
-        self,
-        monitor: Monitor,
-        windows: Sequence[Window],
-        as_of: datetime | None,
-        explain: Sequence[str],
-        on_progress: Callable[[int], None],
-        made_of: Callable[[Table, Query, tuple[Caveat, ...]], Made],
-    ) -> list[Made] | None:
-        """Return what is made of the rows of each window; None as `pull_together` says."""
         most = min(self._origin.spec.max_rows, ROWS_TOGETHER)
         if self.kind not in _IN_ARROW or monitor.grouped not in ("raw", "auto"):
             return None
         span, several = Window(windows[0].start, windows[-1].end), len(windows) > 1
-        with suppress(ConfigError, SourceError), self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, span, as_of=as_of, explains=bool(explain))
+        together = self.reading(monitor, span, as_of=as_of, explains=bool(explain))
+        with suppress(ConfigError, SourceError), together as (session, query, _):
             query = replace(query, parts=tuple(windows))
             statement = query.hashed_rows(most + 1, explain)
             table = session.table(statement, query, explain, lambda: on_progress(0))
@@ -274,8 +216,34 @@ class SqlSource:
                 return None
             on_progress(len(table))
             parts = table.cut(len(windows)) if several else [table]
-            return [made_of(part, query, session.caveats) for part in parts]
+            return [self._batch_of(part, query, session.caveats, len(explain)) for part in parts]
         return None
+
+    def explaining(
+        self, monitor: Monitor, windows: Sequence[Window], columns: Sequence[str], **how: Any
+    ) -> list[Explaining] | None:
+        """Return the rows of windows with some columns, as `pull_together` reads them."""
+        batches = self.pull_together(monitor, windows, explain=columns, **how)
+        return None if batches is None else [batch.explaining for batch in batches if batch.explaining]
+
+    def _batch_of(self, table: Table, query: Query, caveats: tuple[Caveat, ...], explain: int) -> Batch:
+        from rocmonitor.sources.arrow import chunk_of
+
+        counter = RowCounter()
+        encoder = Encoder(query.monitor, counter)
+        chunk = chunk_of(table.columns, encoder, table.values)
+        chunk.inside, encoder.counter = table.inside > 0, None
+        batch = to_batch(
+            [chunk],
+            encoder,
+            query.monitor,
+            grouped=False,
+            truncated=False,
+            ages=len(query.instants),
+            explain=[table.plain(f"extra_{at}") for at in range(explain)],
+        )
+        self._require_decimal(batch, query.monitor)
+        return _with_caveats(replace(batch, labels=_label_counts(query, counter.lines())), caveats)
 
     def require_complete(
         self,

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.config import Monitor
 from rocmonitor.conventions import NO_VALUE, group_name
 from rocmonitor.errors import ConfigError, quoted
 from rocmonitor.policy.record import negated
 
 if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
     from rocmonitor.sources.counting import RowCounter
 
 POSITIVE, NEGATIVE, BAD, UNLABELLED = 1, 0, -1, -2

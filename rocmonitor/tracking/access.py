@@ -18,6 +18,7 @@ from rocmonitor.errors import TrackingError, printable, without_passwords
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
+    from mlflow.entities.model_registry import ModelVersion
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +139,18 @@ def _without_path(uri: str, text: str) -> str:
 def code(error: Exception) -> str:
     """MLflow's error code, or nothing."""
     return str(getattr(error, "error_code", ""))
+
+
+def model_version(client: MlflowClient, model: str, number: str) -> ModelVersion | None:
+    """Return a version of a registered model; None for one that is not in the registry."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return client.get_model_version(model, number)
+    except MlflowException as error:
+        if code(error) not in NOT_REGISTERED:
+            raise
+        return None
 
 
 def missing_alias(client: MlflowClient, uri: str, model: str, alias: str) -> str:

@@ -304,15 +304,8 @@ class Tracking:
 
     def _version(self, model: str, number: str) -> ModelVersion | None:
         """Return a version of a registered model as it was first seen, if it is in the registry."""
-        from mlflow.exceptions import MlflowException
-
         if (model, number) not in self.versions:
-            try:
-                self.versions[model, number] = self.client.get_model_version(model, number)
-            except MlflowException as error:
-                if access.code(error) not in access.NOT_REGISTERED:
-                    raise
-                self.versions[model, number] = None
+            self.versions[model, number] = access.model_version(self.client, model, number)
         return self.versions[model, number]
 
     def _logged_model(self, evaluation: Evaluation) -> str | None:

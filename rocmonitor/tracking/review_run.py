@@ -105,17 +105,11 @@ def dataset(review: Review) -> DatasetInput:
 
 def version_tags(client: MlflowClient, review: Review) -> Versions:
     """Return the present tags of both versions, by role; None for a version that is not in the registry."""
-    from mlflow.exceptions import MlflowException
-
-    tags: dict[str, Mapping[str, str] | None] = {}
-    for role in ("champion", "challenger"):
-        try:
-            tags[role] = dict(client.get_model_version(review.model, _number(review, role)).tags)
-        except MlflowException as error:
-            if access.code(error) not in access.NOT_REGISTERED:
-                raise
-            tags[role] = None
-    return tags
+    versions = {
+        role: access.model_version(client, review.model, _number(review, role))
+        for role in ("champion", "challenger")
+    }
+    return {role: None if version is None else dict(version.tags) for role, version in versions.items()}
 
 
 def tag_versions(client: MlflowClient, review: Review, run_id: str, versions: Versions) -> None:
