@@ -122,14 +122,9 @@ def _print_styled(text: str, stream: TextIO, *, end: str, style: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print plain JSON types; NaN and infinity are refused."""
-    echo_plain(json.dumps(value, indent=2, allow_nan=False))
-
-
-def echo_plain(text: str) -> None:
-    """Print data for programs, on terminals too as they are."""
+    """Print plain JSON types, on terminals too as they are; NaN and infinity are refused."""
     try:
-        click.echo(text)
+        click.echo(json.dumps(value, indent=2, allow_nan=False))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

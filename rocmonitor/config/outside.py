@@ -187,10 +187,10 @@ class Mlflow(Section):
 
     def read(self, folder: Path) -> str:
         """Return the tracking URI, which may hold a secret."""
-        if self.tracking_uri_env is None and self.tracking_uri_file is None:
-            return beside(self.tracking_uri or "sqlite:///mlflow.db", folder)
-        value = _read("mlflow.tracking_uri", self.tracking_uri_env, self.tracking_uri_file, folder)
-        return beside(value, folder)
+        uri = self.tracking_uri or "sqlite:///mlflow.db"
+        if self.tracking_uri_env or self.tracking_uri_file:
+            uri = _read("mlflow.tracking_uri", self.tracking_uri_env, self.tracking_uri_file, folder)
+        return beside(uri, folder)
 
 
 class Keep(Section):

@@ -43,9 +43,7 @@ class Clock:
 
     def ends(self, window: Window) -> tuple[datetime, datetime]:
         """Start and end on this clock: naive wall times, or aware instants in UTC."""
-        if self.zone is None:
-            return window.start, window.end
-        return wall_time(window.start, self.zone), wall_time(window.end, self.zone)
+        return self.at(window.start), self.at(window.end)
 
     def bound(self, window: Window) -> tuple[datetime | str, datetime | str]:
         """Return what ``:start`` and ``:end`` are bound to."""

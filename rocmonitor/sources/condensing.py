@@ -24,13 +24,16 @@ from rocmonitor.stats.ends import BESIDE, FAR
 
 Floats = NDArray[np.float64]
 
-_POSTGRES_NUMBERS = {20, 21, 23, 700, 701, 1700}  # whole numbers, floats, numeric
-_MARIADB_NUMBERS = {0, 1, 2, 3, 4, 5, 8, 9, 246}
+_OF_MARIADB = {0, 1, 2, 3, 4, 5, 8, 9, 246}, {15, 249, 250, 251, 252, 253, 254}
+_CODES: dict[str, tuple[set[int], set[int]]] = {
+    "postgresql": ({20, 21, 23, 700, 701, 1700}, {25, 1042, 1043}),
+    "mariadb": _OF_MARIADB,
+    "mysql": _OF_MARIADB,
+}
+"""Codes of drivers for numbers (whole numbers, floats, numeric) and for texts."""
 _NUMBERS = re.compile(r"u?(tiny|small|big|huge)?int(eger)?|float|double|decimal.*", re.IGNORECASE)
-"""The names of types, of DuckDB and Spark."""
-_POSTGRES_TEXTS = {25, 1042, 1043}
-_MARIADB_TEXTS = {15, 249, 250, 251, 252, 253, 254}
 _TEXTS = ("varchar", "string")
+"""The names of types, of DuckDB and Spark."""
 _LARGEST = 1.7976931348623157e308
 
 FINITE_CELLS = 2 * FAR
@@ -100,24 +103,16 @@ def lacks_functions(connection: sqlite3.Connection) -> bool:
 
 def is_number(backend: str, code: Any) -> bool:
     """Return True for a type, by the driver's code, of numbers or of texts that may be; and if unknown."""
-    if is_text(backend, code):
-        return True
-    if backend == "postgresql":
-        return code in _POSTGRES_NUMBERS
-    if backend in ("mariadb", "mysql"):
-        return code in _MARIADB_NUMBERS
     if backend in ("duckdb", "spark"):
-        return _NUMBERS.fullmatch(str(code)) is not None
-    return True
+        return is_text(backend, code) or _NUMBERS.fullmatch(str(code)) is not None
+    return backend not in _CODES or any(code in codes for codes in _CODES[backend])
 
 
 def is_text(backend: str, code: Any) -> bool:
     """Return True for a type of texts, by the driver's code; False if unknown."""
-    if backend == "postgresql":
-        return code in _POSTGRES_TEXTS
-    if backend in ("mariadb", "mysql"):
-        return code in _MARIADB_TEXTS
-    return backend in ("duckdb", "spark") and str(code).lower() in _TEXTS
+    if backend in ("duckdb", "spark"):
+        return str(code).lower() in _TEXTS
+    return backend in _CODES and code in _CODES[backend][1]
 
 
 def double(value: float) -> ColumnElement[Any]:

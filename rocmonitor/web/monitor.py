@@ -27,7 +27,7 @@ from rocmonitor.service.attending import has_alarm
 from rocmonitor.service.standing import unjudged_text
 from rocmonitor.store.glance import Ahead, ahead
 from rocmonitor.store.history import Kept, history, review_list, segments
-from rocmonitor.web.site import Site
+from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.episode import (
     as_json,
@@ -98,15 +98,10 @@ class Choice:
         return {name: value for name, value in values.items() if value}
 
 
-def monitor_view(site: Site, name: str, choice: Choice) -> Row | None:
-    """Return all that the page of a monitor shows, in plain JSON types; None if there is nothing so named."""
-    monitor = site.config().monitors.get(name)
-    return None if monitor is None else view_of(site.store(), monitor, choice, site.clock())
-
-
-def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> Row | None:
-    """Return the same for a configured monitor; None when it has no such segment, window or revision."""
-    return _view(kept, monitor, choice, history(kept, monitor.name, choice.segment), now)
+def monitor_view(site: Site, name: str, choice: Choice) -> Row:
+    """Return all that the page of a monitor shows, in plain JSON types; AbsentError if there is no such."""
+    monitor, kept = site.monitor(name), site.store()
+    return _view(kept, monitor, choice, history(kept, name, choice.segment), site.clock())
 
 
 def _view(
@@ -117,15 +112,15 @@ def _view(
     now: datetime,
     *,
     until: datetime | None = None,
-) -> Row | None:
+) -> Row:
     """Return the view; its status is that of now, or with `until` what it was then, after `every` window."""
     names = segments(kept, monitor.name)
     if choice.segment and choice.segment not in names:
-        return None
+        raise AbsentError(wording.NO_SEGMENT.format(monitor.name, choice.segment))
     windows = [revisions for revisions in every if choice.has(revisions[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
-        return None
+        raise _absent(monitor, choice, windows)
     changes = [
         change
         for change in store.transitions(kept, monitor.name, choice.segment)
@@ -147,22 +142,13 @@ def _view(
     return view
 
 
-def absent(site: Site, name: str, choice: Choice) -> str:
-    """Return why `monitor_view` found nothing."""
-    monitor = site.config().monitors.get(name)
-    if monitor is None:
-        return wording.NOT_FOUND
-    kept = site.store()
-    if choice.segment and choice.segment not in segments(kept, name):
-        return wording.NO_SEGMENT.format(name, choice.segment)
-    windows = [
-        revisions for revisions in history(kept, name, choice.segment) if choice.has(revisions[0].window)
-    ]
+def _absent(monitor: Monitor, choice: Choice, windows: Sequence[list[Kept]]) -> AbsentError:
+    """Return what is not there: the window, or its revision."""
     is_there = _chosen(windows, replace(choice, revision=None), monitor.timezone) is not None
     if choice.window and not is_there:
         in_period = choice.start is not None or choice.end is not None
-        return wording.no_window(name, choice.window, in_period=in_period)
-    return wording.NO_REVISION.format(name, choice.revision)
+        return AbsentError(wording.no_window(monitor.name, choice.window, in_period=in_period))
+    return AbsentError(wording.NO_REVISION.format(monitor.name, choice.revision))
 
 
 def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> Row | None:
@@ -173,8 +159,11 @@ def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime
     windows = history(kept, monitor.name, choice.segment)
     if choice.end is not None:
         windows = [revisions for revisions in windows if revisions[0].window.end <= choice.end]
-    view = _view(kept, monitor, choice, windows, now, until=choice.end)
-    if view is None or not (view["points"] or view["ahead"]):
+    try:
+        view = _view(kept, monitor, choice, windows, now, until=choice.end)
+    except AbsentError:
+        return None
+    if not (view["points"] or view["ahead"]):
         return None
     by_slug = {window_slug(revisions[0].window, monitor.timezone): revisions for revisions in windows}
     others = [point for point in view["points"] if point["slug"] != view["chosen"]["slug"]]
@@ -399,17 +388,18 @@ def _due(monitor: Monitor, after: datetime, now: datetime) -> str | None:
     return instant(due, monitor.timezone) if due > now else None
 
 
-def review_of(site: Site, name: str, id: int) -> Review | None:
-    """Return the review with this number, if it is of this monitor."""
-    if name not in site.config().monitors:
-        return None
+def review_of(site: Site, name: str, id: int) -> Review:
+    """Return the review with this number; AbsentError if it is not of this monitor, or not there."""
+    site.monitor(name)
     try:
         review = store.review(site.store(), id)
     except StoreError as error:
         if error.transient:
             raise
-        return None
-    return review if review.monitor == name else None
+        raise AbsentError(wording.NOT_FOUND) from None
+    if review.monitor != name:
+        raise AbsentError(wording.NOT_FOUND)
+    return review
 
 
 def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept], one: Kept) -> Row:

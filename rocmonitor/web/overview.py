@@ -19,7 +19,7 @@ from rocmonitor.store.glance import AllStates, Glance, all_states, last_changes
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, first_due
-from rocmonitor.web.site import Site
+from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.page import WORST_FIRST
@@ -155,16 +155,14 @@ def _standing(glance: Glance, change: store.SavedTransition | None) -> int:
     return min(max(round(since), 1), len(glance.briefs))
 
 
-def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | None:
-    """Return what the page shows of a window, by default the newest; None without such a window."""
-    monitor = site.config().monitors.get(name)
-    if monitor is None:
-        return None
+def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any]:
+    """Return what the page shows of a window, by default the newest; AbsentError without such a window."""
+    monitor = site.monitor(name)
     kept, zone = site.store(), monitor.timezone
     whole = history(kept, name, "")
     slugs = [window_slug(revisions[0].window, zone) for revisions in whole]
     if window and window not in slugs:
-        return None
+        raise AbsentError(wording.no_window(name, window))
     place = slugs.index(window) if window else len(slugs) - 1
     view: dict[str, Any] = {"name": name, "zone": str(zone), "window": None, "slug": "", "segments": []}
     view |= {"earlier": None, "later": None, "not_judged": ""}

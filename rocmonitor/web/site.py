@@ -9,8 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rocmonitor import config, store
+from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError
 from rocmonitor.store.migrate import is_made_by_opening
+from rocmonitor.wording import page as wording
+
+
+class AbsentError(Exception):
+    """There is nothing of that name; says what is not there."""
 
 
 @dataclass(kw_only=True)
@@ -40,6 +46,13 @@ class Site:
             if self._read is None or self._read[0] != stamp:
                 self._read = (stamp, config.load(self.path))
             return self._read[1]
+
+    def monitor(self, name: str) -> Monitor:
+        """Return a monitor; AbsentError without one of this name."""
+        monitor = self.config().monitors.get(name)
+        if monitor is None:
+            raise AbsentError(wording.NOT_FOUND)
+        return monitor
 
     def store(self) -> store.Store:
         """Return the store, opened at the first use."""
