@@ -7,10 +7,11 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -71,7 +72,7 @@ class Store:
 
     @contextmanager
     def writing(self, *, patiently: bool = False) -> Iterator[Connection]:
-        """Open a transaction that writes all or nothing, `patiently` if long; on SQLite one at a time."""
+        """Open a transaction that writes all or nothing, `patiently` without limit; SQLite has one."""
         engine = self.engine.execution_options(writing=True)
         with store_errors(self.engine.url), _guarded(engine, patiently) as connection, connection.begin():
             yield connection
@@ -217,15 +218,20 @@ _NAMED = {"digest": "data_digest", "champion_version": "model_version"}
 """Columns of an evaluation by the fields that hold them, where these have another name."""
 
 
-def columns_of(table: Table, kind: type, but: Collection[str] = ()) -> list[ColumnElement[Any]]:
-    """Return the columns that are fields of a dataclass, under the names of these."""
-    names = [field.name for field in fields(kind) if field.name not in but]
-    return [table.c[name] if name in table.c else table.c[_NAMED[name]].label(name) for name in names]
+@cache
+def _names(kind: type, but: tuple[str, ...]) -> list[str]:
+    return [field.name for field in fields(kind) if field.name not in but]
 
 
-def fields_of(row: RowMapping, kind: type) -> dict[str, Any]:
-    """Return what a row has of the fields of a dataclass."""
-    return {field.name: row[field.name] for field in fields(kind) if field.name in row}
+def columns_of(table: Table, kind: type, *but: str) -> list[ColumnElement[Any]]:
+    """Return the columns that are fields of a dataclass, under the names of these, but for some."""
+    columns = table.c
+    return [columns[n] if n in columns else columns[_NAMED[n]].label(n) for n in _names(kind, but)]
+
+
+def fields_of(row: RowMapping, kind: type, *but: str) -> dict[str, Any]:
+    """Return the fields of a dataclass that such a row has."""
+    return {name: row[name] for name in _names(kind, but)}
 
 
 def having(table: Table, **values: Any) -> list[ColumnElement[bool]]:

@@ -68,7 +68,7 @@ def rows_counted(store: Store, reading: str, within: Window) -> int:
 def counts(store: Store, reading: str, window: Window) -> KeptCounts | None:
     """Return what is kept of a window, if anything is."""
     rows = store.rows(select(table).where(*having(table, reading=reading, **window_key(window))))
-    return KeptCounts(window=window, **fields_of(rows[0], KeptCounts)) if rows else None
+    return KeptCounts(window=window, **fields_of(rows[0], KeptCounts, "window")) if rows else None
 
 
 def put_counts(connection: Connection, kept: Sequence[KeptCounts]) -> None:
@@ -86,7 +86,7 @@ def arrivals(store: Store, monitor: str, since: datetime) -> list[Arrived]:
         .where(arrival.c.monitor == monitor, arrival.c.window_start >= since)
         .order_by(arrival.c.window_start, arrival.c.window_end, arrival.c.at)
     )
-    return [Arrived(window=window_of(row), **fields_of(row, Arrived)) for row in store.rows(query)]
+    return [Arrived(window=window_of(row), **fields_of(row, Arrived, "window")) for row in store.rows(query)]
 
 
 def save_arrivals(

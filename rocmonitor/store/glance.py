@@ -75,7 +75,7 @@ def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
     """Return the last change of status of every monitor and segment; one to ok has no reasons."""
     last = select(func.max(_transition.id)).group_by(_transition.monitor, _transition.segment)
     reasons = case((_transition.after != "ok", _transition.reasons)).label("reasons")
-    columns = columns_of(tables.transition, SavedTransition, but=["reasons"])
+    columns = columns_of(tables.transition, SavedTransition, "reasons")
     changes = map(transition_of, store.rows(select(*columns, reasons).where(_transition.id.in_(last))))
     return {(change.monitor, change.segment): change for change in changes}
 

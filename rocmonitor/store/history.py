@@ -40,7 +40,7 @@ def newest_in_window(store: Store, monitor: str, segment: str, window: Window) -
 def _kept(store: Store, monitor: str, segment: str, **key: datetime) -> list[Kept]:
     """Return revisions of windows, oldest window and revision first."""
     order = ("window_start", "window_end", "revision", "id")
-    columns = columns_of(tables.evaluation, Kept, but=["window"])
+    columns = columns_of(tables.evaluation, Kept, "window")
     query = select(*columns, _evaluation.window_start, _evaluation.window_end)
     chosen = query.where(*having(tables.evaluation, monitor=monitor, segment=segment, **key))
     rows = store.rows(chosen.order_by(*(_evaluation[name] for name in order)))
@@ -68,7 +68,7 @@ class ReviewBrief:
 def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
     """Return the reviews of a monitor, newest first."""
     table = tables.review
-    own = columns_of(table, ReviewBrief, but=["period"])
+    own = columns_of(table, ReviewBrief, "period")
     query = select(*own, table.c.period_start, table.c.period_end).where(table.c.monitor == monitor)
     rows = map(dict, store.rows(query.order_by(table.c.id.desc())))
     return [ReviewBrief(period=Window(row.pop("period_start"), row.pop("period_end")), **row) for row in rows]

@@ -72,17 +72,17 @@ def series(store: Store, monitor: str, segment: str, *, newest: int | None = Non
         starts = select(table.c.window_start).where(*chosen).distinct()
         first = starts.order_by(table.c.window_start.desc()).limit(1).offset(newest - 1).scalar_subquery()
         chosen.append(table.c.window_start >= func.coalesce(first, datetime(1, 1, 1, tzinfo=UTC)))
-    query = select(*_WINDOW, *columns_of(table, Point, but=["window"])).where(*chosen)
+    query = select(*_WINDOW, *columns_of(table, Point, "window")).where(*chosen)
     return [point_of(row, Point) for row in store.rows(_newest(query))]
 
 
 def point_of(row: RowMapping, kind: type[P]) -> P:
     """Return the point of a row of evaluations."""
-    return kind(window=window_of(row), **_with_status(row, kind))
+    return kind(window=window_of(row), **_with_status(row, kind, "window"))
 
 
-def _with_status(row: RowMapping, kind: type) -> dict[str, Any]:
-    return fields_of(row, kind) | {"outcome": Status(row["outcome"])}
+def _with_status(row: RowMapping, kind: type, *but: str) -> dict[str, Any]:
+    return fields_of(row, kind, *but) | {"outcome": Status(row["outcome"])}
 
 
 def evaluations(
