@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Database, Monitor
-from rocmonitor.deadline import Guard, Limits, ask_to_stop
+from rocmonitor.deadline import Guard, Limits, arm, ask_to_stop, known_guard
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.failures import Origin
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _CONNECT_SECONDS = 10
 _DRIVERS_SECONDS = 10
 """Seconds that the driver waits longer than we do, where it has a limit of its own."""
-_GUARD = "rocmonitor guard"
 Part = TypeVar("Part")
 _DRIVERS = {
     "postgres": "postgresql+psycopg",
@@ -73,7 +72,7 @@ def new_engine(url: URL, origin: Origin) -> Engine:
         arguments = _arguments(url, origin, seconds)
         # Not tried out before use: that would wait where nobody guards it.
         engine = create_engine(url, hide_parameters=True, **arguments)
-        event.listen(engine, "before_cursor_execute", _arm)
+        event.listen(engine, "before_cursor_execute", arm)
         return engine
     except NoSuchModuleError:
         problem = f"{url.drivername!r} is not a database that SQLAlchemy knows here; install its dialect"
@@ -142,8 +141,7 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
     limits = Limits(connect=_CONNECT_SECONDS + 1, silence=silence, whole=whole)
     ask = partial(_kill, engine) if engine.dialect.driver == "pymysql" else ask_to_stop
     with Guard(engine.connect, limits, ask) as guard:
-        connection: Connection = guard.connection
-        connection.info[_GUARD] = guard
+        connection: Connection = known_guard(guard)
         raw = connection.connection.driver_connection
         if backend == "postgresql":
             connection.execution_options(**snapshot)
@@ -156,12 +154,6 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
                 _forget_rest(raw)
 
 
-def guard_of(connection: Connection) -> Guard:
-    """Return what guards a connection that `reading` gave."""
-    guard: Guard = connection.info[_GUARD]
-    return guard
-
-
 def guarded(guard: Guard, parts: Iterable[Part]) -> Iterator[Part]:
     """Parts of an answer; what is done with each of them is not the database's time."""
     guard.arm()
@@ -170,11 +162,6 @@ def guarded(guard: Guard, parts: Iterable[Part]) -> Iterator[Part]:
         yield part
         guard.arm()
     guard.rest()
-
-
-def _arm(connection: Connection, *_: object) -> None:
-    if (guard := connection.info.get(_GUARD)) is not None:
-        guard.arm()
 
 
 def _kill(engine: Engine, raw: Any) -> None:

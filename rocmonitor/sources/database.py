@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, Select, inspect
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
+from rocmonitor.deadline import guard_of
 from rocmonitor.sources.arrival import arrival_of_text
 from rocmonitor.sources.chunk import Chunk, assembled
 from rocmonitor.sources.clock import read_times, since_epoch
@@ -24,7 +25,6 @@ from rocmonitor.sources.connect import (
     PlainValues,
     Session,
     beyond_reading,
-    guard_of,
     guarded,
     reading,
 )

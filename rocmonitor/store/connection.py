@@ -35,7 +35,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError, StatementError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
-from rocmonitor.deadline import Guard, Limits, Overdue
+from rocmonitor.deadline import Guard, Limits, Overdue, arm, known_guard
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.clock_jump import BelievedClock
 from rocmonitor.policy.windows import Window
@@ -47,7 +47,6 @@ LOCK_SECONDS = 30
 ANSWER_SECONDS = 10
 """Seconds that a server may take to answer, besides waiting for a lock."""
 
-_GUARD = "rocmonitor guard"
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 _NO_URL = (
     "store.url is not a SQLAlchemy URL such as sqlite:////var/lib/rocmonitor/rocmonitor.db or "
@@ -138,7 +137,7 @@ def connect(url: str) -> Store:
         event.listen(engine, "begin", _begin_sqlite)
     else:
         event.listen(engine, "begin", _begin_postgresql)
-        event.listen(engine, "before_cursor_execute", _arm)
+        event.listen(engine, "before_cursor_execute", arm)
     return Store(engine)
 
 
@@ -185,13 +184,7 @@ def _guarded(engine: Engine, patiently: bool = False) -> Iterator[Connection]:
     silence = math.inf if patiently else LOCK_SECONDS + ANSWER_SECONDS
     limits = Limits(connect=CONNECT_SECONDS + 1, silence=silence)
     with Guard(engine.connect, limits) as guard:
-        guard.connection.info[_GUARD] = guard
-        yield guard.connection
-
-
-def _arm(connection: Connection, *_: object) -> None:
-    if (guard := connection.info.get(_GUARD)) is not None:
-        guard.arm()
+        yield known_guard(guard)
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
