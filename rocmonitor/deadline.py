@@ -18,6 +18,8 @@ from typing import Any, Literal, Self
 
 Part = Literal["connect", "silence", "whole"]
 
+_INFO = "rocmonitor guard"
+
 SECONDS_TO_STOP = 2.0
 """Seconds that a database may take to stop when asked, before the connection is cut."""
 SECONDS_OF_WORK = 600.0
@@ -164,6 +166,24 @@ class Guard:
         Thread(target=_quietly, args=(self._ask, raw), daemon=True, name="stop request").start()
         while not self._done.wait(SECONDS_TO_STOP):
             Thread(target=_quietly, args=(cut, raw), daemon=True, name="cut").start()
+
+
+def known_guard(guard: Guard) -> Any:
+    """Return the SQLAlchemy connection of a guard, which `guard_of` gives back, and `arm` arms."""
+    guard.connection.info[_INFO] = guard
+    return guard.connection
+
+
+def guard_of(connection: Any) -> Guard:
+    """Return what guards a connection that `known_guard` gave."""
+    guard: Guard = connection.info[_INFO]
+    return guard
+
+
+def arm(connection: Any, *_: object) -> None:
+    """Arm the guard of a connection, if it has one, before each statement."""
+    if _INFO in connection.info:
+        guard_of(connection).arm()
 
 
 def ask_to_stop(raw: Any) -> None:

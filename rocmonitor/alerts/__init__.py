@@ -13,22 +13,3 @@ from rocmonitor.alerts.message import (
 )
 from rocmonitor.alerts.outage import MOST_NAMED, Concerned, compose_outage, compose_several, compose_stop
 from rocmonitor.alerts.service import check_url, send
-
-__all__ = [
-    "LONGEST_TITLE",
-    "MOST_NAMED",
-    "Concerned",
-    "Context",
-    "Message",
-    "check_url",
-    "compose",
-    "compose_outage",
-    "compose_outlook",
-    "compose_review",
-    "compose_revised",
-    "compose_several",
-    "compose_stop",
-    "repeated",
-    "send",
-    "trial_message",
-]

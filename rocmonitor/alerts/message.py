@@ -1,4 +1,8 @@
-"""Messages: a change of status, or a review, as a person reads it at 3 a.m."""
+"""Messages: a change of status, or a review, as a person reads it at 3 a.m.
+
+The same arguments always give the same message, with the same event id: a repeat can be recognised. A
+control character in a value is written out, so no value can begin a line of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
-from typing import Literal
+from html import escape
+from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
-from rocmonitor.alerts.mail import Line, Lines, as_html, as_text
 from rocmonitor.errors import printable
 from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Transition
@@ -28,6 +32,27 @@ Kind = Literal["alarm", "recovery", "notice", "test"]
 
 LONGEST_TITLE = 80
 
+PICTURE = "auc.png"
+"""Name of the attached chart."""
+
+_MAIL_STYLE = (
+    "font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; "
+    "max-width: 620px; overflow-wrap: anywhere"
+)
+
+
+class Line(NamedTuple):
+    """A line of a message: what it is about, if that is said, and its text."""
+
+    label: str
+    text: str
+
+
+Lines = Sequence[Line]
+
+LONGEST_TEXT = 2000
+"""Characters of a line that are shown; what is cut is counted. A value from outside may be of any length."""
+
 _NOT_ON_A_PAGER = ("How sure", "Reference", "Owner", "Take it on", "Look")
 
 
@@ -37,20 +62,13 @@ class Context:
 
     Attributes
     ----------
-    zone : ZoneInfo
-        The monitor's: all times are written in it, and it is named.
-    owner : str or None
-        Who looks after the model.
-    runbook : str or None
-        What to do; an address or a text.
-    run : str or None
-        Where MLflow shows the window.
-    page : str or None
-        Where rocmonitor's own page shows it.
-    told : tuple of str
-        The channels that get it.
-    configured : bool
-        False for a monitor that the configuration has no longer: no command knows it.
+    zone: The monitor's: all times are written in it, and it is named.
+    owner: Who looks after the model.
+    runbook: What to do; an address or a text.
+    run: Where MLflow shows the window.
+    page: Where rocmonitor's own page shows it.
+    told: The channels that get it.
+    configured: False for a monitor that the configuration has no longer: no command knows it.
     """
 
     zone: ZoneInfo
@@ -68,16 +86,11 @@ class Message:
 
     Attributes
     ----------
-    title : str
-        One line of at most 80 characters that starts with the status.
-    body : str
-        Plain text, what matters most first: for chats, files and web hooks.
-    kind : {"alarm", "recovery", "notice", "test"}
-        Becomes the service's own colour or severity.
-    html : str
-        The same for a mail; empty when there is only text.
-    pager : tuple of str
-        Lines for a pager, the most important first: as many as it can carry.
+    title: One line of at most 80 characters that starts with the status.
+    body: Plain text, what matters most first: for chats, files and web hooks.
+    kind, {"alarm", "recovery", "notice", "test"}: Becomes the service's own colour or severity.
+    html: The same for a mail; empty when there is only text.
+    pager: Lines for a pager, the most important first: as many as it can carry.
     """
 
     title: str
@@ -98,21 +111,10 @@ def compose(
 
     Parameters
     ----------
-    transition : Transition
-        The change; the gravest, where several segments changed with one window.
-    evaluation : Evaluation or None
-        The window it was seen in; None when there is none, because evaluating it failed.
-    context : Context
-    also : sequence of Transition
-        The other changes.
-    episode : Decline or None
-        The loss that it begins, changes or ends.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id: a repeat can be recognised.
-        A control character in a value is written out, so no value can begin a line of its own.
+    transition: The change; the gravest, where several segments changed with one window.
+    evaluation: The window it was seen in; None when there is none, because evaluating it failed.
+    also: The other changes.
+    episode: The loss that it begins, changes or ends.
 
     Examples
     --------
@@ -146,21 +148,7 @@ def compose(
 def compose_outlook(
     transition: Transition, outlook: Outlook, context: Context, also: Sequence[Transition] = ()
 ) -> Message:
-    """Return the message about a change of status that an outlook made.
-
-    Parameters
-    ----------
-    transition : Transition
-    outlook : Outlook
-    context : Context
-    also : sequence of Transition
-        The changes of other segments with the same window.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
-    """
+    """Return the message about a change of status that an outlook made, and `also` of other segments."""
     zone = context.zone
     lines = [
         Line("", f"{outlook_wording.headline(transition, outlook)}."),
@@ -179,20 +167,7 @@ def compose_outlook(
 
 
 def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
-    """Return the message about one or more windows of a monitor that became degraded, or were so and are no
-    longer.
-
-    Parameters
-    ----------
-    found : sequence of Revised
-        Of one monitor; their status did not change by it.
-    context : Context
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
-    """
+    """Return the message about windows of a monitor that became degraded, or are so no longer."""
     zone, first = context.zone, revised[0]
     worse = any(change.is_worse for change in revised)
     segments = {change.segment for change in revised}
@@ -215,23 +190,10 @@ def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
 
 
 def compose_review(review: Review, *, before: str, context: Context) -> Message:
-    """Return the message about a review whose decision is not the one that was sent before.
-
-    Parameters
-    ----------
-    review : Review
-    before : str
-        The decision that was sent before.
-    context : Context
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
-    """
-    zone = context.zone
+    """Return the message about a review whose decision is not the one that was sent before."""
+    zone, sentence = context.zone, review_wording.sentence(review)
     lines = [
-        Line("", f"{_capital(review_wording.sentence(review))}."),
+        Line("", f"{sentence[:1].upper()}{sentence[1:]}."),
         Line("", f"The decision was “{before}” before. Nothing was promoted."),
         Line("Why", " ".join(review_wording.summary(review))),
         *labelled("Next", review_wording.advice(review)),
@@ -317,10 +279,6 @@ def labelled(label: str, text: str | None) -> list[Line]:
     return [Line(label, text)] if text else []
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def titled(head: str, whose: str, text: str) -> str:
     """Return the status, whose it is, and as much of both as 80 characters hold."""
     room = LONGEST_TITLE - len(head) - 3
@@ -329,9 +287,7 @@ def titled(head: str, whose: str, text: str) -> str:
 
 
 def event_of(transition: Transition, key: str) -> tuple[str, ...]:
-    """Return what tells a change of status from others; `key` is that of the result it was seen in, or
-    empty.
-    """
+    """Return what tells a change of status from others; `key` is that of its result, or empty."""
     return (
         transition.monitor,
         transition.segment,
@@ -344,3 +300,50 @@ def event_of(transition: Transition, key: str) -> tuple[str, ...]:
 def event(*parts: str) -> str:
     """Return the name by which a repeat of the message is known: the same parts give the same."""
     return f"event {hashlib.sha256('|'.join(parts).encode()).hexdigest()[:12]}"
+
+
+def as_text(lines: Lines) -> str:
+    """Plain text, a line for each; control characters of values are written out, long ones are cut."""
+    return "\n".join(
+        f"{printable(line.label)}: {_shown(line.text)}" if line.label else _shown(line.text) for line in lines
+    )
+
+
+def as_html(lines: Lines) -> str:
+    """Return a mail, all values escaped; the attached chart goes where ``<!--chart-->`` is."""
+    lead, *others = lines
+    parts = [
+        f'<div style="{_MAIL_STYLE}">',
+        f'<p style="font-size: 19px; margin: 0 0 8px"><b>{_value(lead.text)}</b></p>',
+        *(f'<p style="margin: 0 0 4px">{_html_line(line)}</p>' for line in others),
+        "<!--chart-->",
+        "</div>",
+    ]
+    return "\n".join(parts)
+
+
+def with_chart(html: str) -> str:
+    """Return the mail with the attached chart shown in its place."""
+    shown = f'<p><img src="cid:{PICTURE}" style="max-width: 100%" alt="AUROC of the last windows"></p>'
+    return html.replace("<!--chart-->", shown)
+
+
+def without_chart(html: str) -> str:
+    """Return the mail where no chart can be shown in it."""
+    return html.replace("<!--chart-->\n", "")
+
+
+def _html_line(line: Line) -> str:
+    return f"<b>{escape(printable(line.label))}:</b> {_value(line.text)}" if line.label else _value(line.text)
+
+
+def _shown(text: str) -> str:
+    cut = len(text) - LONGEST_TEXT
+    return printable(text) if cut <= 0 else f"{printable(text[:LONGEST_TEXT])}… ({cut:,} characters more)"
+
+
+def _value(text: str) -> str:
+    shown = escape(_shown(text))
+    if text.startswith(("https://", "http://")) and not any(sign.isspace() for sign in text):
+        return f'<a href="{shown}">{shown}</a>'
+    return shown

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from rocmonitor.alerts.mail import Line
 from rocmonitor.alerts.message import (
     Context,
     Kind,
+    Line,
     Message,
     assemble,
     event,
@@ -32,14 +32,7 @@ _MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concerned:
-    """A monitor that an outage concerns, and what its configuration says of people.
-
-    Attributes
-    ----------
-    monitor : str
-    owner, runbook : str or None
-        As in `Context`.
-    """
+    """A monitor that an outage concerns, with what its configuration says of people, as in `Context`."""
 
     monitor: str
     owner: str | None = None
@@ -49,23 +42,7 @@ class Concerned:
 def compose_outage(
     notice: Notice, concerned: Sequence[Concerned], *, zone: ZoneInfo, page: str | None = None
 ) -> Message:
-    """Return the message about an outage.
-
-    Parameters
-    ----------
-    notice : Notice
-    concerned : sequence of Concerned
-        Whose owners and runbooks are named: those of the notice that are configured.
-    zone : ZoneInfo
-        All times are written in it, and it is named.
-    page : str, optional
-        Where rocmonitor's own page is.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
-    """
+    """Return the message about an outage, with owners and runbooks of its configured monitors."""
     # What to do when a model is worse than expected: of no use to a channel or to MLflow.
     unjudged = [entry for entry in concerned if entry.monitor in notice.unjudged]
     ended = notice.phase == "ended"
@@ -106,27 +83,14 @@ def compose_several(
 
     Parameters
     ----------
-    messages : sequence of Message
-        Of one monitor each: the first `MOST_NAMED` of them.
-    concerned : sequence of Concerned
-        All monitors, in the same order.
-    also : sequence of int
-        How many segments changed with each of the first.
-    shared : str
-        What they have in common, such as ``read source warehouse``.
-    since : datetime
-        From when the news holds, of all of them.
-    zone : ZoneInfo
-        Of that date.
-    page : str or None
-        Where rocmonitor's own page is.
-    event_parts : sequence of str
-        What tells this message from others.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
+    messages: Of one monitor each: the first `MOST_NAMED` of them.
+    concerned: All monitors, in the same order.
+    also: How many segments changed with each of the first.
+    shared: What they have in common, such as ``read source warehouse``.
+    since: From when the news holds, of all of them.
+    zone: Of that date.
+    page: Where rocmonitor's own page is.
+    event_parts: What tells this message from others.
     """
     head, monitors = messages[0].title.split(" ", 1)[0], [entry.monitor for entry in concerned]
     rest = monitors[len(messages) :]
@@ -160,20 +124,7 @@ def _people(label: str, entries: Sequence[tuple[str | None, str]], most: int) ->
 
 
 def compose_stop(stop: Stop, context: Context, also: Sequence[Transition] = ()) -> Message:
-    """Return the message about a stop, or its end.
-
-    Parameters
-    ----------
-    found : Stop
-    context : Context
-    also : sequence of Transition
-        The changes of status that follow from it.
-
-    Returns
-    -------
-    Message
-        The same arguments always give the same message, with the same event id.
-    """
+    """Return the message about a stop, or its end, and `also` the changes of status that follow from it."""
     zone = context.zone
     kind: Kind = "recovery" if not stop.is_open else "notice" if stop.kind == "watch" else "alarm"
     phase = "begin" if stop.is_open else "end"

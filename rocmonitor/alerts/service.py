@@ -19,8 +19,7 @@ from urllib.parse import unquote
 import requests
 from apprise import Apprise, AppriseAsset, NotifyBase, NotifyFormat, NotifyType
 
-from rocmonitor.alerts.mail import PICTURE, with_chart, without_chart
-from rocmonitor.alerts.message import Kind, Message
+from rocmonitor.alerts.message import PICTURE, Kind, Message, with_chart, without_chart
 from rocmonitor.errors import AlertError
 
 CONNECT_SECONDS, ANSWER_SECONDS = 15.0, 40.0
@@ -52,20 +51,16 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
 
     Parameters
     ----------
-    url : str
-        An Apprise URL of one service, or ``file:///absolute/path`` or ``file://relative/path``, which appends
-        the message to a file.
-    message : Message
-    folder : Path
-        What a relative path is relative to: where the configuration is.
-    picture : callable, optional
-        Returns a PNG, attached where the service can carry it, and shown within a mail; else it is not asked.
+    url: An Apprise URL of one service, or ``file:///absolute/path`` or ``file://relative/path``, which
+        appends the message to a file.
+    folder: What a relative path is relative to: where the configuration is.
+    picture: Returns a PNG, attached where the service can carry it, and shown within a mail; else it is not
+        asked.
 
     Raises
     ------
-    AlertError
-        The service did not take it; not `transient` when no later try can succeed with this URL. The text
-        holds nothing of the URL but its service and host.
+    AlertError: The service did not take it; not `transient` when no later try can succeed with this URL. The
+        text holds nothing of the URL but its service and host.
 
     Notes
     -----
@@ -161,14 +156,12 @@ def check_url(url: str, *, folder: Path) -> None:
 
     Parameters
     ----------
-    url : str
-    folder : Path
-        As for `send`.
+    folder: As for `send`.
 
     Raises
     ------
-    AlertError
-        As `send` raises it for a URL that is none; for ``file://``, when the folder of the file is not there.
+    AlertError: As `send` raises it for a URL that is none; for ``file://``, when the folder of the file is
+        not there.
 
     Examples
     --------
@@ -327,9 +320,7 @@ def _told(log: str) -> str:
 
 
 def _without_url(text: str, url: str, *, keep: str) -> str:
-    """Return the text with every part of the URL but `keep` starred out: each service has its secrets
-    elsewhere.
-    """
+    """Return the text with all parts of the URL but `keep` starred out: services hide secrets anywhere."""
     values = re.sub(r"[?&][^=&]*=", "/", url.partition("://")[2])
     pieces = [piece for piece in re.split(r"[/:@?&=,;#\s]+", values) if piece]
     parts = sorted({*pieces, *map(unquote, pieces)}, key=len, reverse=True)

@@ -21,8 +21,7 @@ from rocmonitor.cli.history import history
 from rocmonitor.cli.init import init
 from rocmonitor.cli.report import report
 from rocmonitor.cli.review import review
-from rocmonitor.cli.run import backfill, run
-from rocmonitor.cli.serve import serve
+from rocmonitor.cli.run import backfill, run, serve
 from rocmonitor.cli.status import status
 from rocmonitor.cli.terminal import OK, USAGE, code_of, echo
 from rocmonitor.cli.ui import ui

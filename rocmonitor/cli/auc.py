@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocmonitor.cli.terminal import OK, echo, print_auc, print_json
+from rocmonitor.cli.terminal import OK, echo, print_json
 from rocmonitor.errors import DegenerateDataError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def auc(
     if as_json:
         print_json(answer)
     else:
-        print_auc(answer)
+        _print(answer)
     return OK
 
 
@@ -137,3 +137,31 @@ def _details(
         "confidence_level": confidence_level,
         "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in caveats_of(result)],
     }
+
+
+def _print(answer: dict[str, Any]) -> None:
+    """Print what `rocmonitor auc` measured."""
+    from rocmonitor.wording.format import set_aside
+
+    for name, area in answer["scores"].items():
+        echo(
+            f"{name}: AUROC {area['auc']:.6f}, {_interval(area, '.6f')} "
+            f"(standard error {area['auc_se']:.6f} DeLong, {area['auc_se_exact_bootstrap']:.6f} exact "
+            f"bootstrap; {area['positives']:,} positives, {area['negatives']:,} negatives)"
+        )
+        for caveat in area["caveats"]:
+            echo(f"  note: {caveat['text']}")
+    if "difference" in answer:
+        champion, challenger = answer["scores"]
+        difference = answer["difference"]
+        echo(
+            f"difference (challenger {challenger} minus champion {champion}): {difference['auc']:+.6f}, "
+            f"{_interval(difference, '+.6f')}, p = {difference['pvalue']:.4g} (paired DeLong)"
+        )
+    if aside := set_aside(answer["rows"]):
+        echo(f"set aside of {answer['rows']['rows']:,} rows: {aside}")
+
+
+def _interval(measured: dict[str, Any], digits: str) -> str:
+    low, high = measured["auc_low"], measured["auc_high"]
+    return f"{100 * measured['confidence_level']:g} % interval {low:{digits}} to {high:{digits}}"

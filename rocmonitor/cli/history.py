@@ -45,11 +45,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
     with store.open_store(config.store_url, make=False) as opened:
         start = None if last is None else _start(opened, monitor, last)
         evaluations = store.evaluations(opened, monitor, start=start, every_revision=as_json)
-        outlooks = [
-            outlook
-            for outlook in store.outlooks(opened, monitor, pending=not as_json)
-            if start is None or outlook.window.start >= start
-        ]
+        outlooks = store.outlooks(opened, monitor, start=start, pending=not as_json)
         every_change = store.transitions(opened, monitor)
         newest = {change.segment: change for change in every_change}  # says how it stands, however old it is
         changes = [
@@ -101,7 +97,6 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
 
 
 def _start(opened: Store, monitor: str, last: int) -> datetime | None:
-    """Return where the newest windows begin."""
     from rocmonitor import store
 
     windows = [window for window, _ in store.outcomes(opened, monitor, "")]

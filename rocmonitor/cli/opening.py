@@ -77,6 +77,17 @@ def past_instant(text: str | None, monitor: Monitor, option: str) -> datetime:
     return instant
 
 
+def period(start: str | None, end: str | None, monitor: Monitor) -> tuple[datetime | None, datetime | None]:
+    """Return the ends that --from and --to name, in this order; None for one that is left out."""
+    begin, stop = (
+        None if text is None else wall_time(text, monitor, option)
+        for text, option in ((start, "--from"), (end, "--to"))
+    )
+    if begin is not None and stop is not None and begin >= stop:
+        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    return begin, stop
+
+
 def wall_time(text: str, monitor: Monitor, option: str) -> datetime:
     """Return a time of the command line; without an offset it is the monitor's wall time."""
     from rocmonitor.config.values import require_calendar

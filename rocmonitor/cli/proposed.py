@@ -36,20 +36,14 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
 
     Parameters
     ----------
-    path : Path
-        Where it will be.
-    url : str
-        A SQLAlchemy URL, or the path of files.
-    table : str or None
-    given : dict of str to str
-        Columns that are known, by role.
+    path: Where it will be.
+    url: A SQLAlchemy URL, or the path of files.
+    given: Columns that are known, by role.
 
     Raises
     ------
-    ConfigError
-        No such table or column; several columns may be meant; too little history.
-    SourceError
-        The source cannot be read.
+    ConfigError: No such table or column; several columns may be meant; too little history.
+    SourceError: The source cannot be read.
     """
     # Half a second that no other command has to wait.
     from jinja2 import Environment
@@ -174,14 +168,12 @@ def _needs_casts(spec: Database | Files, url: str, folder: Path) -> bool:
 
 
 def _as_time(name: str, form: str | None, *, zoned: bool) -> str:
-    """Return SQL that reads a time kept as text."""
     if form is not None:
         return f"strptime({name}, '{form}')".replace(":", "\\:")
     return f"CAST({name} AS {'TIMESTAMP WITH TIME ZONE' if zoned else 'TIMESTAMP'})"
 
 
 def _choose(role: str, candidates: Sequence[str]) -> str | None:
-    """Ask which column is meant, where somebody can answer."""
     if not sys.stdin.isatty():
         return None
     chosen: str = click.prompt(f"Which column is the {role}?", type=click.Choice(list(candidates)), err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, wall_time
+from rocmonitor.cli.opening import load, monitor_named, period
 from rocmonitor.cli.terminal import OK, echo, require_writable, write
 from rocmonitor.errors import ConfigError
 
@@ -47,12 +47,7 @@ def report(
 
     config = load(path)
     chosen = monitor_named(config, monitor)
-    begin, stop = (
-        None if text is None else wall_time(text, chosen, option)
-        for text, option in ((start, "--from"), (end, "--to"))
-    )
-    if begin is not None and stop is not None and begin >= stop:
-        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    begin, stop = period(start, end, chosen)
     output = output or Path(f"{monitor}.html")
     require_writable(output)
     now = datetime.now(UTC)
@@ -67,7 +62,6 @@ def report(
 
 
 def _nothing(opened: Store, monitor: Monitor, segment: str, now: datetime, *, in_period: bool) -> str:
-    """Return why there is no report."""
     from rocmonitor.store.history import segments
     from rocmonitor.web.monitor import first_due
     from rocmonitor.wording.page import not_judged
@@ -81,6 +75,5 @@ def _nothing(opened: Store, monitor: Monitor, segment: str, now: datetime, *, in
 
 
 def _command(monitor: str, options: Mapping[str, object]) -> str:
-    """Return the shell command that writes the same report."""
     given = [text for name, value in options.items() if value for text in (name, str(value))]
     return shlex.join(["rocmonitor", "report", monitor, *given])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, open_runtime, wall_time
+from rocmonitor.cli.opening import load, monitor_named, open_runtime, period
 from rocmonitor.cli.terminal import (
     EXTERNAL,
     OK,
@@ -21,7 +21,7 @@ from rocmonitor.cli.terminal import (
     shown_progress,
     write,
 )
-from rocmonitor.errors import ConfigError, RocmonitorError
+from rocmonitor.errors import RocmonitorError
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
@@ -66,12 +66,7 @@ def review(
     """
     config = load(path)
     chosen = monitor_named(config, monitor)
-    begin, stop = (
-        None if text is None else wall_time(text, chosen, option)
-        for text, option in ((start, "--from"), (end, "--to"))
-    )
-    if begin is not None and stop is not None and begin >= stop:
-        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    begin, stop = period(start, end, chosen)
     if output is not None:
         require_writable(output)
     with open_runtime(config, make=not dry_run) as runtime:

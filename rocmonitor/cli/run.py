@@ -1,7 +1,8 @@
-"""``rocmonitor run`` and ``rocmonitor backfill``."""
+"""``rocmonitor run``, ``rocmonitor backfill`` and ``rocmonitor serve``."""
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -13,24 +14,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, open_runtime, past_instant, wall_time
+from rocmonitor.cli.opening import load, monitor_named, open_runtime, past_instant, period
 from rocmonitor.cli.terminal import (
+    DEGRADED,
     EXTERNAL,
+    INSUFFICIENT,
     OK,
     STOPPED,
-    code_of_tick,
+    code_of,
     echo,
     echo_folded,
     echo_table,
     evaluation_json,
-    explain_rest,
-    explain_tick,
-    explain_unchanged,
     is_interactive,
     monitor_names,
-    print_idle,
     print_json,
-    print_next,
     print_outbox,
     print_outlooks,
     shown_progress,
@@ -48,6 +46,9 @@ if TYPE_CHECKING:
     from rocmonitor.service.progress import Progress
     from rocmonitor.service.runtime import Runtime
     from rocmonitor.service.tick import Tick
+
+
+_MOST_NAMES = 5
 
 
 @click.command()
@@ -87,7 +88,11 @@ def run(
             ticks, delivered = run_once(runtime, calls, deliver=not dry_run, progress=progress)
         if not dry_run:
             StoreWatch(runtime).probe()  # ticks only log that they were not saved
-            _report(runtime)
+            if config.heartbeat is not None:
+                from rocmonitor.service.health import store_health
+                from rocmonitor.service.heartbeat import report
+
+                report(config, store_health(runtime.store, config, runtime.clock()))
         return _conclude(runtime, ticks, delivered, as_json=as_json, tables=tables)
 
 
@@ -131,15 +136,6 @@ def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
     announce_store(config, None, datetime.now(UTC))
 
 
-def _report(runtime: Runtime) -> None:
-    """Send the heartbeat, where configured."""
-    if runtime.config.heartbeat is not None:
-        from rocmonitor.service.health import store_health
-        from rocmonitor.service.heartbeat import report
-
-        report(runtime.config, store_health(runtime.store, runtime.config, runtime.clock()))
-
-
 @click.command()
 @click.argument("monitor", shell_complete=monitor_names)
 @click.option("--from", "start", metavar="TIME", required=True, help="Start of the first window, or earlier.")
@@ -164,9 +160,9 @@ def backfill(
 
     config = load(path)
     chosen = monitor_named(config, monitor)
-    begin, stop = wall_time(start, chosen, "--from"), wall_time(end, chosen, "--to")
-    if begin >= stop:
-        raise ConfigError(f"--from ({start}) must come before --to ({end})")
+    begin, stop = period(start, end, chosen)
+    assert begin is not None
+    assert stop is not None
     windows = chosen.calendar.within(begin, stop)
     if not windows:
         raise ConfigError(f"no whole window of {monitor} lies between --from {start} and --to {end}")
@@ -184,8 +180,22 @@ def backfill(
             )
             ticks, delivered = run_once(runtime, {monitor: call}, deliver=not dry_run, progress=progress)
         for tick in ticks:
-            explain_unchanged(tick, chosen.timezone, again=again)
+            _explain_unchanged(tick, chosen.timezone, again=again)
         return _conclude(runtime, ticks, delivered, as_json=as_json, tables=tables)
+
+
+@click.command()
+@click.pass_obj
+def serve(path: Path) -> int:
+    """Judge windows on schedule and deliver the results, until SIGTERM.
+
+    SIGHUP rereads the configuration; a faulty file changes nothing.
+    """
+    from rocmonitor.service.scheduler import serve as work
+
+    with open_runtime(load(path)) as runtime:
+        work(runtime, path)
+    return OK
 
 
 def _conclude(
@@ -213,24 +223,23 @@ def _conclude(
                 f"`rocmonitor history {tick.monitor}` shows all",
                 err=True,
             )
-        explain_tick(tick, zone)
-        explain_rest(tick, runtime.config.monitors[tick.monitor])
-    print_idle(ticks)
+        _explain_tick(tick, zone)
+        _explain_rest(tick, runtime.config.monitors[tick.monitor])
+    _print_idle(ticks)
     if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)
         judged = [tick.monitor for tick in ticks if tick.evaluations]
         if judged and not as_json:
-            print_next(runtime.config, judged[0] if len(judged) == 1 else "MONITOR")
+            _print_next(runtime.config, judged[0] if len(judged) == 1 else "MONITOR")
     if runtime.stop.is_set():
         echo("stopped: what was saved is kept, and the rest is done at the next call", err=True)
         return STOPPED
     undelivered = bool(waiting.errors) and delivered is not None
     # People do not know yet: for a scheduler the call has failed, also where a model is degraded.
-    return worst([*map(code_of_tick, ticks), EXTERNAL if undelivered else OK])
+    return worst([*map(_code_of_tick, ticks), EXTERNAL if undelivered else OK])
 
 
 def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
-    """Print the windows of a monitor with their results: a table, or one line."""
     from rocmonitor.report import text
 
     if not in_full:
@@ -244,3 +253,76 @@ def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
         echo_folded(text.findings(tick.evaluations, zone), hang=2, nl=False)
     if tick.outlooks:
         print_outlooks(text.outlooks(tick.outlooks, zone), f"{tick.monitor} ({zone}), before the labels")
+
+
+def _explain_tick(tick: Tick, zone: ZoneInfo) -> None:
+    """Explain why a table is missing or short."""
+    if tick.busy:
+        echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
+    elif tick.error is not None:
+        echo(f"{tick.monitor}: {tick.error}", err=True)
+    if tick.doubt is not None:
+        echo(f"{tick.monitor}: {tick.doubt}", err=True)
+    if tick.waiting:
+        many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
+        echo(f"{tick.monitor}: {many} for labels, the first is {tick.waiting[0].in_zone(zone)}", err=True)
+
+
+def _explain_rest(tick: Tick, monitor: Monitor) -> None:
+    """Print the rows that are no window yet, where windows are joined."""
+    if tick.rest is not None and monitor.joining is not None:
+        from rocmonitor.wording.window import unjudged_rows
+
+        echo(f"{tick.monitor}: {unjudged_rows(tick.rest, monitor.joining, monitor.timezone)}", err=True)
+
+
+def _explain_unchanged(tick: Tick, zone: ZoneInfo, *, again: bool) -> None:
+    """Why a backfill left windows as they are."""
+    if not tick.unchanged:
+        return
+    first = tick.unchanged[0].in_zone(zone)
+    many = len(tick.unchanged)
+    which = f"{many} windows, the first {first}, were" if many > 1 else f"the window {first} was"
+    why = f"neither {'their' if many > 1 else 'its'} rows nor the settings have changed"
+    if not again:
+        why = "no label or score has changed; --again judges by the rules as they are now"
+    echo(f"{tick.monitor}: {which} judged before, and {why}", err=True)
+
+
+def _print_idle(ticks: list[Tick]) -> None:
+    """One line on all monitors that had nothing to do."""
+    idle = [
+        tick.monitor
+        for tick in ticks
+        if not (tick.busy or tick.error or tick.evaluations or tick.outlooks or tick.unchanged)
+    ]
+    if idle:
+        names = ", ".join(idle) if len(idle) <= _MOST_NAMES else f"{len(idle)} monitors"
+        echo(f"{names}: nothing new is due", err=True)
+
+
+def _print_next(config: Config, monitor: str) -> None:
+    """Print where to look next, for a person at a terminal."""
+    if not is_interactive(sys.stderr):
+        return
+    echo(f"\nWhy, window by window:  rocmonitor history {monitor}", err=True)
+    echo("All monitors:           rocmonitor status, in a browser: rocmonitor ui", err=True)
+    uri = config.mlflow.page or config.tracking_uri
+    if uri.startswith("sqlite:///"):
+        echo(
+            f"Figures, in MLflow:     mlflow server --app-name rocmonitor --backend-store-uri {uri}", err=True
+        )
+    elif config.mlflow.page or re.fullmatch(r"https?://[^/@?#\s]+/?", uri):  # a path may be a secret
+        echo(f"Figures, in MLflow:     {uri}", err=True)
+
+
+def _code_of_tick(tick: Tick) -> int:
+    """Return the code of one monitor: why its tick failed, else how it stands."""
+    from rocmonitor.policy.evaluation import Status
+
+    if tick.error is not None:
+        return code_of(tick.error)
+    standing = set(tick.status.values())
+    return (
+        DEGRADED if Status.DEGRADED in standing else INSUFFICIENT if Status.INSUFFICIENT in standing else OK
+    )

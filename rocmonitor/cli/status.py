@@ -54,8 +54,13 @@ def status(path: Path, as_json: bool) -> int:
         standings = list(_standings(opened, config, now))
         waiting = store.outbox_summary(opened)
         health = store_health(opened, config, now)
-        budgets = _budgets(opened, config, now)
-    ticked = _last_tick(health, config)
+        budgets: list[dict[str, Any]] = []
+        if config.alarm_budget is not None:  # else no statistics are needed
+            from rocmonitor.service.budgets import alarm_year
+
+            budgets = alarm_year(config, opened, now)
+    ticks = {} if health.seen is None else health.seen.ticks
+    ticked = max((ticks[name].ended_at for name in config.monitors if name in ticks), default=None)
     if as_json:
         print_json(
             {
@@ -85,17 +90,7 @@ def status(path: Path, as_json: bool) -> int:
     return worst([*codes, EXTERNAL if waiting.errors or not health.healthy else OK])
 
 
-def _budgets(opened: Store, config: Config, now: datetime) -> list[dict[str, Any]]:
-    """Return how the budgets are used; none are the usual case, and need no statistics."""
-    if config.alarm_budget is None:
-        return []
-    from rocmonitor.service.budgets import alarm_year
-
-    return alarm_year(config, opened, now)
-
-
 def _print_problems(health: Health) -> None:
-    """Print what fails and what keeps the service from its work."""
     from rocmonitor.wording.outages import in_status
 
     for outage in [] if health.seen is None else health.seen.outages:
@@ -106,7 +101,6 @@ def _print_problems(health: Health) -> None:
 
 
 def _standings(opened: Store, config: Config, now: datetime) -> Iterator[Standing]:
-    """Yield each monitor, followed by its segments."""
     from rocmonitor.service.standing import standing, unjudged_text
     from rocmonitor.store.glance import all_states, compared_with
 
@@ -119,9 +113,3 @@ def _standings(opened: Store, config: Config, now: datetime) -> Iterator[Standin
         for segment in ["", *states.segments.get(monitor.name, ())]:
             summary = references.get((monitor.name, segment))
             yield standing(monitor, segment, states, now, unjudged="" if segment else rows, reference=summary)
-
-
-def _last_tick(health: Health, config: Config) -> datetime | None:
-    """When the last tick of a monitor ended."""
-    ticks = {} if health.seen is None else health.seen.ticks
-    return max((ticks[name].ended_at for name in config.monitors if name in ticks), default=None)

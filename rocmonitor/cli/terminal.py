@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import sys
 import textwrap
 import threading
@@ -26,15 +25,10 @@ import click
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError, escape_controls
 
 if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
-    from rocmonitor.config import Config, Monitor
     from rocmonitor.policy.evaluation import Evaluation
-    from rocmonitor.service.tick import Tick
     from rocmonitor.store import OutboxSummary
 
 
-_MOST_NAMES = 5
 _STYLES = {
     "degraded": "bold red",
     "at-risk": "bold yellow",
@@ -128,14 +122,9 @@ def _print_styled(text: str, stream: TextIO, *, end: str, style: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print plain JSON types; NaN and infinity are refused."""
-    echo_plain(json.dumps(value, indent=2, allow_nan=False))
-
-
-def echo_plain(text: str) -> None:
-    """Print data for programs, on terminals too as they are."""
+    """Print plain JSON types, on terminals too as they are; NaN and infinity are refused."""
     try:
-        click.echo(text)
+        click.echo(json.dumps(value, indent=2, allow_nan=False))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -151,34 +140,6 @@ def evaluation_json(evaluation: Evaluation, *, tables: bool) -> dict[str, Any]:
     return values if tables else {name: value for name, value in values.items() if name != "tables"}
 
 
-def print_auc(answer: dict[str, Any]) -> None:
-    """Print what `rocmonitor auc` measured."""
-    from rocmonitor.wording.format import set_aside
-
-    for name, area in answer["scores"].items():
-        echo(
-            f"{name}: AUROC {area['auc']:.6f}, {_interval(area, '.6f')} "
-            f"(standard error {area['auc_se']:.6f} DeLong, {area['auc_se_exact_bootstrap']:.6f} exact "
-            f"bootstrap; {area['positives']:,} positives, {area['negatives']:,} negatives)"
-        )
-        for caveat in area["caveats"]:
-            echo(f"  note: {caveat['text']}")
-    if "difference" in answer:
-        champion, challenger = answer["scores"]
-        difference = answer["difference"]
-        echo(
-            f"difference (challenger {challenger} minus champion {champion}): {difference['auc']:+.6f}, "
-            f"{_interval(difference, '+.6f')}, p = {difference['pvalue']:.4g} (paired DeLong)"
-        )
-    if aside := set_aside(answer["rows"]):
-        echo(f"set aside of {answer['rows']['rows']:,} rows: {aside}")
-
-
-def _interval(measured: dict[str, Any], digits: str) -> str:
-    low, high = measured["auc_low"], measured["auc_high"]
-    return f"{100 * measured['confidence_level']:g} % interval {low:{digits}} to {high:{digits}}"
-
-
 def print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
     """Print what has not reached MLflow and the channels yet, and why."""
     for destination, error in waiting.errors.items():
@@ -190,67 +151,6 @@ def print_outbox(waiting: OutboxSummary, *, busy: bool = False) -> None:
             else f"next attempt after {waiting.next_attempt_at:%Y-%m-%d %H:%M:%SZ}"
         )
         echo(f"outbox: {waiting.waiting} waiting; {how}, by `rocmonitor run` or `serve`", err=True)
-
-
-def explain_tick(tick: Tick, zone: ZoneInfo) -> None:
-    """Explain why a table is missing or short."""
-    if tick.busy:
-        echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
-    elif tick.error is not None:
-        echo(f"{tick.monitor}: {tick.error}", err=True)
-    if tick.doubt is not None:
-        echo(f"{tick.monitor}: {tick.doubt}", err=True)
-    if tick.waiting:
-        many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
-        echo(f"{tick.monitor}: {many} for labels, the first is {tick.waiting[0].in_zone(zone)}", err=True)
-
-
-def explain_rest(tick: Tick, monitor: Monitor) -> None:
-    """Print the rows that are no window yet, where windows are joined."""
-    if tick.rest is not None and monitor.joining is not None:
-        from rocmonitor.wording.window import unjudged_rows
-
-        echo(f"{tick.monitor}: {unjudged_rows(tick.rest, monitor.joining, monitor.timezone)}", err=True)
-
-
-def explain_unchanged(tick: Tick, zone: ZoneInfo, *, again: bool) -> None:
-    """Why a backfill left windows as they are."""
-    if not tick.unchanged:
-        return
-    first = tick.unchanged[0].in_zone(zone)
-    many = len(tick.unchanged)
-    which = f"{many} windows, the first {first}, were" if many > 1 else f"the window {first} was"
-    why = f"neither {'their' if many > 1 else 'its'} rows nor the settings have changed"
-    if not again:
-        why = "no label or score has changed; --again judges by the rules as they are now"
-    echo(f"{tick.monitor}: {which} judged before, and {why}", err=True)
-
-
-def print_idle(ticks: list[Tick]) -> None:
-    """One line on all monitors that had nothing to do."""
-    idle = [
-        tick.monitor
-        for tick in ticks
-        if not (tick.busy or tick.error or tick.evaluations or tick.outlooks or tick.unchanged)
-    ]
-    if idle:
-        names = ", ".join(idle) if len(idle) <= _MOST_NAMES else f"{len(idle)} monitors"
-        echo(f"{names}: nothing new is due", err=True)
-
-
-def print_next(config: Config, monitor: str) -> None:
-    """Print where to look next, for a person at a terminal."""
-    if not is_interactive(sys.stderr):
-        return
-    echo(f"\nWhy, window by window:  rocmonitor history {monitor}", err=True)
-    echo("All monitors:           rocmonitor status, in a browser: rocmonitor ui", err=True)
-    uri = config.mlflow.page or config.tracking_uri
-    if uri.startswith("sqlite:///"):
-        echo(
-            f"Figures, in MLflow:     mlflow server --app-name rocmonitor --backend-store-uri {uri}", err=True
-        )
-    elif config.mlflow.page or re.fullmatch(r"https?://[^/@?#\s]+/?", uri):  # a path may be a secret
-        echo(f"Figures, in MLflow:     {uri}", err=True)
 
 
 def write(output: Path, text: str) -> None:
@@ -306,9 +206,7 @@ _LEAST = 2  # pieces that show how long one takes
 
 @contextmanager
 def shown_progress() -> Iterator[Callable[[str], None]]:
-    """Return the function to call with each step: a terminal shows it at once, else the log has a line a
-    minute; with ``--verbose`` it has all steps.
-    """
+    """Yield a call for each step: a terminal shows it, a log has a line a minute, or all if verbose."""
     if log.isEnabledFor(logging.DEBUG):
         yield log.debug
     elif is_interactive(sys.stderr):
@@ -393,18 +291,6 @@ STOPPED = 143
 """The exit code of a process that SIGTERM ended, by custom."""
 
 
-def code_of_tick(tick: Tick) -> int:
-    """Return the code of one monitor: why its tick failed, else how it stands."""
-    from rocmonitor.policy.evaluation import Status
-
-    if tick.error is not None:
-        return code_of(tick.error)
-    standing = set(tick.status.values())
-    return (
-        DEGRADED if Status.DEGRADED in standing else INSUFFICIENT if Status.INSUFFICIENT in standing else OK
-    )
-
-
 def code_of(error: RocmonitorError) -> int:
     """Return the code of an error."""
     if isinstance(error, DegenerateDataError):
@@ -413,9 +299,7 @@ def code_of(error: RocmonitorError) -> int:
 
 
 def worst(codes: list[int]) -> int:
-    """Return the gravest of several exit codes: what is wrongly set up or blind comes before what is
-    degraded.
-    """
+    """Return the gravest of several exit codes: wrong set-up or blindness comes before degraded."""
     for code in (USAGE, EXTERNAL, DEGRADED, INSUFFICIENT):
         if code in codes:
             return code

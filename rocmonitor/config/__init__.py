@@ -1,8 +1,7 @@
 """The configuration: rocmonitor.yaml as frozen models, with every problem reported at once."""
 
-from rocmonitor.config.executor import Processes
 from rocmonitor.config.loading import load
-from rocmonitor.config.models import Config
+from rocmonitor.config.models import Config, Processes
 from rocmonitor.config.monitor import Monitor
 from rocmonitor.config.outside import (
     AnySource,
@@ -25,27 +24,3 @@ from rocmonitor.config.sections import (
     Reviewing,
     WindowSpec,
 )
-
-__all__ = [
-    "AnySource",
-    "Channel",
-    "Columns",
-    "Config",
-    "Database",
-    "Files",
-    "Heartbeat",
-    "Mlflow",
-    "Model",
-    "Monitor",
-    "OperatingPoints",
-    "Positive",
-    "Processes",
-    "ReferencePeriod",
-    "Reviewing",
-    "Secret",
-    "Source",
-    "Spark",
-    "Webhook",
-    "WindowSpec",
-    "load",
-]

@@ -1,20 +1,27 @@
-"""Reading rocmonitor.yaml: every problem at once, each with its dotted path."""
+"""Reading rocmonitor.yaml: every problem at once, each with its dotted path and what was probably meant."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
-from rocmonitor.config import spelling
 from rocmonitor.config.models import Config
 from rocmonitor.config.values import NAME_PATTERN
 from rocmonitor.errors import ConfigError, printable, quoted, without_passwords
 from rocmonitor.rules import KINDS
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_SHARES = ("confidence_level", "min_labelled", "prevalence")
+_IN_A_VARIABLE = {"url": "url_env", "tracking_uri": "tracking_uri_env"}
+
 
 _ADDRESSES = ("url", "uri", "page", "runbook", "heartbeat", "store", "secret", "path")
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
@@ -25,13 +32,7 @@ _LONGEST = 2_000  # characters of one problem
 
 
 def load(path: Path) -> Config:
-    """Read and check a configuration.
-
-    Raises
-    ------
-    ConfigError
-        The file cannot be read, or anything in it is wrong: all problems at once, each with its dotted path.
-    """
+    """Read and check a configuration; a ConfigError has all problems at once, each with its dotted path."""
     raw = _mapping(path)
     monitors = raw.get("monitors")
     if isinstance(monitors, dict):
@@ -39,7 +40,7 @@ def load(path: Path) -> Config:
             name: {**monitor, "name": name} if isinstance(monitor, dict) else monitor
             for name, monitor in monitors.items()
         }
-    problems = [*_dangling(raw), *_without_monitor(raw), *spelling.unexpanded(raw)]
+    problems = [*_dangling(raw), *_without_monitor(raw), *_unexpanded(raw)]
     try:
         config = Config.model_validate({**raw, "folder": path.resolve().parent})
     except ValidationError as error:
@@ -50,7 +51,6 @@ def load(path: Path) -> Config:
 
 
 def _mapping(path: Path) -> dict[Any, Any]:
-    """Return what the file holds, as YAML."""
     try:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
@@ -199,7 +199,7 @@ def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
             entries = raw.get(section) or {}
             if isinstance(value, str) and isinstance(entries, dict) and value not in entries:
                 defined = ", ".join(sorted(map(str, entries))) or "none"
-                meant = spelling.nearest(value, [str(one) for one in entries])
+                meant = _nearest(value, [str(one) for one in entries])
                 yield (
                     f"monitors.{name}.{key}: {quoted(value)} is not defined under {section} "
                     f"(defined: {defined}){meant}"
@@ -219,7 +219,7 @@ def _without_monitor(raw: Mapping[str, Any]) -> Iterator[str]:
                 names = list(map(str, monitors))
                 yield (
                     f"alarm_budget.groups.{name}.monitors: {monitor!r} is not defined under monitors "
-                    f"(defined: {', '.join(names)}){spelling.nearest(monitor, names)}"
+                    f"(defined: {', '.join(names)}){_nearest(monitor, names)}"
                 )
 
 
@@ -241,7 +241,7 @@ def _told(problem: Any) -> str:
     where = _path_of(problem["loc"])
     path, kind = ".".join(where), problem["type"]
     if kind == "extra_forbidden" or kind == "unexpected_keyword_argument":
-        return f"{path}: {spelling.unknown_key(problem['loc'])}"
+        return f"{path}: {_unknown_key(problem['loc'])}"
     if kind in ("missing", "missing_argument", "missing_keyword_only_argument"):
         return f"{path}: required, but missing"
     if kind == "union_tag_invalid":
@@ -264,12 +264,11 @@ def _told(problem: Any) -> str:
     secret = any(word in path for word in _ADDRESSES) or path.endswith(("_env", "_file"))
     shown = "" if secret else _shown(problem["input"], message)
     limits = problem.get("ctx", {})
-    advice = spelling.share(where[-1], problem["input"]) if 1 in (limits.get("lt"), limits.get("le")) else ""
+    advice = _share(where[-1], problem["input"]) if 1 in (limits.get("lt"), limits.get("le")) else ""
     return f"{path}: {message}{shown}{advice}"
 
 
 def _path_of(loc: Sequence[Any]) -> list[str]:
-    """Return the keys that lead to a problem, as in the file."""
     where = [part if isinstance(part, str) and len(part) <= 100 else quoted(part) for part in loc]
     # A tagged union puts the tag into the path, where the file has no such key.
     if "rules" in where and len(where) > (at := where.index("rules")) + 2:
@@ -280,7 +279,6 @@ def _path_of(loc: Sequence[Any]) -> list[str]:
 
 
 def _pattern(pattern: str) -> str:
-    """Return what a pattern asks for, in words."""
     if pattern == NAME_PATTERN:
         return "a name may have only the letters A to Z and a to z, digits, and _ . -"
     return "must be an address that starts with http:// or https://" if "https?" in pattern else ""
@@ -293,3 +291,67 @@ def _shown(value: object, message: str) -> str:
     written = quoted(value)
     is_shown = "; it is " in message or re.search(rf"(: |\bis ){re.escape(written)}", message)
     return "" if is_shown else f"; it is {written}"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """`: did you mean NAME?`, or nothing when no known name is near."""
+    [*near] = get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+def _unknown_key(where: Sequence[Any]) -> str:
+    """Return what to do about a key that no section has, at its place in the file, by the JSON Schema."""
+    schema = json.loads((files(__package__) / "rocmonitor.schema.json").read_text(encoding="utf-8"))
+    sections = _sections(schema, where[:-1], schema["definitions"])
+    keys = sorted({key for section in sections for key in section["properties"]})
+    meant = _nearest(str(where[-1]), keys)
+    return f"unknown key{meant}" if meant else f"unknown key; there are {', '.join(keys)}"
+
+
+def _share(name: str, value: object) -> str:
+    """Return how a level or a share is written that was given in percent; empty for other values."""
+    if name not in _SHARES or not isinstance(value, int | float) or not 1 < value < 100:
+        return ""
+    return f"; write {name}: {value / 100:g} for {value:g} %"
+
+
+def _unexpanded(section: object, path: str = "") -> Iterator[str]:
+    """Values with ``${NAME}``, which nothing expands, and how a variable is named instead."""
+    parts = (
+        section.items()
+        if isinstance(section, Mapping)
+        else enumerate(section if isinstance(section, list) else ())
+    )
+    for key, value in parts:
+        where = f"{path}.{key}".lstrip(".")
+        if not isinstance(value, str):
+            yield from _unexpanded(value, where)
+        elif key != "query" and (variables := _VARIABLE.findall(value)):
+            by_name = _IN_A_VARIABLE.get(str(key))
+            way_out = (
+                f"write {by_name}: NAME, with the whole address in that variable"
+                if by_name
+                else ("write the value itself")
+            )
+            names = ", ".join(f"${{{name}}}" for name in variables)
+            yield f"{where}: {names} is not expanded; {way_out}"
+
+
+def _sections(
+    node: Mapping[str, Any], where: Sequence[Any], definitions: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the sections that a path of pydantic's may lead to, through lists, names and tagged rules."""
+    if "$ref" in node:
+        node = definitions[node["$ref"].rpartition("/")[2]]
+    if "properties" in node and not where:
+        yield node
+    elif "properties" not in node and (kinds := node.get("oneOf") or node.get("anyOf")):
+        tags = node.get("discriminator", {}).get("mapping", {})
+        if where and where[0] in tags:
+            kinds, where = [{"$ref": tags[where[0]]}], where[1:]
+        for kind in kinds:
+            yield from _sections(kind, where, definitions)
+    elif where:
+        named = node.get("properties", {}).get(where[0])
+        inner = named or node.get("items") or node.get("additionalProperties")
+        yield from _sections(inner, where[1:], definitions) if inner else ()

@@ -1,19 +1,39 @@
-"""The whole of rocmonitor.yaml as a frozen model."""
+"""The whole of rocmonitor.yaml as a frozen model, with its section on processes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
-from rocmonitor.config.executor import Processes
 from rocmonitor.config.monitor import Monitor
 from rocmonitor.config.outside import AnySource, Channel, Errors, Heartbeat, Keep, Mlflow, Secret, Webhook
-from rocmonitor.config.values import Address, Name, Section, WebAddress
+from rocmonitor.config.values import Address, Name, Section, WebAddress, refusing_switches
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.budget import AlarmBudget, Allotment, Levels, allotments
 from rocmonitor.rules import by_name
+
+_MOST = 64
+_ENOUGH = 8
+"""Processes beyond this wait for the one that saves: it takes an eighth to a quarter of all work."""
+_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+
+
+_whole = refusing_switches("must be a whole number such as 4; it is {}")
+
+
+class Processes(Section):
+    """Processes on this machine: at most `workers`, by default one for each core, up to 8."""
+
+    workers: Annotated[int | None, Field(ge=1, le=_MOST), _whole] = None
+
+    @property
+    def most(self) -> int:
+        """The largest number of processes."""
+        return self.workers or min(_cores(), _ENOUGH)
 
 
 class Config(Section):
@@ -37,10 +57,8 @@ class Config(Section):
     def allot(self, windows_per_year: Mapping[str, float]) -> tuple[Allotment, ...]:
         """Return how each alarm budget is shared by its monitors; empty without any.
 
-        Parameters
-        ----------
-        windows_per_year : mapping of str to float
-            For monitors that join windows, if known; else each piece counts as one.
+        A monitor that joins windows counts as its `windows_per_year`, if known; else each piece counts as
+        one.
         """
         if self.alarm_budget is None:
             return ()
@@ -73,3 +91,14 @@ class Config(Section):
     def tracking_uri(self) -> str:
         """The address of MLflow; default a SQLite file beside the configuration."""
         return self.mlflow.read(self.folder)
+
+
+def _cores() -> int:
+    """Return the cores that this process may use; a container may have fewer than its machine."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    try:
+        quota, period = _CPU_LIMIT.read_text(encoding="ascii").split()
+        return min(cores, max(1, int(quota) // int(period)))
+    except (OSError, ValueError):  # no such file, or "max"
+        return cores

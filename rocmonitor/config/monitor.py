@@ -195,9 +195,7 @@ class Monitor(Section):
 
     @property
     def by_rows(self) -> Monitor:
-        """The same monitor, whose windows are read as rows, drawn where they are too many, and never as
-        cells: what reviews compare.
-        """
+        """The same monitor as reviews compare it: read as rows, drawn where too many, never as cells."""
         grouped = "database" if self.grouped == "condensed" else self.grouped
         monitor = self.model_copy(update={"grouped": grouped})
         monitor._by_rows = True
@@ -222,10 +220,8 @@ class Monitor(Section):
     def load(self, windows_per_year: float | None = None) -> Load:
         """Return what the monitor judges in a year, for an alarm budget.
 
-        Parameters
-        ----------
-        windows_per_year : float, optional
-            Of windows that are joined; without it each piece counts as one, which is the most there can be.
+        Without the `windows_per_year` of a monitor that joins them each piece counts as one, the most there
+        can be.
         """
         most = YEAR / self.window.length
         return Load(
@@ -346,11 +342,7 @@ class Monitor(Section):
         return None if self.outlook is None else window.end + self.outlook.after
 
     def windows(self, now: datetime, start: datetime | None = None) -> list[Window]:
-        """Return the calendar's windows that have ended by `now`, oldest first; `start` replaces the usual
-        one.
-
-        They are judged as they are, or joined.
-        """
+        """Return the calendar's windows that have ended, oldest first; from `start` if it is given."""
         end = now if self.window.end is None else min(now, self._instant(self.window.end))
         return self.calendar.within(self.start if start is None else start, end)
 
@@ -413,9 +405,7 @@ class Monitor(Section):
 
 
 def _has_own_level(rule: Rule, raw: object) -> bool:
-    """Return True if the level of a rule is written, be it the default; of a rule made in Python, another
-    one.
-    """
+    """Return True if a rule's level is written, even the default; if made in Python, not the default."""
     keys = ("confidence_level", "false_alarm_probability", "horizon")
     if isinstance(raw, Mapping):
         return any(key in raw for key in keys)

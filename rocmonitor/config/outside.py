@@ -130,14 +130,11 @@ class Spark(Source):
     remote_env: Variable | None = None
 
     def read(self, folder: Path) -> str | None:
-        """Return the address of Spark Connect, which may hold a token; None for the session of this
-        process.
-        """
+        """Return the address of Spark Connect, which may hold a token; None for this process's session."""
         return None if self.remote_env is None else _read("remote", self.remote_env, None, folder)
 
 
 def _database(section: object) -> object:
-    """Return a source without a kind is a database."""
     return {"kind": "database", **section} if isinstance(section, Mapping) else section
 
 
@@ -190,10 +187,10 @@ class Mlflow(Section):
 
     def read(self, folder: Path) -> str:
         """Return the tracking URI, which may hold a secret."""
-        if self.tracking_uri_env is None and self.tracking_uri_file is None:
-            return beside(self.tracking_uri or "sqlite:///mlflow.db", folder)
-        value = _read("mlflow.tracking_uri", self.tracking_uri_env, self.tracking_uri_file, folder)
-        return beside(value, folder)
+        uri = self.tracking_uri or "sqlite:///mlflow.db"
+        if self.tracking_uri_env or self.tracking_uri_file:
+            uri = _read("mlflow.tracking_uri", self.tracking_uri_env, self.tracking_uri_file, folder)
+        return beside(uri, folder)
 
 
 class Keep(Section):
@@ -291,10 +288,7 @@ def _can_be_called(address: str) -> bool:
 
 
 def _read(name: str, variable: str | None, file: str | None, folder: Path) -> str:
-    """Return what a variable or a file holds; `name` is the key in messages.
-
-    The name of the file is in no message: a secret may stand in its place.
-    """
+    """Return what a variable or file holds; messages name the key: the file's name may be the secret."""
     if variable is not None:
         value = os.environ.get(variable, "")
         if not value:

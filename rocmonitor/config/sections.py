@@ -23,6 +23,8 @@ from rocmonitor.config.values import (
     WallTime,
     WindowLength,
     no_switch,
+    refusing_switches,
+    require_own_names,
 )
 from rocmonitor.conventions import PER_UNIT, Correlation, Estimand, Outliers
 from rocmonitor.errors import quoted
@@ -34,21 +36,20 @@ if TYPE_CHECKING:
     from rocmonitor.stats.cells import Grid
 
 
+_Version = Annotated[
+    int | Text | None, refusing_switches("must be a number or a text; it is {} (write it in quotes)")
+]
+_size = refusing_switches("must be a whole number such as 5000 rows or 4 windows; it is {}")
+
+
 class Model(Section):
     """The model: aliases of MLflow's registry, looked up on every tick, or versions by name, or none."""
 
     name: Text
     champion: Text | None = None
     challenger: Text | None = None
-    version: int | Text | None = None
-    challenger_version: int | Text | None = None
-
-    @field_validator("version", "challenger_version", mode="before")
-    @classmethod
-    def _no_switch(cls, version: object) -> object:
-        if isinstance(version, bool):  # would be read as 1 or 0
-            raise ValueError(f"must be a number or a text; it is {quoted(version)} (write it in quotes)")
-        return version
+    version: _Version = None
+    challenger_version: _Version = None
 
     @model_validator(mode="after")
     def _alias_or_version(self) -> Model:
@@ -137,22 +138,15 @@ class Positive(Section):
 class WindowSpec(Section):
     """The length of windows, and when their labels are there."""
 
-    rows: int | None = Field(default=None, ge=1)
+    rows: Annotated[int | None, Field(ge=1), _size] = None
     every: WindowLength = Field(default=None, validate_default=True)  # see _a_day
-    pool: int | None = Field(default=None, ge=2, le=1000)
+    pool: Annotated[int | None, Field(ge=2, le=1000), _size] = None
     label_delay: Duration = timedelta()
     min_labelled: float | None = Field(default=None, gt=0, le=1)
     revise_for: Duration | None = None
     align: WallTime | None = None
     start: WallTime | None = None
     end: WallTime | None = None
-
-    @field_validator("rows", "pool", mode="before")
-    @classmethod
-    def _no_switch(cls, number: object) -> object:
-        if isinstance(number, bool):  # would be read as 1 or 0
-            raise ValueError(f"must be a whole number such as 5000 rows or 4 windows; it is {quoted(number)}")
-        return number
 
     @field_validator("every", mode="before")
     @classmethod
@@ -247,14 +241,7 @@ class OperatingPoints(Section):
     @field_validator("cost")
     @classmethod
     def _a_name_each(cls, cost: tuple[CostPoint, ...]) -> tuple[CostPoint, ...]:
-        named: dict[str, float] = {}
-        for point in cost:
-            name = f"{point.w:g}"  # of the metrics
-            if name in named:
-                raise ValueError(
-                    f"w {named[name]!r} and w {point.w!r} would both be reported as {name}; keep one of them"
-                )
-            named[name] = point.w
+        require_own_names((point.w for point in cost), "w ")
         return cost
 
 
@@ -287,15 +274,11 @@ class Reviewing(Section):
 
     Attributes
     ----------
-    fpr, thresholds : tuple of float or None
-        None: those of operating_points.
-    correlation : {"estimated", "none"} or None
-        Of a rule that decides about the future. None: as in `ReviewRule`.
-    start : datetime or None
-        Wall time at which the period begins. None: with the first window that was judged with the present
+    fpr, thresholds: None: those of operating_points.
+    correlation, {"estimated", "none"}: Of a rule that decides about the future. None: as in `ReviewRule`.
+    start: Wall time at which the period begins. None: with the first window that was judged with the present
         versions, if there is one.
-    schedule : str or None
-        Times at which ``serve`` runs a review; None: never.
+    schedule: Times at which ``serve`` runs a review; None: never.
     """
 
     decides: Estimand = "period"
@@ -318,14 +301,7 @@ class Reviewing(Section):
     @field_validator("fpr")
     @classmethod
     def _a_name_each(cls, rates: tuple[float, ...] | None) -> tuple[float, ...] | None:
-        named: dict[str, float] = {}
-        for rate in rates or ():
-            name = f"{rate:g}"  # as in the names of metrics
-            if name in named:
-                raise ValueError(
-                    f"{named[name]!r} and {rate!r} would both be reported as {name}; keep one of them"
-                )
-            named[name] = rate
+        require_own_names(rates or ())
         return rates
 
     @model_validator(mode="after")
@@ -370,9 +346,7 @@ def binds(query: str) -> set[str]:
 
 
 def one_bounded_select(query: str) -> str:
-    """Return the query without its last semicolon; ValueError unless it is one SELECT between :start and
-    :end.
-    """
+    """Return the query without its last semicolon; refuse all but one SELECT between :start and :end."""
     query = query.strip().rstrip(";").strip()
     if not re.match(r"(select|with)\b", query, re.IGNORECASE):
         raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")

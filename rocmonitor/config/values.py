@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -148,10 +149,7 @@ def _cron(value: str) -> str:
 def require_variable(name: str) -> str:
     """Return the name of an environment variable; refuse a secret that stands in its place, unquoted.
 
-    Raises
-    ------
-    ValueError
-        It has other characters than capitals, digits and _, or a word as long and mixed as a key.
+    That is what has other characters than capitals, digits and _, or a word as long and mixed as a key.
     """
     plain = _VARIABLE.fullmatch(name) is not None
     if not plain or any(len(word) > _LONGEST_WORD and re.search(r"\d", word) for word in name.split("_")):
@@ -170,12 +168,7 @@ def _file_name(name: str) -> str:
 
 
 def require_regular(path: Path, key: str) -> None:
-    """Refuse a pipe, a device or a folder, of which the first two would be read without an end.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Refuse a pipe, a device or a folder, of which the first two would be read without an end."""
     try:
         kind = path.stat().st_mode
     except (OSError, ValueError):  # the attempt to read it says why
@@ -240,6 +233,30 @@ def beside(url: str, folder: Path) -> str:
     """Return the URL with a relative SQLite path taken from the folder, wherever the command is run from."""
     match = re.fullmatch(r"sqlite:///(?!/|:memory:|file:)([^?]+)(\?.*)?", url)
     return f"sqlite:///{(folder / match[1]).as_posix()}{match[2] or ''}" if match else url
+
+
+def refusing_switches(rule: str) -> BeforeValidator:
+    """Refuse true and false, which would be read as 1 and 0; the rule has {} for what was given."""
+
+    def check(value: object) -> object:
+        if isinstance(value, bool):
+            raise ValueError(rule.format(quoted(value)))
+        return value
+
+    return BeforeValidator(check)
+
+
+def require_own_names(values: Iterable[float], what: str = "") -> None:
+    """Raise ValueError where two values have one name in metrics: six digits."""
+    named: dict[str, float] = {}
+    for value in values:
+        name = f"{value:g}"
+        if name in named:
+            raise ValueError(
+                f"{what}{named[name]!r} and {what}{value!r} would both be reported as {name}; "
+                "keep one of them"
+            )
+        named[name] = value
 
 
 def no_switch(rule: object) -> object:

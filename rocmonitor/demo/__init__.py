@@ -46,19 +46,14 @@ def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataF
 
     Parameters
     ----------
-    folder : Path
-        Where it all goes; made when absent.
-    on_progress : callable
-        Told in words what is being done.
-    flights : DataFrame, optional
-        As `rocmonitor.demo.flights.read` gives them, or a part of them. Default: the whole year.
+    folder: Where it all goes; made when absent.
+    on_progress: Told in words what is being done.
+    flights: As `rocmonitor.demo.flights.read` gives them, or a part of them. Default: the whole year.
 
     Raises
     ------
-    ConfigError
-        The package with the flights is not installed, or the folder holds another configuration.
-    TrackingError
-        The MLflow of the configuration did not take the models.
+    ConfigError: The package with the flights is not installed, or the folder holds another configuration.
+    TrackingError: The MLflow of the configuration did not take the models.
 
     Notes
     -----

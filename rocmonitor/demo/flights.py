@@ -35,13 +35,7 @@ _DELAY_LIMITS = (-30.0, 240.0)
 
 
 def read() -> pd.DataFrame:
-    """Return all flights of the year with their moments, as `with_moments` gives them.
-
-    Raises
-    ------
-    ConfigError
-        The package with the data is not installed.
-    """
+    """Return all flights of the year with their moments, as `with_moments` gives them."""
     return with_moments(pd.read_csv(_installed("flights.csv.zip")), time_zones())
 
 
@@ -60,18 +54,14 @@ def with_moments(flights: pd.DataFrame, zones: dict[str, str]) -> pd.DataFrame:
 
     Parameters
     ----------
-    flights : DataFrame
-        The columns of ``flights.csv``.
-    zones : dict of str to str
-        Time zone by airport.
+    flights: The columns of ``flights.csv``.
+    zones: Time zone by airport.
 
     Returns
     -------
-    DataFrame
-        The same rows, with ``flight_id``, ``scored_at`` (scheduled departure, wall time in New York),
-        ``scheduled``, ``departed`` and ``arrived`` (minutes since 1970 in UTC; NaN: it never did, or is not
-        known), ``late`` (1, 0, or NaN: never known) and ``label_known_at`` (the arrival, wall time in New
-        York).
+    The same rows, with ``flight_id``, ``scored_at`` (scheduled departure, wall time in New York),
+    ``scheduled``, ``departed`` and ``arrived`` (minutes since 1970 in UTC; NaN: it never did, or is not
+    known), ``late`` (1, 0, or NaN: never known) and ``label_known_at`` (the arrival, wall time in New York).
     """
     scored_at = pd.to_datetime(flights[["year", "month", "day", "hour", "minute"]])
     scheduled = scored_at.dt.tz_localize(NEW_YORK)
@@ -107,16 +97,14 @@ def features(flights: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    flights : DataFrame
-        As from `with_moments`, all of them: a flight's features depend on the flights before it.
+    flights: As from `with_moments`, all of them: a flight's features depend on the flights before it.
 
     Returns
     -------
-    DataFrame
-        Of the flight: ``origin``, ``carrier``, ``dest``, ``distance``, ``weekday``, ``hour``. Of the last two
-        hours: the mean delay of the flights that left the origin, of those of the same carrier, and of those
-        that arrived at the destination (0 when there are none), and the number that wait at the origin.
-        The month is left out: the models see three of twelve.
+    Of the flight: ``origin``, ``carrier``, ``dest``, ``distance``, ``weekday``, ``hour``. Of the last two
+    hours: the mean delay of the flights that left the origin, of those of the same carrier, and of those that
+    arrived at the destination (0 when there are none), and the number that wait at the origin. The month is
+    left out: the models see three of twelve.
     """
     scheduled, departed, arrived = (
         flights[moment].to_numpy(dtype=np.float64) for moment in ("scheduled", "departed", "arrived")
@@ -167,7 +155,6 @@ def _waiting(group: pd.Series[str], scheduled: Floats, departed: Floats) -> Floa
 
 
 def _members(group: pd.Series[str]) -> list[NDArray[np.intp]]:
-    """Return the positions of each group's rows."""
     codes, names = pd.factorize(group)
     return np.split(
         np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]

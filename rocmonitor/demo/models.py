@@ -40,7 +40,6 @@ def _champion() -> Pipeline:
 
 
 def _challenger() -> Pipeline:
-    """Gradient boosting as scikit-learn sets it up."""
     encode = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     columns = ColumnTransformer(
         [
@@ -59,14 +58,7 @@ ROLES: Mapping[str, Callable[[], Pipeline]] = {"champion": _champion, "challenge
 
 
 def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str, Pipeline]:
-    """Return both models, fitted to the flights before `SCORED_FROM` that have a label.
-
-    Parameters
-    ----------
-    flights : DataFrame
-        As from `rocmonitor.demo.flights.read`.
-    on_progress : callable
-    """
+    """Return both models, fitted to the flights before `SCORED_FROM` that have a label."""
     learned = (flights["scored_at"] < SCORED_FROM) & flights["late"].notna()
     inputs, late = features(flights)[learned], flights.loc[learned, "late"].astype(int)
     trained = {}
@@ -81,14 +73,7 @@ def train(flights: pd.DataFrame, on_progress: Callable[[str], None]) -> dict[str
 def score(
     flights: pd.DataFrame, trained: Mapping[str, Pipeline], on_progress: Callable[[str], None]
 ) -> pd.DataFrame:
-    """Return the table that a scoring job leaves behind: every flight from `SCORED_FROM` on, in order of
-    time.
-
-    Returns
-    -------
-    DataFrame
-        Columns and types as in the table ``scored``: plain Python values, None for NULL.
-    """
+    """Return the table ``scored`` as a scoring job leaves it: flights from `SCORED_FROM` on, by time."""
     on_progress("Scoring every flight from April on with both models")
     later = flights["scored_at"] >= SCORED_FROM
     inputs, flights = features(flights)[later], flights[later]
@@ -125,17 +110,7 @@ def registered(tracking: Tracking, name: str) -> set[str]:
 
 
 def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
-    """Make the next version of the registered model and give it the alias.
-
-    Returns
-    -------
-    str
-        The version.
-
-    Raises
-    ------
-    TrackingError
-    """
+    """Make the next version of the registered model, give it the alias, and return its number."""
     client = tracking.client
     with (
         access.translate_errors(tracking.uri, f"registering {name}@{alias}"),

@@ -6,4 +6,4 @@ but MLflow's own base classes. Code that imports them directly must import mlflo
 """
 
 EVALUATOR_KEYS = frozenset({"challenger", "confidence_level", "forecast", "fpr", "reference", "thresholds"})
-"""Keys of the evaluator's configuration; see `rocmonitor.plugin.settings.Settings`."""
+"""Keys of the evaluator's configuration; see `rocmonitor.plugin.evaluating.Settings`."""

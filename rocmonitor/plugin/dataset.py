@@ -35,25 +35,20 @@ class RocmonitorWindowSource(DatasetSource):
 
         Parameters
         ----------
-        config : str or Path, optional
-            The configuration with the source's URL; default ``$ROCMONITOR_CONFIG``, else
+        config: The configuration with the source's URL; default ``$ROCMONITOR_CONFIG``, else
             ``rocmonitor.yaml`` in the working folder.
 
         Returns
         -------
-        DataFrame
-            As `rocmonitor.sources.read_frame`; of a review, the rows that both models scored, window by
-            window. ``.attrs["rocmonitor"]["unchanged"]`` says whether the windows still have the logged
-            digests: True, False (with a warning), or None where no digest was logged.
+        As `rocmonitor.sources.read_frame`; of a review, the rows that both models scored, window by window.
+        ``.attrs["rocmonitor"]["unchanged"]`` says whether the windows still have the logged digests: True,
+        False (with a warning), or None where no digest was logged.
 
         Raises
         ------
-        ConfigError
-            No configuration, no such source in it, a query that no longer fits the table.
-        SourceError
-            The database cannot be read, or a window has more rows than ``max_rows``.
-        InputError
-            The dataset was not logged by rocmonitor.
+        ConfigError: No configuration, no such source in it, a query that no longer fits the table.
+        SourceError: The database cannot be read, or a window has more rows than ``max_rows``.
+        InputError: The dataset was not logged by rocmonitor.
 
         Notes
         -----

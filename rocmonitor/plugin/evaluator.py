@@ -12,7 +12,7 @@ from rocmonitor.plugin import EVALUATOR_KEYS
 class RocEvaluator(ModelEvaluator):
     """AUROC, operating points, challenger and forecast of a column of scores, with intervals.
 
-    No configuration is needed; `rocmonitor.plugin.settings.Settings` has the keys. MLflow asks every
+    No configuration is needed; `rocmonitor.plugin.evaluating.Settings` has the keys. MLflow asks every
     installed evaluator and does not tell which one was named, so ``model_type="classifier"`` without one of
     our keys is evaluated only where labels have at most two values and predictions are fractional scores,
     which MLflow's own evaluator refuses. Of anything else MLflow then reports that it "could not be
@@ -62,9 +62,8 @@ class RocEvaluator(ModelEvaluator):
 
         Raises
         ------
-        MlflowException
-            ``INVALID_PARAMETER_VALUE``: an unknown key, a missing column, a score that is not a finite
-            number, labels other than 0 and 1, fewer than two rows of a class.
+        MlflowException: ``INVALID_PARAMETER_VALUE``: an unknown key, a missing column, a score that is not a
+            finite number, labels other than 0 and 1, fewer than two rows of a class.
         """
         config = evaluator_config or {}
         if model_type == "classifier" and EVALUATOR_KEYS.isdisjoint(config) and not _has_scores(dataset):

@@ -38,9 +38,7 @@ _DRAWING = threading.Lock()  # matplotlib's settings and Python's warnings are t
 def panels(
     width: float, height: float, heights: Sequence[float] = (1,), *, dpi: int = 100, sharex: bool = True
 ) -> tuple[Figure, tuple[Axes, ...]]:
-    """Return a figure in inches, and its axes from top to bottom, of these relative heights; x is shared or
-    not.
-    """
+    """Return a figure in inches, and its axes from top to bottom, of these relative heights."""
     figure = Figure(figsize=(width, height), dpi=dpi, layout="constrained")
     column = figure.subplots(len(heights), sharex=sharex, squeeze=False, height_ratios=heights)[:, 0]
     for axes in column:

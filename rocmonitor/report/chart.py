@@ -42,9 +42,7 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _auroc(view: Mapping[str, Any], before: Sequence[Row]) -> dict[str, Any]:
-    """Return the panel of the AUROC: windows of the reference, judged ones, and those that have only an
-    outlook.
-    """
+    """Return the panel of the AUROC: windows of the reference, judged ones, those with an outlook only."""
     points, ahead = view["points"], view["ahead"]
     after = [None] * len(ahead)
 
@@ -110,7 +108,6 @@ def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return where the champion changed, and which windows were revised."""
     marks = []
     for before, after in itertools.pairwise(points):
         if after["version"] != before["version"]:

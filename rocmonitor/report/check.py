@@ -17,18 +17,7 @@ from rocmonitor.wording.format import instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """The content of the page on one monitor.
-
-    Attributes
-    ----------
-    monitor : str
-    zone : ZoneInfo
-    answers : dict of str to str
-        By topic.
-    doubts : sequence of str
-    ranges : NormalRanges or None
-        None where the rows of the reference were not read.
-    """
+    """The content of the page on one monitor: answers by topic; ranges unless its rows were not read."""
 
     monitor: str
     zone: ZoneInfo

@@ -6,7 +6,7 @@ Whole numbers and relative steps keep them short: the overview has one for each 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rocmonitor.policy.evaluation import Brief
@@ -21,14 +21,11 @@ class SparkChart:
 
     Attributes
     ----------
-    band, line, alarms : str
-        Paths: the forecast, the AUROC with the interval of the last, a mark for each degraded window.
-    standing : str
-        A line below the windows since the alarm that stands.
-    outlook : str
-        The hollow end of the line: windows without labels.
-    end : str
-        Without an outlook or an alarm there, a path of no length where the last AUROC is: a round cap makes
+    band, line, alarms: Paths: the forecast, the AUROC with the interval of the last, a mark for each degraded
+        window.
+    standing: A line below the windows since the alarm that stands.
+    outlook: The hollow end of the line: windows without labels.
+    end: Without an outlook or an alarm there, a path of no length where the last AUROC is: a round cap makes
         it a point.
     """
 
@@ -41,16 +38,9 @@ class SparkChart:
 
 
 def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 0) -> SparkChart:
-    """Return the newest windows, and the outlooks of those without labels after them.
+    """Return the newest windows, oldest first, and the expected AUROC of those without labels after them.
 
-    Parameters
-    ----------
-    briefs : sequence of Brief
-        Oldest first.
-    ahead : sequence of float
-        Expected AUROC of the windows that follow.
-    standing : int
-        Number of the newest windows since the alarm that stands; 0 without one.
+    `standing` is the number of the newest windows since the alarm that stands; 0 without one.
     """
     seen = [value for brief in briefs for value in brief[1:6] if value is not None] + list(ahead)
     if not seen:
@@ -117,26 +107,16 @@ def _signed(value: int) -> str:
 
 
 def _band(briefs: Sequence[Brief], y: Callable[[float], int]) -> str:
-    """Return the forecast as steps over the windows; windows with equal ends share one."""
-    paths = []
-    for first, count, high, low in _runs(briefs, y):
-        paths.append(f"M{STEP * first} {high}h{STEP * count}V{low}h-{STEP * count}z")
-    return "".join(paths)
+    """Return the forecast as steps over the windows; neighbours with equal ends share one."""
 
+    def ends_of(brief: Brief) -> tuple[int, int] | None:
+        low, high = brief.expected_low, brief.expected_high
+        return None if low is None or high is None else (y(high), y(low))
 
-def _runs(briefs: Sequence[Brief], y: Callable[[float], int]) -> Iterator[tuple[int, int, int, int]]:
-    """First window, how many, and both ends, of neighbours with equal ends."""
-    run: tuple[int, int, int, int] | None = None
-    for number, brief in enumerate(briefs):
-        if brief.expected_low is None or brief.expected_high is None:
-            ends = None
-        else:
-            ends = (y(brief.expected_high), y(brief.expected_low))
-        if run is not None and ends == run[2:] and run[0] + run[1] == number:
-            run = (run[0], run[1] + 1, *run[2:])
-            continue
-        if run is not None:
-            yield run
-        run = None if ends is None else (number, 1, *ends)
-    if run is not None:
-        yield run
+    path, first = "", 0
+    for ends, run in itertools.groupby(map(ends_of, briefs)):
+        count = len(list(run))
+        if ends is not None:
+            path += f"M{STEP * first} {ends[0]}h{STEP * count}V{ends[1]}h-{STEP * count}z"
+        first += count
+    return path

@@ -54,12 +54,8 @@ _FORMATS = {
 def render(template: str, *, home: str | None = None, **values: Any) -> str:
     """Return a page; everything is escaped but what `Markup` marks, and control characters are written out.
 
-    Parameters
-    ----------
-    template : str
-    home : str, optional
-        Address of the overview, where the page is served; without it the page is one file, which asks for
-        nothing and has no links to other pages.
+    A page that is served has the address of the overview as its `home`; without it, it is one file, which
+    asks for nothing and has no links to other pages.
     """
     return escape_controls(environment().get_template(template).render(home=home, **values))
 
@@ -146,9 +142,7 @@ def dated(words: str | Markup) -> Markup:
 
 
 def kind_of(cells: Sequence[str]) -> str:
-    """Return the layout of a column: numbers to the right, short texts on one line, long words broken
-    anywhere.
-    """
+    """Return the layout of a column: numbers right, short texts on one line, long words broken anywhere."""
     if all(_NUMERIC.fullmatch(cell) for cell in cells):
         return "number"
     if max(len(word) for cell in cells for word in cell.split() or [""]) > _LONG_WORD:

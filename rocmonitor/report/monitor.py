@@ -13,18 +13,10 @@ from rocmonitor.wording.stops import LABELS
 
 
 def page(view: Mapping[str, Any], **more: Any) -> str:
-    """Return the page of a view, as from `rocmonitor.web.monitor`.
+    """Return the page of a view, as from `rocmonitor.web.monitor`; equal arguments give equal text.
 
-    Parameters
-    ----------
-    view : dict
-    **more
-        ``home`` and ``json_address`` of a page that is served; of a file ``written``, when, and ``command``,
-        which writes it again.
-
-    Notes
-    -----
-    All text of the rows is escaped. Equal arguments give equal text.
+    A page that is served has ``home`` and ``json_address``; a file says when it was ``written``, and the
+    ``command`` that writes it again. All text of the rows is escaped.
     """
     return render(
         "monitor.html.j2",

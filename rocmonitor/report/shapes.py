@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from rocmonitor.policy.evaluation import Brief
-from rocmonitor.policy.explanation import from_tables
+from rocmonitor.policy.explanation import Explanation, from_tables
 from rocmonitor.report.drawing import SparkChart, area, polyline, scale, spark
-from rocmonitor.report.waterfall import waterfall
+from rocmonitor.report.html import render
+from rocmonitor.wording import explanation as words
+from rocmonitor.wording.format import percent, signed
 
 Row = Mapping[str, Any]
 
@@ -20,6 +23,11 @@ BIN, TALL = 60, 120
 """Width of a bin of scores, and the height that the largest share has."""
 WIDE = 240
 """Length of the axis of an interval."""
+LONG = 120
+"""Length of the axis of a waterfall."""
+_MOST_GROUPS = 8
+_SMALLEST_REST = 0.0005  # that is shown: cells of scores alone make one of 0.0001
+_ROOM = 0.04  # of the axis of a waterfall, on either side
 _SIGN = 6.5
 """Width of a digit below that axis."""
 
@@ -31,9 +39,7 @@ def still(points: Sequence[Row]) -> SparkChart:
 
 
 def roc(rows: Sequence[Row], model: str | None = None) -> dict[str, str]:
-    """Return the curve as ``line``, and its vertical intervals as ``band``, in a square of 300 with (0, 0)
-    below.
-    """
+    """Return the curve as ``line`` and its vertical intervals as ``band``, in a square of 300 from (0, 0)."""
     chosen = [row for row in rows if model is None or row["model"] == model]
     if not chosen:
         return {"line": "", "band": ""}
@@ -62,15 +68,69 @@ def shares(rows: Sequence[Row], key: str) -> dict[str, str]:
     return {"reference": bars, "window": steps, "width": str(BIN * len(rows))}
 
 
-def groups(rows: Sequence[Row], metrics: Mapping[str, float]) -> Markup:
-    """Return the waterfall of a window, from its table ``groups`` and its metrics."""
-    return waterfall(from_tables([dict(row) for row in rows], metrics))
+class WaterfallLine(NamedTuple):
+    """One line: its name, where its bar begins and how long it is, and its cells."""
+
+    name: str
+    at: float
+    length: float
+    cells: tuple[str, ...]
+    is_total: bool = False
+
+
+def steps(explanation: Explanation) -> list[WaterfallLine]:
+    """Return the lines of the leading column, from the reference to the window; none if no group explains."""
+    leading = explanation.leading
+    if leading is None:
+        return []
+    groups = sorted(
+        (group for group in explanation.parts if group.column == leading.column),
+        key=lambda group: -abs(group.part),
+    )[:_MOST_GROUPS]
+    rest = explanation.change - sum(group.part for group in groups)
+    moves = [
+        (
+            group.group,
+            group.part,
+            (signed(group.ranking, 3), percent(group.share, 2), percent(group.reference_share, 2)),
+        )
+        for group in groups
+    ]
+    if abs(rest) >= _SMALLEST_REST:
+        moves.append((words.REST, rest, ("", "", "")))
+    levels = list(accumulate((part for _, part, _ in moves), initial=explanation.reference_auc))
+    low, high = min(*levels, explanation.auc), max(*levels, explanation.auc)
+    room = _ROOM * (high - low) or 0.01
+
+    def x(value: float) -> float:
+        return round(LONG * (value - low + room) / (high - low + 2 * room), 1)
+
+    def total(name: str, value: float) -> WaterfallLine:
+        return WaterfallLine(name, x(value) - 1.5, 3.0, (f"{value:.3f}", "", "", ""), is_total=True)
+
+    lines = [total(words.REFERENCE, explanation.reference_auc)]
+    for (name, part, cells), before, after in zip(moves, levels, levels[1:], strict=False):
+        ends = sorted((x(before), x(after)))
+        length = max(round(ends[1] - ends[0], 1), 1.0)
+        lines.append(WaterfallLine(name, ends[0], length, (signed(part, 3), *cells)))
+    return [*lines, total(words.WINDOW, explanation.auc)]
+
+
+def waterfall(rows: Sequence[Row], metrics: Mapping[str, float]) -> Markup:
+    """Return how the groups of one column lead from the reference to the window, as bars in a table.
+
+    It is made of a window's table ``groups`` and its metrics; empty where no group explains the change.
+    """
+    explanation = from_tables([dict(row) for row in rows], metrics)
+    lines = [] if explanation is None else steps(explanation)
+    if explanation is None or not lines:
+        return Markup()
+    values: dict[str, Any] = {"steps": lines, "wide": LONG, "caption": words.caption(explanation)}
+    return Markup(render("waterfall.html.j2", **values))  # which escapes all of it
 
 
 def bar(row: Row) -> dict[str, Any] | None:
-    """Return a verdict on an axis: interval, estimate, limits, and 0 where differences are compared; None
-    where nothing was estimated.
-    """
+    """Return a verdict on an axis: interval, estimate, limits, zero of differences; None without estimate."""
     values = {name: row[name] for name in ("estimate", "low", "high", "limit_low", "limit_high")}
     numbers = [value for value in values.values() if value is not None]
     if values["estimate"] is None or len(numbers) < 2:
@@ -147,7 +207,7 @@ def _y(rate: float) -> int:
 OF_WINDOWS: Mapping[str, Any] = {
     "roc": roc,
     "shares": shares,
-    "waterfall": groups,
+    "waterfall": waterfall,
     "bar": bar,
 }
 """The drawings that ``window.html.j2`` asks for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -92,7 +92,7 @@ def outlooks(waiting: Sequence[Outlook], zone: ZoneInfo) -> str:
     }
     if set(columns["segment"]) == {"all rows"}:
         del columns["segment"]
-    lines = [table(list(columns), list(zip(*columns.values(), strict=True)))]
+    lines = [table(columns)]
     for outlook in waiting:
         if outlook.outcome is not None:
             segment = f" {_name(outlook.segment)}" if outlook.segment else ""
@@ -137,9 +137,7 @@ _MOST_GROUPS = 12
 
 
 def groups(explanation: Explanation, width: int | None = None) -> str:
-    """Return a table of the groups that did most; a mark is at those that are clear, after all were looked
-    at.
-    """
+    """Return a table of the groups that did most, with a mark at those that stand out among all."""
     shown = explanation.parts[:_MOST_GROUPS]
     columns = {
         "clear": ["●" if group.is_marked(explanation.change) else "" for group in shown],
@@ -170,26 +168,18 @@ class Standing:
 
     Attributes
     ----------
-    monitor, segment, status : str
-        ``waiting`` is the status before the first window was judged.
-    since : datetime or None
-        From when the status holds; None where it never changed.
-    zone : ZoneInfo
-    window, version, auc, low, high, expected_low, expected_high, labelled_share
-        Of the newest window, as `rocmonitor.policy.evaluation.Brief` has them; None where not known.
-    why : str
-        Why it is not ok, in a few words.
-    attention : str
-        Who takes care of it and until when it is muted, in words.
-    not_judged_since, watched_until : datetime or None
-        Since when nothing has been judged, where that is too long; when the watch ended.
-    episode : dict or None
-        The newest one, as programs read it.
-    unjudged : str
-        Rows since the last window that are none yet, in words; empty where each window of the calendar is
-        judged.
-    reference : str
-        What the reference was learned without, in words; empty where all its windows count.
+    monitor, segment, status: ``waiting`` is the status before the first window was judged.
+    since: From when the status holds; None where it never changed.
+    window, version, auc, low, high, expected_low, expected_high, labelled_share: Of the newest window, as
+        `rocmonitor.policy.evaluation.Brief` has them; None where not known.
+    why: Why it is not ok, in a few words.
+    attention: Who takes care of it and until when it is muted, in words.
+    not_judged_since, watched_until: Since when nothing has been judged, where that is too long; when the
+        watch ended.
+    episode: The newest one, as programs read it.
+    unjudged: Rows since the last window that are none yet, in words; empty where each window of the calendar
+        is judged.
+    reference: What the reference was learned without, in words; empty where all its windows count.
     """
 
     monitor: str
@@ -277,32 +267,24 @@ def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
 
 
 def narrowed(columns: dict[str, list[str]], least: Sequence[str], width: int | None) -> str:
-    """Return a table of columns, without the first of `least` that must go for it to have at most this
-    width.
-    """
+    """Return a table of columns of at most this width, without the first of `least` that must go."""
     shown = dict(columns)
     for name in (*least, ""):
-        text = table(list(shown), list(zip(*shown.values(), strict=True)))
+        text = table(shown)
         if width is None or max(map(len, text.splitlines())) <= width:
             break
         shown.pop(name, None)
     return text
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as they need to be; columns of plain numbers to the right."""
-    columns = list(zip(head, *rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    numeric = [all(_NUMBER.fullmatch(cell) for cell in cells) for _, *cells in columns]
-
-    def line(cells: Sequence[str]) -> str:
-        aligned = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(cells, widths, numeric, strict=True)
-        )
-        return "  ".join(aligned).rstrip()
-
-    return "\n".join(line(cells) for cells in (head, *rows))
+def table(columns: Mapping[str, Sequence[str]]) -> str:
+    """Return columns by their heads, as wide as they need to be; those of plain numbers to the right."""
+    aligned = []
+    for head, cells in columns.items():
+        width = max(map(len, (head, *cells)))
+        is_number = all(map(_NUMBER.fullmatch, cells))
+        aligned.append([cell.rjust(width) if is_number else cell.ljust(width) for cell in (head, *cells)])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*aligned, strict=True))
 
 
 def _outlook(metrics: dict[str, float]) -> str:
@@ -313,7 +295,6 @@ def _outlook(metrics: dict[str, float]) -> str:
 
 
 def _gain(metrics: dict[str, float]) -> str:
-    """Return how much better the challenger is."""
     if (numbers := known(metrics, "difference/auc", "difference/auc_low", "difference/auc_high")) is None:
         return "-"
     value, low, high = numbers

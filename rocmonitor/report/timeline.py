@@ -42,22 +42,16 @@ def timeline(
 
     Parameters
     ----------
-    title : str
-    points : sequence of Point
-        Oldest window first. Metrics ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of the
-        window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as missing.
-        The outcome is the marker; a window without one looks ok.
-    floor : float, optional
-        A line.
-    zone : ZoneInfo
-        Of the dates.
-    waiting : collection of Window, optional
-        Windows whose labels may still come: hollow.
+    points: Oldest window first. Metrics ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of
+        the window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as
+        missing. The outcome is the marker; a window without one looks ok.
+    floor: A line.
+    zone: Of the dates.
+    waiting: Windows whose labels may still come: hollow.
 
     Returns
     -------
-    bytes
-        A PNG of 800 by 360 pixels.
+    A PNG of 800 by 360 pixels.
     """
     figure, (axes,) = panels(8, 3.6)
     heading(axes, short(title, 56), _summary(points, zone))
@@ -85,7 +79,6 @@ def timeline(
 
 
 def _summary(points: Sequence[Point], zone: ZoneInfo) -> str:
-    """Return how many windows, from when to when, and how many of which kind."""
     if not points:
         return "no windows yet"
     whole = Window(points[0].window.start, points[-1].window.end)
@@ -101,7 +94,6 @@ def _summary(points: Sequence[Point], zone: ZoneInfo) -> str:
 
 
 def _expected(axes: Axes, points: Sequence[Point]) -> None:
-    """Draw the normal range and the reference's AUROC over the length of each window."""
     x = [_days(instant) for point in points for instant in (point.window.start, point.window.end)]
     names = ("forecast/low", "forecast/high", "reference/auc")
     low, high, reference = [
@@ -157,7 +149,6 @@ def dates(axes: Axes, start: datetime, end: datetime, zone: ZoneInfo) -> None:
 
 
 def _days(instant: datetime) -> float:
-    """Return the instant as matplotlib places it."""
     return float(date2num(instant))  # type: ignore[no-untyped-call]
 
 

@@ -28,10 +28,7 @@ _DRAWN = 100
 
 
 def window_page(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> str:
-    """Return one window as a file, with what a monitor's page shows of it; equal arguments give equal text.
-
-    `frozen` is the reference it was compared with, by segment, if that is still kept.
-    """
+    """Return one window as a file, with its frozen reference by segment, if kept; equal input, equal text."""
     return render(
         "one_window.html.j2",
         name=evaluation.monitor,
@@ -129,18 +126,9 @@ def _typed(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def reference_curve(frozen: Mapping[str, Any] | None, segment: str) -> list[Row]:
-    """Return the ROC curve of a frozen reference, as a drawing needs it.
+    """Return the ROC curve of a frozen reference for a drawing: at most about 200 points from (0, 0) on.
 
-    Parameters
-    ----------
-    frozen : dict or None
-        Its content in the store, by segment; None where it is not kept.
-    segment : str
-
-    Returns
-    -------
-    list of dict
-        ``fpr`` and ``tpr``, from (0, 0) on, at most about 200; empty where it has no AUROC.
+    It is empty where the reference is not kept or has no AUROC.
     """
     cells = ((frozen or {}).get(segment) or {}).get("cells")
     if not cells:

@@ -14,7 +14,7 @@ from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.outages import MLFLOW, STORE, Outage
 from rocmonitor.policy.status import Attention
-from rocmonitor.store import glance
+from rocmonitor.store import glance, migrate
 from rocmonitor.wording.episode import as_json
 
 if TYPE_CHECKING:
@@ -194,8 +194,8 @@ def look(kept: store.Store, now: datetime) -> StoreAnswers:
         at_work=glance.at_work(kept, now),
         undelivered=store.backlog(kept),
         outages=[outage for outage in store.open_outages(kept) if outage.is_open],
-        schema=glance.schema_version(kept),
-        clock=glance.database_clock(kept),
+        schema=migrate.schema_version(kept),
+        clock=store.database_time(kept),
     )
 
 
@@ -245,11 +245,11 @@ def store_health(kept: store.Store, config: Config, now: datetime) -> Health:
 
 def _problems(seen: StoreAnswers, config: Config, now: datetime, started_at: datetime | None) -> list[Caveat]:
     problems = []
-    if seen.schema != glance.NEWEST:
-        newer = seen.schema > glance.NEWEST
+    if seen.schema != migrate.NEWEST:
+        newer = seen.schema > migrate.NEWEST
         way_out = "restart with the newer rocmonitor" if newer else "run `rocmonitor db upgrade`"
         problems.append(
-            Caveat("schema-differs", found=seen.schema or "not there", needed=glance.NEWEST, way_out=way_out)
+            Caveat("schema-differs", found=seen.schema or "not there", needed=migrate.NEWEST, way_out=way_out)
         )
     patience = OVERDUE_BUSY if seen.at_work else OVERDUE
     for name, monitor in config.monitors.items():

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, and_, case, literal
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
 from rocmonitor.sources.clock import Clock
-
-if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
 
 Codes = NDArray[np.int8]
 
@@ -40,9 +38,7 @@ def arrival(
 def arrival_of_text(
     known: Clock, row_time: Clock | None, instants: Sequence[int]
 ) -> Callable[[object, object], int]:
-    """Return the same for texts, as a function of a row's `labelled_at` and time; instants in
-    microseconds.
-    """
+    """Return the same for texts, as a function of a row's `labelled_at` and time; instants in µs."""
 
     def code(labelled_at: object, time: object) -> int:
         at = known.read(labelled_at)
@@ -58,9 +54,7 @@ def arrival_of_text(
 
 
 def by_age(codes: Codes | None, ages: int) -> list[NDArray[np.bool_]]:
-    """Return which rows, shape (n,), are labelled by each of the `ages` instants and not before; none for
-    one.
-    """
+    """Return which rows are labelled by each of the `ages` instants and not before; none for one."""
     if codes is None or ages < 2:
         return []
     first = np.maximum(codes, 0)

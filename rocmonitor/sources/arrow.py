@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,11 +14,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sqlalchemy import Select
 
-from rocmonitor.caveat import Caveat
 from rocmonitor.deadline import Guard
-from rocmonitor.sources.chunk import Chunk
-from rocmonitor.sources.condensing import ordered
-from rocmonitor.sources.connect import PlainValues, guarded
+from rocmonitor.sources.chunk import Chunk, assembled
+from rocmonitor.sources.connect import PlainValues, Session, guarded
 from rocmonitor.sources.query import Bound, Query
 from rocmonitor.sources.values import Encoder, encoded, hashed, identities
 
@@ -26,10 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class ArrowSession(ABC):
+class ArrowSession(Session):
     """The common part of sessions whose engine answers in Arrow's batches."""
-
-    caveats: tuple[Caveat, ...] = ()
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -44,15 +40,11 @@ class ArrowSession(ABC):
         frame: pd.DataFrame = pa.Table.from_batches(batches, schema=schema).to_pandas()
         return frame
 
-    def labels(self, query: Query) -> Sequence[Sequence[Any]]:
-        """Do as `Session.labels` says."""
-        return [line for part in self.parts(query.labels(), query) for line in part]
-
-    def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
-        """Do as `Session.parts` says."""
+    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
+        """Do as `Session.lines` says."""
         _, batches = self._answer(statement, query.bound)
-        for part in guarded(self._guard, batches):
-            yield list(zip(*(column.to_pylist() for column in part.columns), strict=True))
+        parts = [[column.to_pylist() for column in part.columns] for part in guarded(self._guard, batches)]
+        return [line for columns in parts for line in zip(*columns, strict=True)]
 
     def table(
         self,
@@ -68,10 +60,6 @@ class ArrowSession(ABC):
             parts.append(part)
             on_part()
         return whole(pa.Table.from_batches(parts, schema=schema), values_of)
-
-    def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
-        """Do as `Session.chunks` says."""
-        return (chunk for chunk, _ in self.chunks_and_values(statement, query, encoder))
 
     def chunks_and_values(
         self, statement: Select[Any], query: Query, encoder: Encoder
@@ -165,9 +153,7 @@ def _objects(role: str, column: Any, values: Values) -> NDArray[np.object_]:
 
 
 def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = values_of) -> Chunk:
-    """Return some rows, as Arrow arrays by role; labels and segments are read once for each distinct
-    value.
-    """
+    """Return rows from Arrow arrays by role; each distinct label and segment is read once."""
     if encoder.counter is not None:
         counted: dict[str, Any] = {"label": _objects("label", columns["label"], values).tolist()}
         counted |= {role: columns[role].to_pylist() for role in ("arrival", "weight") if role in columns}
@@ -175,19 +161,12 @@ def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = valu
         counted["checksum"] = hashes.to_pylist() if "weight" in columns else _array(hashes)
         encoder.counter.add(counted)
     numbers = {name: _filled(columns[name], 0) for name in ("inside", "weight", "arrival") if name in columns}
-    segments = [name for name in columns if name.startswith("segment_")]
-    highest = _scores(columns["champion_high"], encoder) if "champion_high" in columns else None
-    champion, high = ordered(_scores(columns["champion"], encoder), highest)
-    return Chunk(
+    return assembled(
+        columns,
+        encoder,
+        lambda role: _scores(columns[role], encoder),
+        lambda role, code, kind: _codes(role, columns[role], code, kind, values),
         inside=numbers["inside"] == 1,
-        champion=champion,
-        high=high,
-        challenger=_scores(columns["challenger"], encoder) if "challenger" in columns else None,
-        label=_codes("label", columns["label"], encoder.label, np.int8, values),
-        segments=tuple(
-            _codes(name, columns[name], partial(encoder.segment, number), np.uint8, values)
-            for number, name in enumerate(segments)
-        ),
         weight=numbers["weight"].astype(np.int64, copy=False) if "weight" in numbers else None,
         arrival=numbers["arrival"].astype(np.int8, copy=False) if "arrival" in numbers else None,
         **_identity(columns),

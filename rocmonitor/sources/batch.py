@@ -6,26 +6,27 @@ So the batch is the same whether rows are read or grouped in the database, and w
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import astuple, dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.config import Monitor
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.sources import arrival
-from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, joined
+from rocmonitor.sources.chunk import MOST_CELLS, Cells, Chunk, Mask, Words, joined
 from rocmonitor.sources.counting import LabelCounts
-from rocmonitor.sources.digest import SET_ASIDE, digest_of, repeats
 from rocmonitor.sources.values import BAD, NEGATIVE, POSITIVE, UNLABELLED, Encoder
 from rocmonitor.stats.sample import PairedSample, PairedScoreCounts, Sample, ScoreCounts, no_scores
 
-if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
-
 S = TypeVar("S", Sample, PairedSample)
+
+LATER_LABEL, SET_ASIDE = 1, 2
+"""An id with both labels: the one that became known later counts, or none where that is not known."""
 
 _OUTSIDE, _DUPLICATE, _TWO_LABELS, _BAD_SCORE, _UNLABELLED, _BAD_LABEL, _NEGATIVE, _POSITIVE = range(8)
 _CATEGORY_OF_LABEL = {
@@ -42,24 +43,17 @@ class Rows:
 
     Attributes
     ----------
-    champion : Sample
-        Rows with a finite champion score and a label.
-    pair : PairedSample or None
-        Those of them whose challenger score is finite too, challenger first; some of them, drawn at random,
+    champion: Rows with a finite champion score and a label.
+    pair: Those of them whose challenger score is finite too, challenger first; some of them, drawn at random,
         where a caveat says so. None without ``columns.challenger``.
-    counts : Counts
-    caveats : tuple of Caveat
-        What is wrong with the rows; the sentences say how to mend it.
-    challenger_only : int
-        Labelled rows with a finite challenger score and no usable champion score: a part of
+    caveats: What is wrong with the rows; the sentences say how to mend it.
+    challenger_only: Labelled rows with a finite challenger score and no usable champion score: a part of
         ``counts.bad_score``.
-    unlabelled : ScoreCounts
-        Champion scores of the ``counts.unlabelled`` rows: distinct, increasing, with the rows at each.
-    unlabelled_pair : PairedScoreCounts or None
-        Those of them whose challenger score is finite too, challenger first, in no particular order.
-        None without ``columns.challenger``, and of cells.
-    by_age : tuple of Sample
-        The rows of `champion` by the age at which their label was known, where ages were asked for.
+    unlabelled: Champion scores of the ``counts.unlabelled`` rows: distinct, increasing, with the rows at
+        each.
+    unlabelled_pair: Those of them whose challenger score is finite too, challenger first, in no particular
+        order. None without ``columns.challenger``, and of cells.
+    by_age: The rows of `champion` by the age at which their label was known, where ages were asked for.
     """
 
     champion: Sample
@@ -94,11 +88,9 @@ class Explaining:
 
     Attributes
     ----------
-    score : ndarray of float64
-        Of the champion, as it gave them.
-    positive, labelled, waiting : ndarray of bool
-        Which rows have the positive label; which ones the statistics rest on; which ones lack a label only.
-    columns : tuple of ndarray
+    score: Of the champion, as it gave them.
+    positive, labelled, waiting: Which rows have the positive label; which ones the statistics rest on; which
+        ones lack a label only.
     """
 
     score: NDArray[np.float64]
@@ -114,21 +106,14 @@ class Batch:
 
     Attributes
     ----------
-    segments : dict of str to Rows
-        ``""`` holds all rows; then ``column=value`` in sorted order (NULL is ``column=(none)``).
-    digest : str
-        SHA-256 of samples and counts (with ``columns.labelled_at`` also of unlabelled scores); the same for
-        rows and groups, in any order, from any database.
-    grouped : bool
-        Whether the database did the grouping.
-    condensed : bool
-        Whether it grouped by cells of a grid: the digest is then that of the engine's cells.
-    cells : Cells or None
-        What the rest was made of, until it is let go.
-    labels : LabelCounts or None
-        What `SqlSource.label_counts` says of these rows, where that was asked for.
-    explaining : Explaining or None
-        The columns that may explain a change, where they were read on the way.
+    segments: ``""`` holds all rows; then ``column=value`` in sorted order (NULL is ``column=(none)``).
+    digest: SHA-256 of samples and counts (with ``columns.labelled_at`` also of unlabelled scores); the same
+        for rows and groups, in any order, from any database.
+    grouped: Whether the database did the grouping.
+    condensed: Whether it grouped by cells of a grid: the digest is then that of the engine's cells.
+    cells: What the rest was made of, until it is let go.
+    labels: What `SqlSource.label_counts` says of these rows, where that was asked for.
+    explaining: The columns that may explain a change, where they were read on the way.
     """
 
     segments: dict[str, Rows]
@@ -159,60 +144,38 @@ def to_batch(
     which label is later, is set aside. `explain`: the columns of `Batch.explaining`, where cells are rows.
     """
     cells = joined(chunks, encoder)
-    category = categories(cells)
+    category = _categories(cells)
     if cells.has_id is not None:
         cells.repeated = category == _DUPLICATE
     cells.id = cells.has_id = cells.time = cells.known = None  # no longer needed; half of the memory
+    shown = Explaining(
+        score=encoder.original(cells.champion),
+        positive=category == _POSITIVE,
+        labelled=category >= _NEGATIVE,
+        waiting=category == _UNLABELLED,
+        columns=tuple(explain),
+    )
     segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
     for name, index in segment_places(cells, encoder):
         segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
     return Batch(
         segments=segments,
-        digest=digest_of(segments, cells.arrival is not None),
+        digest=_digest_of(segments, cells.arrival is not None),
         grouped=grouped,
         condensed=cells.high is not None,
         cells=Cells(chunk=cells, encoder=encoder, ages=ages) if len(cells) <= MOST_CELLS else None,
-        explaining=explaining(cells, category, encoder, explain) if explain else None,
+        explaining=shown if explain else None,
     )
 
 
-def explaining(
-    cells: Chunk, category: NDArray[np.int8], encoder: Encoder, columns: Sequence[NDArray[Any]]
-) -> Explaining:
-    """Return rows with their columns that may explain a change."""
-    return Explaining(
-        score=encoder.original(cells.champion),
-        positive=category == _POSITIVE,
-        labelled=is_used(category),
-        waiting=category == _UNLABELLED,
-        columns=tuple(columns),
-    )
-
-
-def judged(chunks: Sequence[Chunk], encoder: Encoder, *, labelled: bool = True) -> tuple[Mask, Mask]:
-    """Return which rows the champion's statistics rest on, and which are positive, in the order they came.
-
-    For chunks without a weight, which are emptied, as by `to_batch`. Rows that wait for a label are among the
-    first if not only `labelled` ones are asked for.
-    """
-    category = categories(joined(chunks, encoder))
-    used = is_used(category) if labelled else is_used(category) | (category == _UNLABELLED)
-    return used, np.asarray(category == _POSITIVE)
-
-
-def is_used(category: NDArray[np.int8]) -> Mask:
-    """Return which of the cells the champion's statistics rest on."""
-    return np.asarray(category >= _NEGATIVE)
-
-
-def categories(cells: Chunk) -> NDArray[np.int8]:
+def _categories(cells: Chunk) -> NDArray[np.int8]:
     """Return what became of the rows of each cell."""
     category = np.empty(len(cells), dtype=np.int8)
     for label, of_label in _CATEGORY_OF_LABEL.items():
         category[cells.label == label] = of_label
     category[np.isnan(cells.champion)] = _BAD_SCORE
     if cells.id is not None and cells.time is not None and cells.has_id is not None:
-        again, cells.two_labels = repeats(cells, cells.id, cells.time, cells.inside & cells.has_id)
+        again, cells.two_labels = _repeats(cells, cells.id, cells.time, cells.inside & cells.has_id)
         category[again] = _DUPLICATE
     elif cells.repeated is not None:
         category[cells.repeated] = _DUPLICATE
@@ -353,3 +316,89 @@ def _caveats(counts: Counts, encoder: Encoder, monitor: Monitor, alone: int, bot
             source=monitor.source,
             **where,
         )
+
+
+def _digest_of(segments: dict[str, Rows], with_unlabelled: bool) -> str:
+    """Return the SHA-256 of samples and counts, and of unlabelled scores where these are asked for.
+
+    It is the same for rows and for groups of equal rows, in any order, from any database; that of cells of a
+    grid within one engine (see `rocmonitor.sources.condensing`).
+    """
+    content = hashlib.sha256()
+    for name, rows in segments.items():
+        content.update(repr((name, astuple(rows.counts))).encode())
+        if name or len(segments) == 1:  # the segments of a column hold all rows between them
+            _add(content, rows.champion.score, rows.champion.pos, rows.champion.neg)
+            if rows.champion.ends is not None:
+                _add(content, rows.champion.ends.high)
+            if rows.pair is not None:
+                _add(content, *_distinct_cells(rows.pair))
+            if with_unlabelled:
+                _add(content, *rows.unlabelled)
+    return content.hexdigest()
+
+
+def _distinct_cells(pair: PairedSample) -> Iterator[NDArray[Any]]:
+    """Distinct pairs of scores in order, with their counts: the same for rows and for groups of rows.
+
+    The champion comes first, as it did when the first digests were stored.
+    """
+    key = pair.index_2 * len(pair.first.score)
+    key += pair.index_1
+    if len(pair.second.score) == len(key):  # all different: their places are the order
+        in_order = np.empty_like(key)
+        in_order[pair.index_2] = key
+        yield from (pair.second.score, pair.first.score, in_order, pair.second.pos, pair.second.neg)
+        return
+    order = np.argsort(key)
+    key = key[order]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    yield from (pair.second.score, pair.first.score, key[starts])
+    for counts in (pair.pos, pair.neg):
+        before = np.concatenate([[0], np.cumsum(counts[order])])
+        yield np.diff(before[np.append(starts, len(order))])
+
+
+def _add(content: hashlib._Hash, *columns: NDArray[Any]) -> None:
+    for column in columns:
+        content.update(np.ascontiguousarray(column, column.dtype.newbyteorder("<")).data)
+
+
+def _repeats(
+    cells: Chunk, ids: Words, time: NDArray[np.int64], with_id: Mask
+) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+    """Return the rows that repeat an id and are not kept; for each row, if its id has both labels at once."""
+    among = np.flatnonzero(with_id)
+    ordered = np.sort(ids[among, 0])
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    among = among[np.isin(ids[among, 0], repeated, kind="sort")]  # numpy 2.0 overflows by table
+    labels = cells.label[among]
+    # Where no label is known, its instant says nothing.
+    known = np.zeros_like(time) if cells.known is None else cells.known
+    known = np.where(labels == UNLABELLED, np.iinfo(np.int64).min, known[among])
+    keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
+    if cells.challenger is not None:
+        keys.append(_worst_first(cells.challenger[among]))
+    keys += [_worst_first(cells.champion[among]), labels, known, time[among], *ids[among].T]
+    order = np.lexsort(keys)
+    among, labels, known = among[order], labels[order], known[order]
+    again: Mask = (ids[among[1:]] == ids[among[:-1]]).all(axis=1)
+    last = np.append(~again, True)[: len(among)]
+    other = ~again | (time[among[1:]] != time[among[:-1]])
+    two_labels = np.zeros(len(cells), dtype=np.int8)
+    two_labels[among[last & _both_labels(labels, other)]] = LATER_LABEL
+    two_labels[among[last & _both_labels(labels, other | (known[1:] != known[:-1]))]] = SET_ASIDE
+    return among[~last], two_labels
+
+
+def _both_labels(labels: NDArray[np.int8], begins: Mask) -> Mask:
+    """Return which rows are in a run with a positive and a negative label; `begins`: of all but the first."""
+    if not len(labels):
+        return np.zeros(0, dtype=np.bool_)
+    run = np.concatenate([[0], np.cumsum(begins)])
+    kinds = [np.bincount(run, weights=labels == label) > 0 for label in (POSITIVE, NEGATIVE)]
+    return np.asarray((kinds[0] & kinds[1])[run])
+
+
+def _worst_first(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(scores), -np.inf, scores)

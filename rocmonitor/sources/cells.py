@@ -10,18 +10,16 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.config import Monitor
 from rocmonitor.conventions import text_of_group
 from rocmonitor.sources.batch import Batch, to_batch
 from rocmonitor.sources.chunk import KEPT_COLUMNS, Chunk
 from rocmonitor.sources.values import Encoder
-
-if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
 
 _LEVEL = 1
 """The level of zlib: higher ones take several times as long for a few hundredths less."""

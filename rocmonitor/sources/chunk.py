@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,36 +26,22 @@ class Chunk:
 
     Attributes
     ----------
-    inside : ndarray of bool
-        Whether the time lies in the window.
-    champion : ndarray of float64
-        Scores; NaN stands for anything that is not a finite number.
-    label : ndarray of int8
-        Codes of `rocmonitor.sources.values`.
-    segments : tuple of ndarray of uint8
-        Codes of the encoder, one array for each segment column.
-    challenger : ndarray of float64 or None
-        As `champion`; None without a second model.
-    high : ndarray of float64 or None
-        Highest champion score in each cell, where `champion` is the lowest; None: the same.
-    weight : ndarray of int64 or None
-        Rows in each cell; None is one each.
-    time : ndarray of int64 or None
-        Microseconds, on any one clock. Needed with ids only.
-    known : ndarray of int64 or None
-        The same of the instant at which the label became known; 0 for none. Only where that column is named.
-    arrival : ndarray of int8 or None
-        When the label became known, coded as in `rocmonitor.sources.arrival`.
-    has_id : ndarray of bool or None
-    id : ndarray of uint64, shape (n, 1) or (n, 2), or None
-        The number itself, or 128 bits of a hash of anything else.
-    has_cluster : ndarray of bool or None
-    cluster : ndarray of uint64 or None
-        What the rows belong to, as one word.
-    repeated : ndarray of bool or None
-        Whether another row with the same id counts; told by id and time where they are there.
-    two_labels : ndarray of int8 or None
-        Likewise of a row that counts for its id: `LATER_LABEL` or `SET_ASIDE` where the id has both labels.
+    inside: Whether the time lies in the window.
+    champion: Scores; NaN stands for anything that is not a finite number.
+    label: Codes of `rocmonitor.sources.values`.
+    segments: Codes of the encoder, one array for each segment column.
+    challenger: As `champion`; None without a second model.
+    high: Highest champion score in each cell, where `champion` is the lowest; None: the same.
+    weight: Rows in each cell; None is one each.
+    time: Microseconds, on any one clock. Needed with ids only.
+    known: The same of the instant at which the label became known; 0 for none. Only where that column is
+        named.
+    arrival: When the label became known, coded as in `rocmonitor.sources.arrival`.
+    id, shape (n, 1) or (n, 2): The number itself, or 128 bits of a hash of anything else.
+    cluster: What the rows belong to, as one word.
+    repeated: Whether another row with the same id counts; told by id and time where they are there.
+    two_labels: Likewise of a row that counts for its id: `LATER_LABEL` or `SET_ASIDE` where the id has both
+        labels.
     """
 
     inside: Mask
@@ -105,6 +92,27 @@ class Cells:
     ages: int
 
 
+def assembled(
+    names: Collection[str],
+    encoder: Encoder,
+    scores: Callable[[str], NDArray[np.float64]],
+    codes: Callable[[str, Callable[[Any], int], type[np.integer[Any]]], NDArray[Any]],
+    **columns: Any,
+) -> Chunk:
+    """Return a chunk of an answer with columns of these names, read by role: as scores or as codes."""
+    low, high = scores("champion"), scores("champion_high") if "champion_high" in names else None
+    segments = enumerate(name for name in names if name.startswith("segment_"))
+    return Chunk(
+        # Negated scores have changed places.
+        champion=low if high is None else np.minimum(low, high),
+        high=None if high is None else np.maximum(low, high),
+        challenger=scores("challenger") if "challenger" in names else None,
+        label=codes("label", encoder.label, np.int8),
+        segments=tuple(codes(name, partial(encoder.segment, at), np.uint8) for at, name in segments),
+        **columns,
+    )
+
+
 def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     """Return all chunks in one, segments coded in sorted order, cells with an id split into single rows.
 
@@ -135,7 +143,7 @@ def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
 
 
 def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
-    """Return a chunk of whole-number ids beside one of text (SQLite mixes them) gets its second word."""
+    """Give chunks of whole-number ids a second word beside chunks of text: SQLite mixes them."""
     if len({part.shape[1:] for part in parts if part is not None}) < 2:
         return parts
     return [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]

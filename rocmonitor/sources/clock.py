@@ -13,9 +13,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.windows import Window
@@ -31,24 +36,14 @@ _SECONDS = re.compile(r"\d+(\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The content of the time column.
-
-    Parameters
-    ----------
-    zone : ZoneInfo or None
-        The zone of the wall times; None for instants.
-    separator : str or None
-        Between date and time, where times are text.
-    """
+    """The content of a time column: wall times in a zone, or instants; as texts with a separator."""
 
     zone: ZoneInfo | None
     separator: str | None = None
 
     def ends(self, window: Window) -> tuple[datetime, datetime]:
         """Start and end on this clock: naive wall times, or aware instants in UTC."""
-        if self.zone is None:
-            return window.start, window.end
-        return wall_time(window.start, self.zone), wall_time(window.end, self.zone)
+        return self.at(window.start), self.at(window.end)
 
     def bound(self, window: Window) -> tuple[datetime | str, datetime | str]:
         """Return what ``:start`` and ``:end`` are bound to."""
@@ -130,8 +125,7 @@ def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str, k
 
 
 def wall_time(instant: datetime, zone: ZoneInfo) -> datetime:
-    """Return the first wall time that is not before `instant`; a repeated hour counts as its first
-    occurrence.
+    """Return the first wall time not before `instant`; a repeated hour counts as its first occurrence.
 
     Examples
     --------
@@ -171,3 +165,49 @@ def since_epoch(time: date) -> int:
     plain = time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
     since = plain - EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds  # 4 times as fast as //
+
+
+_WRITTEN = "0000-00-00 00:00:00.000000"  # 0: a digit; also without the fraction
+_UTC = ("+00:00", "Z")
+
+
+def read_times(clock: Clock, values: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return what `Clock.read` gives of each value, 0 where that is None, and where it is not None.
+
+    Times that are all written alike are read together, several times as fast as one by one.
+    """
+    together = _alike(clock, values)
+    if together is not None:
+        return together, np.ones(len(together), dtype=np.bool_)
+    instants = [clock.read(value) for value in values]
+    is_time = np.array([time is not None for time in instants], dtype=np.bool_)
+    return np.array([time or 0 for time in instants], dtype=np.int64), is_time
+
+
+def _alike(clock: Clock, values: Sequence[Any]) -> NDArray[np.int64] | None:
+    """Microseconds of times to the second or its millionth that have one length; None if one has not."""
+    if not values or set(map(type, values)) != {str}:
+        return None
+    suffix = "" if clock.zone is not None else next((end for end in _UTC if values[0].endswith(end)), None)
+    length = len(values[0])
+    if suffix is None or length - len(suffix) not in (19, len(_WRITTEN)):
+        return None
+    text = "".join(values)
+    if not text.isascii() or set(map(len, values)) != {length}:
+        return None
+    plain = length - len(suffix)
+    shape = np.frombuffer((_WRITTEN[:plain] + suffix).encode(), dtype=np.uint8)
+    letters = np.frombuffer(text.encode(), dtype=np.uint8).reshape(-1, length)
+    is_digit = (shape == ord("0")) & (np.arange(length) < plain)
+    fixed = ~is_digit
+    fixed[10] = False
+    if (letters[:, fixed] != shape[fixed]).any() or not np.isin(letters[:, 10], (ord(" "), ord("T"))).all():
+        return None
+    digits = letters[:, is_digit] - np.uint8(ord("0"))  # what is below "0" wraps around
+    if (digits > 9).any() or not digits[:, :4].any(axis=1).all():  # Python has no year 0
+        return None
+    written = np.ascontiguousarray(letters[:, :plain]).view(f"S{plain}")[:, 0]
+    try:
+        return written.astype("datetime64[us]").astype(np.int64)
+    except ValueError:  # 30 February
+        return None

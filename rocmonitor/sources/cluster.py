@@ -58,9 +58,7 @@ class Cluster:
 
 
 def secrets_of(address: str | None) -> tuple[str, ...]:
-    """Return what no message may show of an address of Spark Connect: its login, and what it sends to the
-    server.
-    """
+    """Return what no message may show of an address of Spark Connect: its login and its headers."""
     host, _, settings = (address or "").partition(";")
     login = re.findall(r"//([^/@]+)@", host)
     pairs = (setting.partition("=") for setting in settings.split(";"))
@@ -138,7 +136,7 @@ class _Connection:
 class ClusterSession(ArrowSession):
     """A Spark session that is asked in SQL. Its tables may change between two statements."""
 
-    backend = "spark"
+    backend, dialect = "spark", SparkSQL()
 
     def __init__(self, guard: Guard, spark: SparkSession) -> None:
         super().__init__(guard)
@@ -153,13 +151,6 @@ class ClusterSession(ArrowSession):
         """Do as `Session.first` says."""
         [*values] = self._table(statement, bound).column(0)
         return values[0].as_py() if values else None
-
-    def beyond_reading(self) -> None:
-        """Not known: what a session may do is the cluster's business."""
-
-    def quoted(self, name: str) -> str:
-        """Do as `Session.quoted` says."""
-        return str(SparkSQL().identifier_preparer.quote(name))
 
     def tables(self, *, everywhere: bool = False) -> list[str]:
         """Do as `Session.tables` says."""
@@ -180,8 +171,7 @@ class ClusterSession(ArrowSession):
 
     def _frame(self, statement: Select[Any], bound: Bound) -> DataFrame:
         self._guard.arm()
-        return self.spark.sql(text_of(statement, bound, SparkSQL()))
+        return self.spark.sql(text_of(statement, bound, self.dialect))
 
     def _table(self, statement: Select[Any], bound: Bound) -> Any:
-        """Return the whole answer as an Arrow table; Spark gives no part of it before the rest."""
         return self._frame(statement, bound).toArrow()

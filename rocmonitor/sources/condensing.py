@@ -24,13 +24,16 @@ from rocmonitor.stats.cells import BESIDE, FAR
 
 Floats = NDArray[np.float64]
 
-_POSTGRES_NUMBERS = {20, 21, 23, 700, 701, 1700}  # whole numbers, floats, numeric
-_MARIADB_NUMBERS = {0, 1, 2, 3, 4, 5, 8, 9, 246}
+_OF_MARIADB = {0, 1, 2, 3, 4, 5, 8, 9, 246}, {15, 249, 250, 251, 252, 253, 254}
+_CODES: dict[str, tuple[set[int], set[int]]] = {
+    "postgresql": ({20, 21, 23, 700, 701, 1700}, {25, 1042, 1043}),
+    "mariadb": _OF_MARIADB,
+    "mysql": _OF_MARIADB,
+}
+"""Codes of drivers for numbers (whole numbers, floats, numeric) and for texts."""
 _NUMBERS = re.compile(r"u?(tiny|small|big|huge)?int(eger)?|float|double|decimal.*", re.IGNORECASE)
-"""The names of types, of DuckDB and Spark."""
-_POSTGRES_TEXTS = {25, 1042, 1043}
-_MARIADB_TEXTS = {15, 249, 250, 251, 252, 253, 254}
 _TEXTS = ("varchar", "string")
+"""The names of types, of DuckDB and Spark."""
 _LARGEST = 1.7976931348623157e308
 
 FINITE_CELLS = 2 * FAR
@@ -38,16 +41,7 @@ FINITE_CELLS = 2 * FAR
 
 
 def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[Any]:
-    """Return the number of the cell that a score lies in; NULL for what is no score.
-
-    Parameters
-    ----------
-    backend : str
-        The dialect: ``sqlite`` keeps texts in columns of numbers.
-    score : ColumnElement
-        A column of numbers. NaN (larger than all numbers, or equal to none) and NULL are no scores.
-    grid : Grid
-    """
+    """Return the number of the cell that a column of scores lies in; NULL for NaN and NULL."""
     number = cast(score, Double)
     zero, one, per_unit = double(0.0), double(1.0), double(grid.per_unit)
     near = double(FAR / grid.per_unit)
@@ -69,13 +63,6 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[A
         return case((func.typeof(score).in_(["integer", "real"]), cell_number))
     # Spark takes a fifth less time to group by whole numbers than by doubles.
     return cast(cell_number, BigInteger) if backend == "spark" else cell_number
-
-
-def ordered(low: Floats, high: Floats | None) -> tuple[Floats, Floats | None]:
-    """Return the ends of cells, each in its place: negated scores have changed theirs. Without `high`, as it
-    is.
-    """
-    return (low, None) if high is None else (np.minimum(low, high), np.maximum(low, high))
 
 
 def too_many_cells(monitor: Monitor, most: int) -> ConfigError:
@@ -116,24 +103,16 @@ def lacks_functions(connection: sqlite3.Connection) -> bool:
 
 def is_number(backend: str, code: Any) -> bool:
     """Return True for a type, by the driver's code, of numbers or of texts that may be; and if unknown."""
-    if is_text(backend, code):
-        return True
-    if backend == "postgresql":
-        return code in _POSTGRES_NUMBERS
-    if backend in ("mariadb", "mysql"):
-        return code in _MARIADB_NUMBERS
     if backend in ("duckdb", "spark"):
-        return _NUMBERS.fullmatch(str(code)) is not None
-    return True
+        return is_text(backend, code) or _NUMBERS.fullmatch(str(code)) is not None
+    return backend not in _CODES or any(code in codes for codes in _CODES[backend])
 
 
 def is_text(backend: str, code: Any) -> bool:
     """Return True for a type of texts, by the driver's code; False if unknown."""
-    if backend == "postgresql":
-        return code in _POSTGRES_TEXTS
-    if backend in ("mariadb", "mysql"):
-        return code in _MARIADB_TEXTS
-    return backend in ("duckdb", "spark") and str(code).lower() in _TEXTS
+    if backend in ("duckdb", "spark"):
+        return str(code).lower() in _TEXTS
+    return backend in _CODES and code in _CODES[backend][1]
 
 
 def double(value: float) -> ColumnElement[Any]:

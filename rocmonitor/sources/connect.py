@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
@@ -12,19 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, Select, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Dialect, Engine, Select, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.config import Database
-from rocmonitor.deadline import Guard, Limits, ask_to_stop
+from rocmonitor.config import Database, Monitor
+from rocmonitor.deadline import Guard, Limits, arm, ask_to_stop, known_guard
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.failures import Origin
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rocmonitor.config import Monitor
     from rocmonitor.sources.arrow import Table
     from rocmonitor.sources.chunk import Chunk
     from rocmonitor.sources.query import Bound, Query
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _CONNECT_SECONDS = 10
 _DRIVERS_SECONDS = 10
 """Seconds that the driver waits longer than we do, where it has a limit of its own."""
-_GUARD = "rocmonitor guard"
 Part = TypeVar("Part")
 _DRIVERS = {
     "postgres": "postgresql+psycopg",
@@ -64,13 +63,7 @@ def source_url(name: str, spec: Database, folder: Path) -> URL:
 
 
 def new_engine(url: URL, origin: Origin) -> Engine:
-    """Return an engine that has not connected yet.
-
-    Raises
-    ------
-    SourceError
-        Unknown kind of database, a driver that is not installed, a missing SQLite file.
-    """
+    """Return an engine that has not connected yet; SourceError without a dialect, driver or SQLite file."""
     seconds = origin.spec.timeout.total_seconds()
     if url.get_backend_name() == "duckdb":
         way_out = f"read this database with kind: files, path: {url.database}"
@@ -79,7 +72,7 @@ def new_engine(url: URL, origin: Origin) -> Engine:
         arguments = _arguments(url, origin, seconds)
         # Not tried out before use: that would wait where nobody guards it.
         engine = create_engine(url, hide_parameters=True, **arguments)
-        event.listen(engine, "before_cursor_execute", _arm)
+        event.listen(engine, "before_cursor_execute", arm)
         return engine
     except NoSuchModuleError:
         problem = f"{url.drivername!r} is not a database that SQLAlchemy knows here; install its dialect"
@@ -148,8 +141,7 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
     limits = Limits(connect=_CONNECT_SECONDS + 1, silence=silence, whole=whole)
     ask = partial(_kill, engine) if engine.dialect.driver == "pymysql" else ask_to_stop
     with Guard(engine.connect, limits, ask) as guard:
-        connection: Connection = guard.connection
-        connection.info[_GUARD] = guard
+        connection: Connection = known_guard(guard)
         raw = connection.connection.driver_connection
         if backend == "postgresql":
             connection.execution_options(**snapshot)
@@ -162,12 +154,6 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
                 _forget_rest(raw)
 
 
-def guard_of(connection: Connection) -> Guard:
-    """Return what guards a connection that `reading` gave."""
-    guard: Guard = connection.info[_GUARD]
-    return guard
-
-
 def guarded(guard: Guard, parts: Iterable[Part]) -> Iterator[Part]:
     """Parts of an answer; what is done with each of them is not the database's time."""
     guard.arm()
@@ -176,11 +162,6 @@ def guarded(guard: Guard, parts: Iterable[Part]) -> Iterator[Part]:
         yield part
         guard.arm()
     guard.rest()
-
-
-def _arm(connection: Connection, *_: object) -> None:
-    if (guard := connection.info.get(_GUARD)) is not None:
-        guard.arm()
 
 
 def _kill(engine: Engine, raw: Any) -> None:
@@ -230,62 +211,60 @@ PlainValues = Callable[[str], Sequence[Any]]
 """The plain values of a column, by its name in the statement."""
 
 
-class Session(Protocol):
-    """A source that is open for reading; all statements of a session see one state of it."""
+class Session(ABC):
+    """A source that is open for reading; all statements of a session see one state of it.
 
-    @property
-    def backend(self) -> str:
-        """The dialect of its SQL, such as ``postgresql``, ``mariadb``, ``sqlite`` or ``duckdb``."""
+    Its `dialect` writes the SQL of its `backend`, such as ``postgresql``, ``mariadb``, ``sqlite`` or
+    ``duckdb``. Its `caveats` hold for rows of every window.
+    """
 
-    @property
-    def caveats(self) -> tuple[Caveat, ...]:
-        """The caveats of the source that hold for rows of every window."""
+    backend: str
+    dialect: Dialect
+    caveats: tuple[Caveat, ...] = ()
 
+    @abstractmethod
     def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
-        """Return names and driver's type codes (None if it has none) of the columns of a monitor's query.
+        """Return names and type codes (None without) of a query's columns, each as often as it is given."""
 
-        A name stands here as often as the query gives it.
-        """
-
+    @abstractmethod
     def first(self, statement: Select[Any], bound: Bound) -> Any:
         """Return the first value of the first line; None without lines."""
 
+    @abstractmethod
+    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
+        """Return the lines of one of the query's statements that gives few."""
+
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """Return the lines of `Query.labels`."""
-
-    def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
-        """Return the lines of one of the query's statements, 50,000 at a time."""
+        return self.lines(query.labels(), query)
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
-        """Return the same as the encoder reads them; at least one chunk."""
+        """Return the lines of a statement as the encoder reads them, 50,000 at a time; at least one chunk."""
+        return (chunk for chunk, _ in self.chunks_and_values(statement, query, encoder))
 
+    @abstractmethod
     def chunks_and_values(
         self, statement: Select[Any], query: Query, encoder: Encoder
     ) -> Iterator[tuple[Chunk, PlainValues]]:
         """Return the same, each with the plain values of its columns."""
 
+    @abstractmethod
     def table(
         self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
     ) -> Table | None:
-        """Return the whole answer of a statement with some extra columns; None where Arrow does not read it.
-
-        `on_part` is called while it comes.
-        """
+        """Return a whole answer, calling `on_part` meanwhile; None where Arrow does not read it."""
 
     def beyond_reading(self) -> Caveat | None:
         """Return what the account may do besides reading; None where it is nothing, or cannot be known."""
+        return None
 
+    @abstractmethod
     def rows(self, statement: Select[Any]) -> pd.DataFrame:
         """Return the lines of a statement that is no monitor's."""
 
-    def quoted(self, name: str) -> str:
-        """Return the name of a column or table, quoted where its SQL asks for that."""
-
+    @abstractmethod
     def tables(self, *, everywhere: bool = False) -> list[str]:
-        """Return the names of the tables that a statement may read; `everywhere` those of other schemas, too.
-
-        A table of another schema is ``schema.table``, and comes first.
-        """
+        """Return the tables that a statement may read; `everywhere` first others', ``schema.table``."""
 
 
 class Sessions(Protocol):
@@ -341,8 +320,7 @@ _READERS_GRANTS = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "
 
 
 def beyond_reading(connection: Connection) -> Caveat | None:
-    """Return what the account of a connection may do besides reading; None where it is nothing, or cannot be
-    known.
+    """Return what the account may do besides reading; None for nothing, or where that cannot be known.
 
     SQLite is no question of accounts: its files are opened for reading only.
 

@@ -21,9 +21,9 @@ from psycopg.pq import DiagnosticField, ExecStatus, Format
 from pyarrow import csv
 from sqlalchemy import Connection, Select
 
+from rocmonitor.deadline import guard_of
 from rocmonitor.errors import SourceError
 from rocmonitor.sources.arrow import Table, whole
-from rocmonitor.sources.connect import guard_of
 from rocmonitor.sources.query import Query
 
 _INTEGERS = {20, 21, 23}  # int8, int2, int4

@@ -15,24 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Double,
     Numeric,
     String,
-    Text,
     cast,
-    collate,
     func,
-    literal,
     literal_column,
 )
 
 from rocmonitor.sources.arrival import LATER
-from rocmonitor.sources.hashing import row_hashes
+from rocmonitor.sources.hashing import row_hash, row_hashes
 
 _HASHED = ("champion", "challenger", "segment_")
-_HEX_DIGITS = 15  # 60 bits: below the largest BIGINT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +36,11 @@ class LabelCounts:
 
     Attributes
     ----------
-    rows, labelled : int
-        Rows that the query returns, and those of them whose label is not NULL.
-    by_label : dict of str to int
-        Rows by label, without NULL.
-    n_pos, n_neg : int
-        Rows with the positive and with the negative label.
-    digest : str
-        Changes with the labels, scores and segments of the labelled rows. It may also change with the version
-        of the database: the rows decide then. Empty without a labelled row.
+    rows, labelled: Rows that the query returns, and those of them whose label is not NULL.
+    by_label: Rows by label, without NULL.
+    n_pos, n_neg: Rows with the positive and with the negative label.
+    digest: Changes with the labels, scores and segments of the labelled rows. It may also change with the
+        version of the database: the rows decide then. Empty without a labelled row.
     """
 
     rows: int
@@ -58,24 +49,6 @@ class LabelCounts:
     n_pos: int = 0
     n_neg: int = 0
     digest: str = field(default="", compare=False)
-
-
-def row_hash(
-    backend: str, scores: Sequence[ColumnElement[Any]], segments: Sequence[ColumnElement[Any]]
-) -> ColumnElement[Any] | None:
-    """Return a whole number that changes with the scores or segments of a row; None where there is none."""
-    rows = [*scores, *segments]
-    match backend:
-        case "postgresql":
-            return func.hashtextextended(collate(_text(rows, Text()), "C"), literal(0, BigInteger()))
-        case "mysql" | "mariadb":
-            digits = func.left(func.md5(_text(rows, String())), _HEX_DIGITS)
-            return cast(func.conv(digits, 16, 10), BigInteger())
-        case "duckdb":
-            return func.hash(*rows)
-        case "spark":  # its hash passes over NULL
-            return func.xxhash64(*rows, *(column.is_(None) for column in rows))
-    return None
 
 
 def checksum(
@@ -151,13 +124,6 @@ def _told_apart(columns: Sequence[Sequence[Any]]) -> tuple[list[tuple[Any, ...]]
     number = {line: place for place, line in enumerate(dict.fromkeys(lines))}
     place = np.fromiter(map(number.__getitem__, lines), np.intp, len(lines))
     return [(line,) for line in number] if len(columns) == 1 else list(number), place
-
-
-def _text(columns: Sequence[ColumnElement[Any]], kind: String) -> ColumnElement[Any]:
-    parts: list[ColumnElement[Any]] = []
-    for column in columns:
-        parts += [func.coalesce(cast(column, kind), literal("(none)")), literal("|")]
-    return func.concat(*parts)
 
 
 def _written(value: object) -> str:

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, inspect
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
+from rocmonitor.deadline import guard_of
 from rocmonitor.sources.arrival import arrival_of_text
-from rocmonitor.sources.chunk import Chunk
-from rocmonitor.sources.clock import since_epoch
+from rocmonitor.sources.chunk import Chunk, assembled
+from rocmonitor.sources.clock import read_times, since_epoch
 from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
-from rocmonitor.sources.connect import CHUNK_ROWS, PlainValues, beyond_reading, guard_of, guarded, reading
+from rocmonitor.sources.connect import (
+    CHUNK_ROWS,
+    PlainValues,
+    Session,
+    beyond_reading,
+    guarded,
+    reading,
+)
 from rocmonitor.sources.counting import RowCounter
-from rocmonitor.sources.drawing import hashed_text
 from rocmonitor.sources.failures import Origin
-from rocmonitor.sources.lines import to_chunk
+from rocmonitor.sources.hashing import hashed_text
 from rocmonitor.sources.query import Bound, Query, without_rows
-from rocmonitor.sources.values import Encoder, number_of
+from rocmonitor.sources.values import Encoder, clusters, encoded, identities, number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,18 +68,12 @@ class DatabaseSessions:
         self.engine.dispose()
 
 
-class DatabaseSession:
+class DatabaseSession(Session):
     """A read-only transaction."""
 
-    caveats: tuple[Caveat, ...] = ()
-
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    @property
-    def backend(self) -> str:
-        """The name of the dialect."""
-        return self.connection.dialect.name
+        self.connection, self.dialect = connection, connection.dialect
+        self.backend = self.dialect.name
 
     def columns(self, monitor: Monitor, bound: Bound) -> Sequence[tuple[str, Any]]:
         """Do as `Session.columns` says."""
@@ -93,37 +95,41 @@ class DatabaseSession:
 
     def labels(self, query: Query) -> Sequence[Sequence[Any]]:
         """Do as `Session.labels` says; SQLite has no hash, so its rows are counted here."""
-        _teach(self.connection, query)
         if self.backend != "sqlite":
-            return self.connection.execute(query.labels(), query.bound).all()
+            return super().labels(query)
+        _teach(self.connection, query)
         counter = RowCounter()
         parts = column_parts(self.connection, query, query.labelled(), CHUNK_ROWS)
         for columns in guarded(guard_of(self.connection), parts):
             counter.add(columns)
         return counter.lines()
 
-    def parts(self, statement: Select[Any], query: Query) -> Iterator[Sequence[Sequence[Any]]]:
-        """Do as `Session.parts` says."""
+    def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
+        """Do as `Session.lines` says."""
         _teach(self.connection, query)
-        streaming = self.connection.execution_options(yield_per=CHUNK_ROWS)
-        with streaming.execute(statement, query.bound) as result:
-            yield from guarded(guard_of(self.connection), result.partitions())
+        lines = self.connection.execute(statement, query.bound).all()
+        guard_of(self.connection).rest()
+        return lines
 
     def chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
         """Do as `Session.chunks` says."""
-        _teach(self.connection, query)
-        return guarded(guard_of(self.connection), self._chunks(statement, query, encoder))
+        if not self._copies(query):
+            return super().chunks(statement, query, encoder)
+        from rocmonitor.sources.arrow import chunk_of
+        from rocmonitor.sources.copying import copied
+
+        parts = copied(self.connection, query, statement, CHUNK_ROWS)
+        chunks = (chunk_of(part.columns, encoder, part.values) for part in parts)
+        return guarded(guard_of(self.connection), chunks)
 
     def chunks_and_values(
         self, statement: Select[Any], query: Query, encoder: Encoder
     ) -> Iterator[tuple[Chunk, PlainValues]]:
         """Do as `Session.chunks_and_values` says."""
-        names = [str(name) for name in statement.selected_columns.keys()]  # noqa: SIM118 not a mapping
-        for part in chain(self.parts(statement, query), [[]]):
-            values = zip(*part, strict=True) if part else [()] * len(names)
-            columns = dict(zip(names, values, strict=True))
-            given = {role: columns[role] for role in query.roles}
-            yield to_chunk(given, encoder, query), columns.__getitem__
+        _teach(self.connection, query)
+        parts = column_parts(self.connection, query, statement, CHUNK_ROWS)
+        for columns in guarded(guard_of(self.connection), parts):
+            yield to_chunk(columns, encoder, query), columns.__getitem__
 
     def table(
         self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
@@ -149,15 +155,6 @@ class DatabaseSession:
 
         return can_copy(query)
 
-    def _chunks(self, statement: Select[Any], query: Query, encoder: Encoder) -> Iterator[Chunk]:
-        if not self._copies(query):
-            return fetched(self.connection, query, statement, encoder, CHUNK_ROWS)
-        from rocmonitor.sources.arrow import chunk_of
-        from rocmonitor.sources.copying import copied
-
-        parts = copied(self.connection, query, statement, CHUNK_ROWS)
-        return (chunk_of(part.columns, encoder, part.values) for part in parts)
-
     def beyond_reading(self) -> Caveat | None:
         """Do as `Session.beyond_reading` says."""
         return beyond_reading(self.connection)
@@ -168,10 +165,6 @@ class DatabaseSession:
 
         result = self.connection.execute(statement)
         return pd.DataFrame(result.fetchall(), columns=list(result.keys()))
-
-    def quoted(self, name: str) -> str:
-        """Do as `Session.quoted` says."""
-        return str(self.connection.dialect.identifier_preparer.quote(name))
 
     def tables(self, *, everywhere: bool = False) -> list[str]:
         """Do as `Session.tables` says."""
@@ -187,14 +180,6 @@ class DatabaseSession:
             for name in sorted([*inspector.get_table_names(schema), *inspector.get_view_names(schema)])
         ]
         return [*elsewhere, *sorted([*inspector.get_table_names(), *inspector.get_view_names()])]
-
-
-def fetched(
-    connection: Connection, query: Query, statement: Select[Any], encoder: Encoder, size: int
-) -> Iterator[Chunk]:
-    """Yield the statement's rows, `size` at a time, from any database."""
-    for columns in column_parts(connection, query, statement, size):
-        yield to_chunk(columns, encoder, query)
 
 
 def column_parts(
@@ -237,3 +222,41 @@ def _teach(connection: Connection, query: Query) -> None:
             instants = [since_epoch(known_clock.at(instant)) for instant in query.instants]
             code = arrival_of_text(known_clock, alike, instants)
             raw.create_function("rocmonitor_arrival", 2, code, deterministic=True)
+
+
+def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Query) -> Chunk:
+    """Return some rows, as columns by role, as the encoder reads them."""
+    if encoder.counter is not None:
+        encoder.counter.add(columns)
+    instants: dict[str, Any] = {}
+    if "inside" in columns:
+        inside = np.array(columns["inside"], dtype=np.bool_)
+        instants = {role: _microseconds(columns[role]) for role in ("time", "known") if role in columns}
+    else:
+        instants["time"], readable = read_times(query.clock, columns["time"])
+        start, end = query.clock.microseconds(query.window)
+        inside = readable & (instants["time"] >= start) & (instants["time"] < end)
+        if "known" in columns and query.known_clock is not None:
+            instants["known"], _ = read_times(query.known_clock, columns["known"])
+    identity: dict[str, Any] = {}
+    if "id" in columns:
+        has_id, words = identities(columns["id"])
+        identity = {"has_id": has_id, "id": words, **instants}
+    if "cluster" in columns:
+        identity["has_cluster"], identity["cluster"] = clusters(columns["cluster"])
+    return assembled(
+        columns,
+        encoder,
+        lambda role: encoder.scores(columns[role]),
+        lambda role, code, kind: encoded(columns[role], code, kind),
+        inside=inside,
+        weight=np.array(columns["weight"], dtype=np.int64) if "weight" in columns else None,
+        arrival=np.array(columns["arrival"], dtype=np.int8) if "arrival" in columns else None,
+        **identity,
+    )
+
+
+def _microseconds(times: Sequence[Any]) -> NDArray[np.int64]:
+    """Return times on one clock as numbers; 0 for none (rows outside the window, or without an id)."""
+    plain = [time if isinstance(time, int) else 0 if time is None else since_epoch(time) for time in times]
+    return np.array(plain, dtype=np.int64)

@@ -43,17 +43,10 @@ _ODD_LINE = re.compile(r"Skipping (line \d+: expected \d+ fields, saw \d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreFile:
-    """The usable rows of a file.
+    """The usable rows of a file: labels, shape (n,), and scores by column.
 
-    Attributes
-    ----------
-    y_true : ndarray of bool, shape (n,)
-    scores : dict of str to ndarray, shape (n,)
-        By column.
-    counts : dict of str to int
-        ``rows``, and where they went: ``used``, ``unlabelled``, ``bad_label``, ``bad_score``.
-    read_as : tuple of str
-        What was found out about the file and is not said by its name.
+    `counts` are ``rows``, and where they went: ``used``, ``unlabelled``, ``bad_label``, ``bad_score``;
+    `read_as` is what was found out about the file and is not said by its name.
     """
 
     y_true: NDArray[np.bool_]
@@ -79,21 +72,17 @@ def read_scores(
 
     Parameters
     ----------
-    path : Path
-    label : str
-        The column of labels.
-    scores : sequence of str
-        Columns of scores.
-    positive, negative : str, optional
-        The two labels. Left out: 1, true, t, yes and y are positive, 0, false, f, no and n negative. With
-        `positive` alone the negative one is the only other label.
-    decimal : {".", ","}, optional
-        The sign before decimals. Left out: with semicolons between columns a comma is read, too.
+    label: The column of labels.
+    scores: Columns of scores.
+    positive, negative: The two labels. Left out: 1, true, t, yes and y are positive, 0, false, f, no and n
+        negative. With `positive` alone the negative one is the only other label.
+    decimal, {".", ","}: The sign before decimals. Left out: with semicolons between columns a comma is read,
+        too.
 
     Raises
     ------
-    InputError
-        An unknown kind of file, an unreadable one, a column that is missing or comes twice, or no usable row.
+    InputError: An unknown kind of file, an unreadable one, a column that is missing or comes twice, or no
+        usable row.
     """
     frame, read_as = _frame(path, [label, *scores])
     if decimal is None:

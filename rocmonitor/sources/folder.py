@@ -23,14 +23,7 @@ _PATTERN = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Files of one kind.
-
-    Attributes
-    ----------
-    kind : str
-    names : tuple of str
-        Sorted; of a Delta table the folder alone.
-    """
+    """Files of one kind, sorted; of a Delta table the folder alone."""
 
     kind: Kind
     names: tuple[str, ...]
@@ -57,28 +50,21 @@ def state_of(names: Sequence[str]) -> State | None:
 
 
 def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str]]) -> Found:
-    """Return the files of a path: one file, a pattern (``**`` for folders of any depth), or a folder with
-    all below.
+    """Return the files of a path: a file, a pattern (``**`` for any depth), or a folder with all below.
 
     Files and folders whose names begin with ``_`` or ``.`` are left out, as Spark and others leave
     them behind.
 
     Parameters
     ----------
-    path : str
-    folder : Path
-        Where a relative path starts.
-    key : str
-        What messages call the path.
-    listed : callable
-        Gives the names that match a pattern of addresses.
+    folder: Where a relative path starts.
+    key: What messages call the path.
+    listed: Gives the names that match a pattern of addresses.
 
     Raises
     ------
-    SourceError
-        No file (transient: it may come), or files of more than one kind.
-    OSError
-        A folder that may not be read.
+    SourceError: No file (transient: it may come), or files of more than one kind.
+    OSError: A folder that may not be read.
     """
     if is_remote(path):
         # A name with an ending of ours is a file; else it is taken for a folder.
@@ -147,8 +133,7 @@ def _local(root: str, path: str, folder: Path) -> Iterable[str]:
 
 
 def _below(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield all files, each with its name without links; a folder that may not be read is an error, or its
-    rows would be missed without a word.
+    """Yield files with their names without links; an unreadable folder fails, or its rows would be missed.
 
     `above` are the names without links of the folders that led here, this one's last.
     """

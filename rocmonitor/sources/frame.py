@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, column
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
-from rocmonitor.sources.batch import Explaining, judged, to_batch
+from rocmonitor.sources.batch import Explaining, to_batch
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.connect import PlainValues
 from rocmonitor.sources.sql import SqlSource
@@ -24,16 +24,9 @@ from rocmonitor.sources.values import Encoder, segment_value
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frame:
-    """Rows, what their labels mean, and their digest.
+    """Rows with columns named as in the query, which of them have the positive label, and their digest.
 
-    Attributes
-    ----------
-    rows : DataFrame
-        Columns, named as in the query.
-    positive : ndarray of bool, shape (n,)
-        Which rows have a label that is read as the positive one.
-    digest : str
-        `Batch.digest` of the whole window, whichever rows were asked for; empty where they are bare.
+    That is `Batch.digest` of the whole window, whichever rows were asked for; empty where they are bare.
     """
 
     rows: pd.DataFrame
@@ -57,37 +50,24 @@ def read_frame(
 
     Parameters
     ----------
-    source : SqlSource
-    monitor : Monitor
-        Its ``query``, ``columns``, ``segments`` and ``positive`` are used.
-    window : Window
-    segment : str
-        ``column=value`` for the rows of a segment, empty for all.
-    paired : bool
-        Only rows that both models scored.
-    as_of : datetime, optional
-        As for `SqlSource.pull`.
-    extra : sequence of str
-        More columns of the query.
-    labelled : bool
-        Only rows with a label; else those that wait for one, too.
-    bare : bool
-        Of the configured columns, only the champion's score.
+    monitor: Its ``query``, ``columns``, ``segments`` and ``positive`` are used.
+    segment: ``column=value`` for the rows of a segment, empty for all.
+    paired: Only rows that both models scored.
+    as_of: As for `SqlSource.pull`.
+    extra: More columns of the query.
+    labelled: Only rows with a label; else those that wait for one, too.
+    bare: Of the configured columns, only the champion's score.
 
     Returns
     -------
-    Frame
-        All configured columns and the extra ones, with the values of the database; scores as float64 and as
-        the model gave them (also where low scores are positive), NaN for anything that is not a finite
-        number. Rows outside the window, repeats, bad scores, rows without a label and bad labels are left
-        out, as in `Batch`.
+    All configured columns and the extra ones, with the values of the database; scores as float64 and as the
+    model gave them (also where low scores are positive), NaN for anything that is not a finite number. Rows
+    outside the window, repeats, bad scores, rows without a label and bad labels are left out, as in `Batch`.
 
     Raises
     ------
-    ConfigError
-        As `SqlSource.pull`.
-    SourceError
-        As `SqlSource.pull`, and when the window has more rows than ``max_rows``.
+    ConfigError: As `SqlSource.pull`.
+    SourceError: As `SqlSource.pull`, and when the window has more rows than ``max_rows``.
 
     Notes
     -----
@@ -124,25 +104,27 @@ def read_frame(
             "it to read them one by one",
             transient=False,
         )
-    digest = ""
-    if not bare:
-        # Classifying chunks empties them, so it gets copies that share the columns.
-        copies = [chunk.take(slice(None)) for chunk in chunks]
-        digest = to_batch(copies, encoder, monitor, grouped=False, truncated=False).digest
-    used, positive = judged(chunks, encoder, labelled=labelled)
-    used &= np.concatenate(wanted)
+    chosen = np.concatenate(wanted)
+    batch = to_batch(chunks, encoder, monitor, grouped=False, truncated=False, explain=[chosen])
+    assert batch.explaining is not None
+    used = chosen & _used(batch.explaining, labelled=labelled)
     rows = pd.DataFrame(
         {name: np.concatenate([_array(part[name]) for part in parts]) for name in parts[0]}
     ).infer_objects()[used]
-    return Frame(rows=rows.reset_index(drop=True), positive=positive[used], digest=digest)
+    positive, digest = batch.explaining.positive[used], "" if bare else batch.digest
+    return Frame(rows=rows.reset_index(drop=True), positive=positive, digest=digest)
 
 
 def bare_frame(monitor: Monitor, columns: Sequence[str], read: Explaining, *, labelled: bool = True) -> Frame:
     """Return the `read_frame` of a window with some extra columns, bare, from what was read of it before."""
-    used = read.labelled if labelled else read.labelled | read.waiting
+    used = _used(read, labelled=labelled)
     given = {monitor.columns.champion: read.score, **dict(zip(columns, read.columns, strict=True))}
     rows = pd.DataFrame(given).infer_objects()[used]
     return Frame(rows=rows.reset_index(drop=True), positive=read.positive[used], digest="")
+
+
+def _used(read: Explaining, *, labelled: bool) -> NDArray[np.bool_]:
+    return read.labelled if labelled else read.labelled | read.waiting
 
 
 def _own_names(

@@ -24,14 +24,7 @@ MOST = 200
 def grouped_columns(
     source: SqlSource, monitor: Monitor, period: Window, columns: Sequence[str]
 ) -> tuple[dict[str, Groups], dict[str, str]]:
-    """Return how columns are cut in a period: bins of numbers, else values without ends; and why some cannot
-    be.
-
-    Raises
-    ------
-    ConfigError, SourceError
-        As `SqlSource.pull`.
-    """
+    """Return how to cut columns in a period, into bins of numbers or by value; and why some cannot be cut."""
     groups, refused = dict[str, Groups](), dict[str, str]()
     for name in columns:
         values = source.distinct(monitor, period, name, most=MOST + 1)
@@ -66,22 +59,8 @@ def grouped_rows(
 ) -> dict[str, ColumnRows]:
     """Return counted rows for each column; its scores are of the cells that the engine makes.
 
-    Parameters
-    ----------
-    source : SqlSource
-    monitor : Monitor
-    windows : sequence of Window
-    as_of : datetime, optional
-        As for `SqlSource.pull`.
-    groups : dict of str to Groups
-        By column; numbers with ends are binned in the source.
-    labelled : bool
-        Only rows with a label; else those that wait for one, too.
-
-    Raises
-    ------
-    ConfigError, SourceError
-        As `SqlSource.pull`: so when a window has more than 200 values.
+    Numbers with ends are binned in the source; more than 200 values of a column in a window are an error.
+    Rows without a label count, too, unless only `labelled` ones are asked for.
     """
     by_column = {}
     for name, cut in groups.items():

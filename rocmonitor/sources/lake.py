@@ -133,9 +133,8 @@ class Lake:
                 opened.parquet = ParquetFiles(connection, names, origin)
             case "csv":
                 usage = None if monitor is None else _usage(connection, monitor)
-                table = text_table(connection, names, self._spec, origin, usage)
-                opened.caveats = table.caveats
-                connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table.sql}")
+                table, opened.caveats = text_table(connection, names, self._spec, origin, usage)
+                connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table}")
                 if small:
                     _keep(connection)
         connection.execute("SET enable_external_access = false")
@@ -147,14 +146,10 @@ class _Connection:
 
     Attributes
     ----------
-    shown : tuple or None
-        The files that it shows, as they are; None while these are not known, or in use.
-    caveats : tuple of Caveat
-        What cannot be read of them.
-    parquet : ParquetFiles or None
-        The files, if they are of Parquet.
-    types : dict of str to list
-        Names and types of the columns of queries that were asked for.
+    shown: The files that it shows, as they are; None while these are not known, or in use.
+    caveats: What cannot be read of them.
+    parquet: The files, if they are of Parquet.
+    types: Names and types of the columns of queries that were asked for.
     """
 
     def __init__(self, idle: list[_Connection]) -> None:
@@ -194,7 +189,7 @@ class _Connection:
 class LakeSession(ArrowSession):
     """A DuckDB with the files in it."""
 
-    backend = "duckdb"
+    backend, dialect = "duckdb", DuckDB()
 
     def __init__(self, guard: Guard, opened: _Connection, origin: Origin, query: str | None) -> None:
         super().__init__(guard)
@@ -217,13 +212,6 @@ class LakeSession(ArrowSession):
         columns = self._relation(statement, bound).to_arrow_table().columns
         return columns[0][0].as_py() if len(columns[0]) else None
 
-    def beyond_reading(self) -> None:
-        """Nothing: a session can only read."""
-
-    def quoted(self, name: str) -> str:
-        """Do as `Session.quoted` says."""
-        return str(DuckDB().identifier_preparer.quote(name))
-
     def tables(self, *, everywhere: bool = False) -> list[str]:  # noqa: ARG002 files have no schemas
         """Do as `Session.tables` says."""
         return sorted(name for (name,) in self.connection.execute("SHOW TABLES").fetchall())
@@ -236,7 +224,7 @@ class LakeSession(ArrowSession):
         self._guard.arm()
         if self._opened.parquet is not None:
             self._opened.parquet.show(self._query, bound)
-        parsed = self.connection.extract_statements(text_of(statement, bound, DuckDB()))
+        parsed = self.connection.extract_statements(text_of(statement, bound, self.dialect))
         if [part.type for part in parsed] != [duckdb.StatementType.SELECT]:
             raise ConfigError(
                 f"monitors.{self._origin.monitor}.query: must be one SELECT and nothing after it"

@@ -58,8 +58,7 @@ def prepared(
 
     Raises
     ------
-    ConfigError
-        A configured column is missing; times carry no zone and none is declared.
+    ConfigError: A configured column is missing; times carry no zone and none is declared.
     """
     backend = session.backend
     # They enclose the window's wall times in any zone.

@@ -49,8 +49,8 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER, arrival
 from rocmonitor.sources.clock import Clock
 from rocmonitor.sources.condensing import FINITE_CELLS, cell, double, is_number, is_text
-from rocmonitor.sources.counting import checksum, row_hash
-from rocmonitor.sources.drawing import place_of
+from rocmonitor.sources.counting import checksum
+from rocmonitor.sources.hashing import place_of, row_hash
 from rocmonitor.sources.values import FINITE, LONGEST_TEXT, NUMBER
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
@@ -69,24 +69,16 @@ class Query:
 
     Attributes
     ----------
-    backend : str
-        ``postgresql``, ``mariadb``, ``mysql``, ``sqlite`` …
-    types : dict of str to object
-        The driver's type code of every column of the query, in order; None where it has none (SQLite).
-    clock : Clock
-    bound : dict
-        Values of ``:start`` and ``:end``, and of ``:as_of`` where the query has it.
-    known_clock : Clock or None
-        Of ``columns.labelled_at``.
-    instants : tuple of datetime
-        Increasing; the last is the as-of instant: labels that became known after it count as missing.
+    backend: ``postgresql``, ``mariadb``, ``mysql``, ``sqlite`` …
+    types: The driver's type code of every column of the query, in order; None where it has none (SQLite).
+    bound: Values of ``:start`` and ``:end``, and of ``:as_of`` where the query has it.
+    known_clock: Of ``columns.labelled_at``.
+    instants: Increasing; the last is the as-of instant: labels that became known after it count as missing.
         Empty without ``columns.labelled_at``, and when all labels count.
-    decimal : str
-        The sign before the decimals of scores that are text.
-    bins : dict of str to sequence of float
-        Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its bin.
-    parts : tuple of Window
-        Windows side by side that make up `window`, where each row is to say in which of them it lies.
+    decimal: The sign before the decimals of scores that are text.
+    bins: Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its
+        bin.
+    parts: Windows side by side that make up `window`, where each row is to say in which of them it lies.
     """
 
     monitor: Monitor
@@ -101,13 +93,8 @@ class Query:
     bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
     parts: tuple[Window, ...] = ()
 
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The names of the columns that `rows` gives, in order; `groups` adds ``weight``."""
-        return tuple(self._roles_of_rows())
-
     def rows(self, limit: int) -> Select[Any]:
-        """At most `limit` rows."""
+        """At most `limit` rows, as columns by role; those of `groups` have a ``weight``, too."""
         chosen = [what.label(role) for role, what in self._roles_of_rows().items()]
         return select(*chosen).select_from(wrapped(self.monitor)).limit(limit)
 
@@ -218,9 +205,7 @@ class Query:
         return select(*inner.c).where(*wanted).subquery("rocmonitor_comparable")
 
     def _apart(self) -> tuple[Subquery, dict[str, ColumnElement[Any]], ColumnElement[bool] | None]:
-        """Return what to group, by role: id and times are left of rows that share an id, which the last
-        tells.
-        """
+        """Return what to group, by role, and which rows share an id: only these keep their id and times."""
         given = self._roles()
         if "id" not in given:
             inner = self.named(given)
@@ -384,7 +369,6 @@ class Query:
         )
 
     def _arrival(self) -> ColumnElement[int]:
-        """When the label became known, as `rocmonitor.sources.arrival` codes it."""
         columns = self.monitor.columns
         assert columns.labelled_at is not None
         assert self.known_clock is not None

@@ -50,18 +50,7 @@ _ALWAYS = (-inf, inf)
 class TimeBound:
     """A condition that all rows of a query meet: a column is not before, or not after, a bound time.
 
-    Attributes
-    ----------
-    column : str
-        Of the files, in lower case.
-    bind : str
-        The name of the bound time.
-    is_lower : bool
-        True for a lower end.
-    is_strict : bool
-        True if the end itself does not meet it.
-    by_day : bool
-        Whether the day of the time is compared.
+    `column` is in lower case; `is_strict` if the end itself does not meet it; `by_day` if days are compared.
     """
 
     column: str
@@ -72,15 +61,7 @@ class TimeBound:
 
 
 class ParquetFiles:
-    """Parquet files that a DuckDB shows as the view `scored`, all of them or those of a window.
-
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-    names : sequence of str
-    origin : Origin
-        For messages.
-    """
+    """Parquet files that a DuckDB shows as the view `scored`, all of them or those of a window."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, names: Sequence[str], origin: Origin) -> None:
         self._connection, self._names = connection, tuple(names)
@@ -276,10 +257,7 @@ def _instant(value: str) -> tuple[float, float]:
 
 
 def _as_in_all(name: str, kind: str, given: Mapping[str, str]) -> str:
-    """Return a column of some files as it is in all of them.
-
-    Instants have microseconds: DuckDB compares those of nanoseconds with no others.
-    """
+    """Return a column of some files as it is in all: instants in microseconds, for DuckDB to compare."""
     column, here = name_in_sql(name), {given_name.casefold(): kind for given_name, kind in given.items()}
     wanted = "TIMESTAMPTZ" if kind == _NANOSECONDS else kind
     if name.casefold() not in here:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sqlalchemy import Select, column, literal_column, select
@@ -24,8 +24,8 @@ from rocmonitor.config import AnySource, Database, Files, Monitor, Source, Spark
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER
-from rocmonitor.sources.batch import Batch, Explaining, Rows, categories, explaining, to_batch
-from rocmonitor.sources.chunk import Chunk, joined
+from rocmonitor.sources.batch import Batch, Explaining, Rows, to_batch
+from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.condensing import too_many_cells
 from rocmonitor.sources.connect import Session, Sessions, new_engine, source_url
 from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from rocmonitor.sources.arrow import Table
 
-
-Made = TypeVar("Made")
 
 _MOST_NAMED = 20
 _COUNTED_AT_ONCE = 100
@@ -66,19 +64,15 @@ def open_source(spec: AnySource, folder: Path, *, name: str = "source") -> SqlSo
 
     Parameters
     ----------
-    spec : Database, Files or Spark
-        Its section of the configuration.
-    folder : Path
-        Where relative paths start.
-    name : str
-        Its name there, for messages.
+    spec: Its section of the configuration.
+    folder: Where relative paths start.
+    name: Its name there, for messages.
 
     Raises
     ------
-    SourceError
-        An invalid URL, a driver that is not installed, a refused login (not transient); a missing SQLite
-        file, a folder without files, a server that cannot be reached (transient). No message contains the
-        password.
+    SourceError: An invalid URL, a driver that is not installed, a refused login (not transient); a missing
+        SQLite file, a folder without files, a server that cannot be reached (transient). No message contains
+        the password.
 
     Examples
     --------
@@ -113,7 +107,8 @@ def together(rows: int) -> int:
 class SqlSource:
     """Scored rows that are read by SQL; made by `open_source`, and safe to share between threads.
 
-    Each call is one read-only session of its own, which sees one state of the source.
+    Each call is one read-only session of its own, which sees one state of the source, and raises ConfigError
+    or SourceError as `pull` does.
     """
 
     def __init__(self, sessions: Sessions, origin: Origin) -> None:
@@ -131,64 +126,32 @@ class SqlSource:
         return self.kind == "sqlite"
 
     def explain(self, monitor: Monitor) -> dict[str, str]:
-        """Columns of the monitor's query and their types, as far as the driver reports them; reads no rows.
-
-        Raises
-        ------
-        ConfigError
-            The query is not valid, lacks a column that the configuration names, or its times need a zone.
-        SourceError
-        """
-        with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, monitor.reference_period, explains=True)
-        return {name: type_name(query.backend, code) for name, code in query.types.items()}
+        """Return the columns of the monitor's query and their types, if the driver has any; reads no rows."""
+        with self.reading(monitor, monitor.reference_period, explains=True) as (_, query, _):
+            return {name: type_name(query.backend, code) for name, code in query.types.items()}
 
     def beyond_reading(self) -> Caveat | None:
-        """Return what the account may do besides reading; None where it is nothing, or the database does not
-        say.
-
-        Raises
-        ------
-        SourceError
-        """
+        """Return what the account may do besides reading; None for nothing, or if the database hides it."""
         with self._reading() as session:
             return session.beyond_reading()
 
     def label_counts(self, monitor: Monitor, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """Return how many rows the window has, how they are labelled, and a digest of them, from the
-        database.
-
-        With ``columns.labelled_at``, labels that became known after `as_of` count as missing.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `pull`.
-        """
-        with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, window, as_of=as_of)
+        """Count rows and labels of a window in the database; later labels than `as_of` count as missing."""
+        with self.reading(monitor, window, as_of=as_of) as (session, query, _):
             return _label_counts(query, session.labels(query))
 
     def label_counts_together(
         self, monitor: Monitor, windows: Sequence[Window], *, as_of: datetime | None = None
     ) -> Iterator[tuple[Window, LabelCounts]]:
-        """Yield windows with their `label_counts`, in order: side by side by one query, if it allows that.
-
-        Where such a query fails, they are counted one by one.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `pull`.
-        """
+        """Yield windows with their `label_counts`, in order: side by side by one query, if it allows that."""
         rest = list(windows)
         while rest:
             some, counts = self.side_by_side(monitor, rest), dict[Window, LabelCounts]()
             lines = defaultdict[int, list[Sequence[Any]]](list)
             if len(some) > 1:
                 span = Window(some[0].start, some[-1].end)
-                with suppress(ConfigError, SourceError), self._reading(monitor) as session:
-                    query = prepared(session, monitor, self._origin.spec, span, as_of=as_of)
+                together = self.reading(monitor, span, as_of=as_of)
+                with suppress(ConfigError, SourceError), together as (session, query, _):
                     query = replace(query, parts=tuple(some))
                     for *line, place in session.labels(query):
                         lines[place].append(line)
@@ -227,86 +190,25 @@ class SqlSource:
 
         Parameters
         ----------
-        monitor : Monitor
-        windows : sequence of Window
-        as_of, on_progress
-            As in `pull`.
-        explain : sequence of str
-            Columns for `Batch.explaining`.
+        as_of, on_progress: As in `pull`.
+        explain: Columns for `Batch.explaining`.
 
         Returns
         -------
-        list of Batch or None
-            Each as `pull` gives it with ``count_labels=True``. None where windows must be read one by one:
-            not ``grouped: raw`` or ``auto``, another source than files or PostgreSQL, more than 200,000 (or
-            ``max_rows``) rows, rows of other windows, or what `pull` tells as an error.
+        Each as `pull` gives it with ``count_labels=True``. None where windows must be read one by one: not
+        ``grouped: raw`` or ``auto``, another source than files or PostgreSQL, more than 200,000 (or
+        ``max_rows``) rows, rows of other windows, or what `pull` tells as an error.
 
         Notes
         -----
         At most 200,000 rows are held, of at most 50 windows.
         """
-
-        def batch_of(table: Table, query: Query, caveats: tuple[Caveat, ...]) -> Batch:
-            from rocmonitor.sources.arrow import chunk_of
-
-            counter = RowCounter()
-            encoder = Encoder(monitor, counter)
-            chunk = chunk_of(table.columns, encoder, table.values)
-            chunk.inside, encoder.counter = table.inside > 0, None
-            columns = [table.plain(f"extra_{at}") for at in range(len(explain))]
-            batch = to_batch(
-                [chunk],
-                encoder,
-                monitor,
-                grouped=False,
-                truncated=False,
-                ages=len(query.instants),
-                explain=columns,
-            )
-            self._require_decimal(batch, monitor)
-            return _with_caveats(replace(batch, labels=_label_counts(query, counter.lines())), caveats)
-
-        return self._together(monitor, windows, as_of, explain, on_progress, batch_of)
-
-    def explaining(
-        self,
-        monitor: Monitor,
-        windows: Sequence[Window],
-        columns: Sequence[str],
-        *,
-        as_of: datetime | None = None,
-        on_progress: Callable[[int], None] = lambda _: None,
-    ) -> list[Explaining] | None:
-        """Return the rows of windows with some columns, as `pull_together` reads them, and nothing else."""
-
-        def rows_of(table: Table, _: Query, __: tuple[Caveat, ...]) -> Explaining:
-            from rocmonitor.sources.arrow import chunk_of
-
-            encoder = Encoder(monitor)
-            chunk = chunk_of(table.columns, encoder, table.values)
-            chunk.inside = table.inside > 0
-            cells = joined([chunk], encoder)
-            values = [table.plain(f"extra_{at}") for at in range(len(columns))]
-            return explaining(cells, categories(cells), encoder, values)
-
-        return self._together(monitor, windows, as_of, columns, on_progress, rows_of)
-
-    def _together(
-        self,
-        monitor: Monitor,
-        windows: Sequence[Window],
-        as_of: datetime | None,
-        explain: Sequence[str],
-        on_progress: Callable[[int], None],
-        made_of: Callable[[Table, Query, tuple[Caveat, ...]], Made],
-    ) -> list[Made] | None:
-        """Return what is made of the rows of each window; None as `pull_together` says."""
         most = min(self._origin.spec.max_rows, ROWS_TOGETHER)
         if self.kind not in _IN_ARROW or monitor.grouped not in ("raw", "auto"):
             return None
         span, several = Window(windows[0].start, windows[-1].end), len(windows) > 1
-        with suppress(ConfigError, SourceError), self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, span, as_of=as_of, explains=bool(explain))
+        together = self.reading(monitor, span, as_of=as_of, explains=bool(explain))
+        with suppress(ConfigError, SourceError), together as (session, query, _):
             query = replace(query, parts=tuple(windows))
             statement = query.hashed_rows(most + 1, explain)
             table = session.table(statement, query, explain, lambda: on_progress(0))
@@ -314,8 +216,34 @@ class SqlSource:
                 return None
             on_progress(len(table))
             parts = table.cut(len(windows)) if several else [table]
-            return [made_of(part, query, session.caveats) for part in parts]
+            return [self._batch_of(part, query, session.caveats, len(explain)) for part in parts]
         return None
+
+    def explaining(
+        self, monitor: Monitor, windows: Sequence[Window], columns: Sequence[str], **how: Any
+    ) -> list[Explaining] | None:
+        """Return the rows of windows with some columns, as `pull_together` reads them."""
+        batches = self.pull_together(monitor, windows, explain=columns, **how)
+        return None if batches is None else [batch.explaining for batch in batches if batch.explaining]
+
+    def _batch_of(self, table: Table, query: Query, caveats: tuple[Caveat, ...], explain: int) -> Batch:
+        from rocmonitor.sources.arrow import chunk_of
+
+        counter = RowCounter()
+        encoder = Encoder(query.monitor, counter)
+        chunk = chunk_of(table.columns, encoder, table.values)
+        chunk.inside, encoder.counter = table.inside > 0, None
+        batch = to_batch(
+            [chunk],
+            encoder,
+            query.monitor,
+            grouped=False,
+            truncated=False,
+            ages=len(query.instants),
+            explain=[table.plain(f"extra_{at}") for at in range(explain)],
+        )
+        self._require_decimal(batch, query.monitor)
+        return _with_caveats(replace(batch, labels=_label_counts(query, counter.lines())), caveats)
 
     def require_complete(
         self,
@@ -331,16 +259,12 @@ class SqlSource:
 
         Parameters
         ----------
-        monitor : Monitor
-        read : dict of Window to int
-            Rows that were read of each window, without those whose time is outside of it.
-        in_window : dict, optional
-            What `rows_by_window` said of them, if it was asked.
+        read: Rows that were read of each window, without those whose time is outside of it.
+        in_window: What `rows_by_window` said of them, if it was asked.
 
         Raises
         ------
-        ConfigError
-            Names the first window that lacks rows, and its first and last time.
+        ConfigError: Names the first window that lacks rows, and its first and last time.
         SourceError
         """
         counted = self.rows_by_window(monitor, sorted(read)) if in_window is None else in_window
@@ -351,16 +275,13 @@ class SqlSource:
     def rows_by_window(
         self, monitor: Monitor, windows: Sequence[Window]
     ) -> dict[Window, tuple[int, object, object]]:
-        """Return how many rows some windows have, in order, and their first and last time; see
-        `require_complete`.
-        """
+        """Return the rows of some windows, in order, with first and last time; see `require_complete`."""
         by_window: dict[Window, tuple[int, object, object]] = {}
         for first in range(0, len(windows), _COUNTED_AT_ONCE):
             some = windows[first : first + _COUNTED_AT_ONCE]
             span = Window(some[0].start - _WIDER, some[-1].end + _WIDER)
-            with self._reading(monitor) as session:
-                query = prepared(session, monitor, self._origin.spec, span)
-                lines = [line for part in session.parts(query.by_window(some), query) for line in part]
+            with self.reading(monitor, span) as (session, query, _):
+                lines = session.lines(query.by_window(some), query)
             by_window |= {
                 some[place - 1]: (rows, *times)
                 for place, rows, *times in sorted(lines, key=itemgetter(0))
@@ -393,33 +314,25 @@ class SqlSource:
 
         Parameters
         ----------
-        monitor : Monitor
-        window : Window
-        as_of : datetime, optional
-            The instant of judging, bound to ``:as_of``. With ``columns.labelled_at``, rows whose label became
-            known later count as unlabelled. Left out, all labels count.
-        ages : sequence of timedelta
-            With ``columns.labelled_at`` and `as_of`: increasing ages after the window's end by which the
+        as_of: The instant of judging, bound to ``:as_of``. With ``columns.labelled_at``, rows whose label
+            became known later count as unlabelled. Left out, all labels count.
+        ages: With ``columns.labelled_at`` and `as_of`: increasing ages after the window's end by which the
             labelled rows are divided (`Rows.by_age`), at most 100.
-        expected_rows : int, optional
-            Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does not try to
-            read them first.
-        count_labels : bool
-            Count the labels, too (`Batch.labels`): on the way where that is possible, else before the rows.
-        compared : bool
-            Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside cells.
-        bins : dict of str to sequence of float, optional
-            Upper ends of the bins of segment columns that hold numbers.
-        on_progress : callable, optional
-            Called with the number of rows read so far, after each chunk of 50,000.
+        expected_rows: Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does
+            not try to read them first.
+        count_labels: Count the labels, too (`Batch.labels`): on the way where that is possible, else before
+            the rows.
+        compared: Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside
+            cells.
+        bins: Upper ends of the bins of segment columns that hold numbers.
+        on_progress: Called with the number of rows read so far, after each chunk of 50,000.
 
         Raises
         ------
-        ConfigError
-            The query is not valid or writes, a column is missing, times need a zone, more than 200 segments,
-            more cells than ``max_rows``.
-        SourceError
-            The database cannot be reached, is locked, took too long (transient); refuses (not transient).
+        ConfigError: The query is not valid or writes, a column is missing, times need a zone, more than 200
+            segments, more cells than ``max_rows``.
+        SourceError: The database cannot be reached, is locked, took too long (transient); refuses (not
+            transient).
 
         Notes
         -----
@@ -458,32 +371,19 @@ class SqlSource:
         return replace(batch, labels=labels)
 
     def distinct(self, monitor: Monitor, window: Window, name: str, *, most: int) -> list[Any]:
-        """Return the distinct values of a column of the monitor's query, at most `most`.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `pull`.
-        """
+        """Return the distinct values of a column of the monitor's query, at most `most`."""
         return self._first_column(monitor, window, lambda query: query.values(name, most))
 
     def quantiles(self, monitor: Monitor, window: Window, name: str, parts: int) -> list[float]:
-        """Return the largest number of each of some parts with equally many rows, increasing.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `pull`.
-        """
+        """Return the largest number of each of some parts with equally many rows, increasing."""
         values = self._first_column(monitor, window, lambda query: query.quantiles(name, parts))
         return sorted({float(value) for value in values})
 
     def _first_column(
         self, monitor: Monitor, window: Window, statement: Callable[[Query], Select[Any]]
     ) -> list[Any]:
-        with self._reading(monitor) as session:
-            query = prepared(session, monitor, self._origin.spec, window)
-            return [line[0] for part in session.parts(statement(query), query) for line in part]
+        with self.reading(monitor, window) as (session, query, _):
+            return [line[0] for line in session.lines(statement(query), query)]
 
     @contextmanager
     def reading(
@@ -500,14 +400,7 @@ class SqlSource:
     def look(
         self, table: str, columns: Sequence[str] = (), *, newest: str | None = None, limit: int
     ) -> pd.DataFrame:
-        """Return rows of a table, the newest by a column, for a first look at it.
-
-        Raises
-        ------
-        ConfigError
-            There is no such table.
-        SourceError
-        """
+        """Return rows of a table, the newest by a column, for a first look; ConfigError if there is none."""
         with self._reading() as session:
             schema, _, name = table.rpartition(".")
             if not schema and table not in session.tables():
@@ -519,14 +412,9 @@ class SqlSource:
             return session.rows(statement if newest is None else statement.order_by(column(newest).desc()))
 
     def quoted(self, names: Iterable[str]) -> dict[str, str]:
-        """Return names of columns and tables, quoted where its SQL asks for that.
-
-        Raises
-        ------
-        SourceError
-        """
+        """Return names of columns and tables, quoted where its SQL asks for that."""
         with self._reading() as session:
-            return {name: session.quoted(name) for name in names}
+            return {name: str(session.dialect.identifier_preparer.quote(name)) for name in names}
 
     def close(self) -> None:
         """Give back what is kept between calls, such as connections."""

@@ -33,14 +33,8 @@ _HANDED_ON = {"OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL"}
 class Usage:
     """The columns of a query by their use; names in lower case.
 
-    Attributes
-    ----------
-    times : frozenset of str
-        Compared with :start, :end and :as_of, or columns of times by their role.
-    computed : frozenset of str
-        Compared or computed with in any way.
-    handed_on : frozenset of str
-        In the answer, perhaps under another name.
+    `times` are compared with :start, :end and :as_of, or hold times by their role; `computed` are compared or
+    computed with in any way; `handed_on` are in the answer, perhaps under another name.
     """
 
     times: frozenset[str] = frozenset()
@@ -180,45 +174,28 @@ def _buffers(encoding: str) -> str:
     return f", max_line_size = {_LONGEST_LINE}, buffer_size = {_LONGEST_LINE + 100_000}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextTable:
-    """CSV files as one table.
-
-    Attributes
-    ----------
-    sql : str
-        A query that gives its rows.
-    caveats : tuple of Caveat
-        What cannot be read of them.
-    """
-
-    sql: str
-    caveats: tuple[Caveat, ...]
-
-
 def text_table(
     connection: duckdb.DuckDBPyConnection,
     names: Sequence[str],
     spec: Files,
     origin: Origin,
     usage: Usage | None,
-) -> TextTable:
-    """Return CSV files as one table, with types by what a query does with the columns.
+) -> tuple[str, tuple[Caveat, ...]]:
+    """Return a query that gives the rows of CSV files, and what cannot be read of them.
 
+    Its columns have types by what a query does with them.
     Without a `usage` all cells are text. Cost: else each file is read once.
 
     Raises
     ------
-    ConfigError
-        A time is written in a way that `date_format` must name.
-    SourceError
-        A file does not name its columns, has no readable line, or is in another encoding.
+    ConfigError: A time is written in a way that `date_format` must name.
+    SourceError: A file does not name its columns, has no readable line, or is in another encoding.
     """
     files = [file for name in names if (file := _opened(connection, name, spec, origin)) is not None]
     if not files:
         raise SourceError(f"{origin.where_key}: all {len(names)} files are empty; one with rows is read then")
     if usage is None:
-        return TextTable(sql=" UNION ALL BY NAME ".join(_typed(file, {}, spec) for file in files), caveats=())
+        return " UNION ALL BY NAME ".join(_typed(file, {}, spec) for file in files), ()
     _require_single_heads(files, usage, origin)
     used = usage.among({column for file in files for column in file.columns})
     surveys = [_surveyed(connection, file, used, usage.handed_on, spec) for file in files]
@@ -236,7 +213,7 @@ def text_table(
     caveats = [*_misfits(typed, surveys)]
     if places := [f"line {line} of {name}" for name, lines in rejected.items() for line in lines]:
         caveats.append(Caveat("lines-unreadable", count=len(places), examples=places[:_EXAMPLES]))
-    return TextTable(sql=" UNION ALL BY NAME ".join(parts), caveats=tuple(caveats))
+    return " UNION ALL BY NAME ".join(parts), tuple(caveats)
 
 
 def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origin: Origin) -> TextFile | None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocmonitor.config import Monitor
 from rocmonitor.conventions import NO_VALUE, group_name
 from rocmonitor.errors import ConfigError, quoted
 from rocmonitor.policy.record import negated
 
 if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
     from rocmonitor.sources.counting import RowCounter
 
 POSITIVE, NEGATIVE, BAD, UNLABELLED = 1, 0, -1, -2
@@ -48,15 +48,12 @@ class Encoder:
 
     Parameters
     ----------
-    monitor : Monitor
-        Its ``positive``, ``columns`` and ``segments`` define what the values mean.
+    monitor: Its ``positive``, ``columns`` and ``segments`` define what the values mean.
 
     Attributes
     ----------
-    bad_labels, text_scores : tuple of str
-        Up to three examples each, the first in sorted order.
-    counter : RowCounter or None
-        Counts the rows by their labels on the way.
+    bad_labels, text_scores: Up to three examples each, the first in sorted order.
+    counter: Counts the rows by their labels on the way.
     """
 
     def __init__(self, monitor: Monitor, counter: RowCounter | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Who looks after an alarm, and which monitors are muted."""
+"""The people who look after an alarm, and the monitors that are muted."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from rocmonitor.policy.status import Attention
-from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.connection import Store, put_row
 from rocmonitor.store.history import mark_acknowledged
 from rocmonitor.store.tables import attention as table
-
-_OF = tuple(table.c[name] for name in Attention.__dataclass_fields__)
 
 
 def attention(store: Store, monitor: str) -> Attention:
@@ -22,12 +20,8 @@ def attention(store: Store, monitor: str) -> Attention:
 
 def attentions(store: Store) -> dict[str, Attention]:
     """Return what people said, by monitor; only of those about which something was said."""
-    with store.reading() as connection:
-        rows = connection.execute(select(table.c.monitor, *_OF)).mappings()
-        return {
-            row["monitor"]: Attention(**{name: row[name] for name in row if name != "monitor"})
-            for row in rows
-        }
+    rows = map(dict, store.rows(select(table)))
+    return {row.pop("monitor"): Attention(**row) for row in rows}
 
 
 def acknowledge(store: Store, monitor: str, *, by: str, at: datetime, note: str = "") -> None:
@@ -50,10 +44,5 @@ def end_acknowledgement(connection: Connection, monitor: str) -> None:
 
 
 def _put(connection: Connection, monitor: str, values: dict[str, Any], note: str) -> None:
-    if note:  # an earlier one stays
-        values = {**values, "note": note}
-    connection.execute(
-        insert(connection, table)
-        .values({"monitor": monitor, "note": "", **values})
-        .on_conflict_do_update(index_elements=[table.c.monitor], set_=values)
-    )
+    values |= {"note": note} if note else {}  # an earlier one stays
+    put_row(connection, table, {"monitor": monitor}, {"note": "", **values}, changed=values)

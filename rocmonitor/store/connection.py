@@ -7,21 +7,38 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import URL, Connection, DateTime, Engine, Table, create_engine, event, func, make_url, select
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    DateTime,
+    Engine,
+    RowMapping,
+    Select,
+    Table,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError, StatementError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
-from rocmonitor.deadline import Guard, Limits, Overdue
+from rocmonitor.deadline import Guard, Limits, Overdue, arm, known_guard
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.clock_jump import BelievedClock
+from rocmonitor.policy.windows import Window
 from rocmonitor.store.tables import clock as table
 from rocmonitor.store.tables import written_json
 
@@ -30,7 +47,6 @@ LOCK_SECONDS = 30
 ANSWER_SECONDS = 10
 """Seconds that a server may take to answer, besides waiting for a lock."""
 
-_GUARD = "rocmonitor guard"
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 _NO_URL = (
     "store.url is not a SQLAlchemy URL such as sqlite:////var/lib/rocmonitor/rocmonitor.db or "
@@ -55,16 +71,27 @@ class Store:
 
     @contextmanager
     def writing(self, *, patiently: bool = False) -> Iterator[Connection]:
-        """Open a transaction that writes: all of it or nothing. On SQLite one at a time.
-
-        Parameters
-        ----------
-        patiently : bool
-            However long a statement takes, as when tables are changed.
-        """
+        """Open a transaction that writes all or nothing, `patiently` without limit; SQLite has one."""
         engine = self.engine.execution_options(writing=True)
         with store_errors(self.engine.url), _guarded(engine, patiently) as connection, connection.begin():
             yield connection
+
+    def rows(self, query: Select[Any] | CompoundSelect[Any]) -> list[RowMapping]:
+        """Return the lines of one query."""
+        with self.reading() as connection:
+            return list(connection.execute(query).mappings())
+
+    def row(self, kind: str, id: int, query: Select[Any]) -> RowMapping:
+        """Return the only line of a query, about what a delivery names by its number."""
+        rows = self.rows(query)
+        if not rows:
+            raise StoreError(f"store {shown(self.engine.url)}: there is no {kind} {id}", transient=False)
+        return rows[0]
+
+    def scalar(self, query: Select[Any]) -> Any:
+        """Return the first value of one query; None without lines."""
+        with self.reading() as connection:
+            return connection.scalar(query)
 
     def close(self) -> None:
         """Close all connections; what only stood in is deleted."""
@@ -84,8 +111,7 @@ def connect(url: str) -> Store:
 
     Raises
     ------
-    StoreError
-        `url` is no usable SQLAlchemy URL of SQLite or PostgreSQL, its driver is not installed, or the
+    StoreError: `url` is no usable SQLAlchemy URL of SQLite or PostgreSQL, its driver is not installed, or the
         folder of a SQLite file does not exist.
     """
     parsed = _parsed(url)
@@ -111,7 +137,7 @@ def connect(url: str) -> Store:
         event.listen(engine, "begin", _begin_sqlite)
     else:
         event.listen(engine, "begin", _begin_postgresql)
-        event.listen(engine, "before_cursor_execute", _arm)
+        event.listen(engine, "before_cursor_execute", arm)
     return Store(engine)
 
 
@@ -158,13 +184,7 @@ def _guarded(engine: Engine, patiently: bool = False) -> Iterator[Connection]:
     silence = math.inf if patiently else LOCK_SECONDS + ANSWER_SECONDS
     limits = Limits(connect=CONNECT_SECONDS + 1, silence=silence)
     with Guard(engine.connect, limits) as guard:
-        guard.connection.info[_GUARD] = guard
-        yield guard.connection
-
-
-def _arm(connection: Connection, *_: object) -> None:
-    if (guard := connection.info.get(_GUARD)) is not None:
-        guard.arm()
+        yield known_guard(guard)
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
@@ -172,6 +192,54 @@ def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.I
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table)
     return postgresql.insert(table)
+
+
+def put_row(
+    connection: Connection,
+    table: Table,
+    key: Mapping[str, Any],
+    values: Mapping[str, Any],
+    changed: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a row with these values; one with this key that is there has them, or only what is `changed`."""
+    row = insert(connection, table).values(**key, **values)
+    changed = values if changed is None else changed
+    connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=changed))
+
+
+_NAMED = {"digest": "data_digest", "champion_version": "model_version"}
+"""Columns of an evaluation by the fields that hold them, where these have another name."""
+
+
+@cache
+def _names(kind: type, but: tuple[str, ...]) -> list[str]:
+    return [field.name for field in fields(kind) if field.name not in but]
+
+
+def columns_of(table: Table, kind: type, *but: str) -> list[ColumnElement[Any]]:
+    """Return the columns that are fields of a dataclass, under the names of these, but for some."""
+    columns = table.c
+    return [columns[n] if n in columns else columns[_NAMED[n]].label(n) for n in _names(kind, but)]
+
+
+def fields_of(row: RowMapping, kind: type, *but: str) -> dict[str, Any]:
+    """Return the fields of a dataclass that such a row has."""
+    return {name: row[name] for name in _names(kind, but)}
+
+
+def having(table: Table, **values: Any) -> list[ColumnElement[bool]]:
+    """Return the conditions that some columns of a table have these values."""
+    return [table.c[name] == value for name, value in values.items()]
+
+
+def window_of(row: RowMapping) -> Window:
+    """Return the window of a row."""
+    return Window(row["window_start"], row["window_end"])
+
+
+def window_key(window: Window) -> dict[str, datetime]:
+    """Return the columns that hold a window."""
+    return {"window_start": window.start, "window_end": window.end}
 
 
 def _parsed(url: str) -> URL:
@@ -251,34 +319,21 @@ def database_time(store: Store) -> datetime | None:
     """Return the clock of the database; None where that is the clock of this machine, as with SQLite."""
     if store.engine.dialect.name != "postgresql":
         return None
-    with store.reading() as connection:
-        return connection.scalar(select(func.clock_timestamp(type_=DateTime(timezone=True))))
+    now: datetime = store.scalar(select(func.clock_timestamp(type_=DateTime(timezone=True))))
+    return now
 
 
 def clock_seen(store: Store) -> BelievedClock | None:
     """When the clock was last believed; None before the first time."""
-    with store.reading() as connection:
-        row = connection.execute(select(table)).one_or_none()
-    if row is None:
+    rows = store.rows(select(*columns_of(table, BelievedClock)))
+    if not rows:
         return None
-    ahead = None if row.ahead is None else timedelta(seconds=row.ahead)
-    return BelievedClock(
-        at=row.at, boot=row.boot, elapsed=row.elapsed, ahead=ahead, ahead_since=row.ahead_since
-    )
+    ahead = rows[0]["ahead"]
+    return BelievedClock(**{**rows[0], "ahead": None if ahead is None else timedelta(seconds=ahead)})
 
 
 def save_clock_seen(store: Store, seen: BelievedClock) -> None:
     """Remember when the clock was last believed."""
-    values = {
-        "at": seen.at,
-        "boot": seen.boot,
-        "elapsed": seen.elapsed,
-        "ahead": None if seen.ahead is None else seen.ahead.total_seconds(),
-        "ahead_since": seen.ahead_since,
-    }
+    ahead = None if seen.ahead is None else seen.ahead.total_seconds()
     with store.writing() as connection:
-        connection.execute(
-            insert(connection, table)
-            .values(id=1, **values)
-            .on_conflict_do_update(index_elements=[table.c.id], set_=values)
-        )
+        put_row(connection, table, {"id": 1}, {**asdict(seen), "ahead": ahead})

@@ -1,4 +1,7 @@
-"""Counts of windows that were read: kept with what was judged by them, so that they are read once."""
+"""Counts of windows: of their rows, so that these are read once, and of rows and labels by their age.
+
+The first are kept with what was judged by them, the second with the stops that they show.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, func, select
 
+from rocmonitor.policy.episode import Decline
+from rocmonitor.policy.stops import Arrived, Stop
 from rocmonitor.policy.windows import Window
-from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.connection import Store, fields_of, having, insert, put_row, window_key, window_of
+from rocmonitor.store.episodes import put_episodes
+from rocmonitor.store.leases import Lease, require
+from rocmonitor.store.outbox import Outgoing, put
+from rocmonitor.store.tables import arrival
 from rocmonitor.store.tables import counts as table
 
 
@@ -19,16 +28,10 @@ class KeptCounts:
 
     Attributes
     ----------
-    reading : str
-        Names what was read and how. Monitors that read the same rows in the same way share it.
-    window : Window
-    data_digest, labels_digest : str
-        Of the rows, and of what a source says of their labels and scores (`rocmonitor.sources.LabelCounts`);
-        empty for those of `rocmonitor.service.counted_parts`.
-    rows : int
-        Rows that the source had.
-    read_at : datetime
-    content : bytes
+    reading: Names what was read and how. Monitors that read the same rows in the same way share it.
+    data_digest, labels_digest: Of the rows, and of what a source says of their labels and scores
+        (`rocmonitor.sources.LabelCounts`); empty for those of `rocmonitor.service.counted_parts`.
+    rows: Rows that the source had.
     """
 
     reading: str
@@ -49,8 +52,7 @@ def windows_counted(store: Store, reading: str, within: Window) -> list[Window]:
         .where(table.c.window_end <= within.end)
         .order_by(table.c.window_start, table.c.window_end.desc())
     )
-    with store.reading() as connection:
-        return [Window(start, end) for start, end in connection.execute(query)]
+    return list(map(window_of, store.rows(query)))
 
 
 def rows_counted(store: Store, reading: str, within: Window) -> int:
@@ -60,28 +62,13 @@ def rows_counted(store: Store, reading: str, within: Window) -> int:
         .where(table.c.reading == reading)
         .where(table.c.window_start >= within.start, table.c.window_end <= within.end)
     )
-    with store.reading() as connection:
-        return int(connection.scalar(query) or 0)
+    return int(store.scalar(query) or 0)
 
 
 def counts(store: Store, reading: str, window: Window) -> KeptCounts | None:
     """Return what is kept of a window, if anything is."""
-    query = select(table).where(
-        table.c.reading == reading, table.c.window_start == window.start, table.c.window_end == window.end
-    )
-    with store.reading() as connection:
-        row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
-    return KeptCounts(
-        reading=reading,
-        window=window,
-        data_digest=row.data_digest,
-        labels_digest=row.labels_digest,
-        rows=row.rows,
-        read_at=row.read_at,
-        content=row.content,
-    )
+    rows = store.rows(select(table).where(*having(table, reading=reading, **window_key(window))))
+    return KeptCounts(window=window, **fields_of(rows[0], KeptCounts, "window")) if rows else None
 
 
 def save_counts(store: Store, kept: Sequence[KeptCounts]) -> None:
@@ -94,29 +81,43 @@ def forget_counts(store: Store, reading: str, windows: Sequence[Window]) -> None
     """Delete what is kept of some windows."""
     with store.writing() as connection:
         for window in windows:
-            connection.execute(
-                delete(table).where(
-                    table.c.reading == reading,
-                    table.c.window_start == window.start,
-                    table.c.window_end == window.end,
-                )
-            )
+            connection.execute(delete(table).where(*having(table, reading=reading, **window_key(window))))
 
 
 def put_counts(connection: Connection, kept: Sequence[KeptCounts]) -> None:
     """Keep counts in place of earlier ones of the same windows."""
     for window_counts in kept:
-        key = {
-            "reading": window_counts.reading,
-            "window_start": window_counts.window.start,
-            "window_end": window_counts.window.end,
-        }
-        values = {
-            "data_digest": window_counts.data_digest,
-            "labels_digest": window_counts.labels_digest,
-            "rows": window_counts.rows,
-            "read_at": window_counts.read_at,
-            "content": window_counts.content,
-        }
-        row = insert(connection, table).values(key | values)
-        connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=values))
+        key = {"reading": window_counts.reading, **window_key(window_counts.window)}
+        names = ("data_digest", "labels_digest", "rows", "read_at", "content")
+        put_row(connection, table, key, {name: getattr(window_counts, name) for name in names})
+
+
+def arrivals(store: Store, monitor: str, since: datetime) -> list[Arrived]:
+    """Return what was counted of the windows that start at or after `since`, oldest count first."""
+    query = (
+        select(arrival)
+        .where(arrival.c.monitor == monitor, arrival.c.window_start >= since)
+        .order_by(arrival.c.window_start, arrival.c.window_end, arrival.c.at)
+    )
+    return [Arrived(window=window_of(row), **fields_of(row, Arrived, "window")) for row in store.rows(query)]
+
+
+def save_arrivals(
+    store: Store,
+    monitor: str,
+    counted: Sequence[Arrived],
+    episodes: Sequence[Decline | Stop],
+    outbox: Sequence[Outgoing],
+    *,
+    at: datetime,
+    lease: Lease,
+) -> None:
+    """Save what a tick counted, the episodes that it began, ended or told, and their messages, or nothing."""
+    with store.writing() as connection:
+        require(connection, lease)
+        for one in counted:
+            values = {"monitor": monitor, **window_key(one.window)}
+            values |= {"at": one.at, "rows": one.rows, "labelled": one.labelled}
+            connection.execute(insert(connection, arrival).values(values).on_conflict_do_nothing())
+        put_episodes(connection, episodes)
+        put(connection, monitor, outbox, at)

@@ -11,17 +11,16 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
-from sqlalchemy import Connection, Select, func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from rocmonitor.policy.episode import Decline, Episode, Warned
 from rocmonitor.policy.evaluation import Status, Transition, Verdict
 from rocmonitor.policy.outages import REVIEW, WORKS, Member, Outage, place_in
 from rocmonitor.policy.stops import Kind, Stop
-from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.connection import Store, insert, put_row
 from rocmonitor.store.outbox import Outgoing, put
 from rocmonitor.store.tables import episode as table
 
-_KEY = ("monitor", "segment", "kind", "began")
 _STOPS = get_args(Kind)
 _CLASSES: dict[str, type[Episode]] = {"performance": Decline, "outlook": Warned}
 _DECLINE = table.c.kind == "performance"
@@ -35,8 +34,7 @@ def declines(store: Store, monitor: str, segment: str | None = None) -> list[Dec
     query = select(table.c.content).where(_DECLINE, table.c.monitor == monitor)
     if segment is not None:
         query = query.where(table.c.segment == segment)
-    with store.reading() as connection:
-        return list(map(Decline.from_dict, connection.scalars(query.order_by(table.c.began))))
+    return [Decline.from_dict(row["content"]) for row in store.rows(query.order_by(table.c.began))]
 
 
 def last_decline(store: Store, monitor: str, segment: str) -> Decline | None:
@@ -46,9 +44,12 @@ def last_decline(store: Store, monitor: str, segment: str) -> Decline | None:
 
 def last_declines(store: Store) -> dict[tuple[str, str], Decline]:
     """Return the newest decline of every monitor and segment that has had one."""
-    with store.reading() as connection:
-        declines = map(Decline.from_dict, connection.scalars(_newest()))
-        return {(decline.monitor, decline.segment): decline for decline in declines}
+    newest = select(table.c.monitor, table.c.segment, func.max(table.c.began).label("start")).where(_DECLINE)
+    last = newest.group_by(table.c.monitor, table.c.segment).subquery()
+    same = (table.c[name] == last.c[name] for name in ("monitor", "segment"))
+    query = select(table.c.content).where(_DECLINE, *same, table.c.began == last.c.start)
+    declines = [Decline.from_dict(row["content"]) for row in store.rows(query)]
+    return {(decline.monitor, decline.segment): decline for decline in declines}
 
 
 def episodes(store: Store, monitor: str) -> list[Episode]:
@@ -65,9 +66,9 @@ def open_stops(store: Store) -> dict[str, list[Stop]]:
     """Return what has stopped and does not arrive again yet, by monitor."""
     query = select(table.c.content).where(_OPEN, table.c.kind.in_(_STOPS)).order_by(table.c.id)
     stops: dict[str, list[Stop]] = {}
-    with store.reading() as connection:
-        for stop in map(Stop.from_dict, connection.scalars(query)):
-            stops.setdefault(stop.monitor, []).append(stop)
+    for row in store.rows(query):
+        stop = Stop.from_dict(row["content"])
+        stops.setdefault(stop.monitor, []).append(stop)
     return stops
 
 
@@ -77,11 +78,7 @@ def put_episodes(connection: Connection, episodes: Iterable[Decline | Warned | S
         began = episode.alarm.start if isinstance(episode, Decline) else episode.start
         key = {"monitor": episode.monitor, "segment": episode.segment, "kind": episode.kind, "began": began}
         values = {"closed": episode.end, "content": episode.to_dict()}
-        connection.execute(
-            insert(connection, table)
-            .values(**key, **values)
-            .on_conflict_do_update(index_elements=[table.c[name] for name in _KEY], set_=values)
-        )
+        put_row(connection, table, key, values)
 
 
 def put_warning(
@@ -147,13 +144,7 @@ def add_failure(store: Store, cause: str, member: str, at: datetime, *, error: s
 def end_failure(store: Store, member: str, at: datetime, *, known: Collection[str] | None = None) -> None:
     """Note that a member works: outages in which nothing else fails end. Nothing is written if it did before.
 
-    Parameters
-    ----------
-    store : Store
-    member : str
-    at : datetime
-    known : collection of str, optional
-        Members that there are: others leave when they have not failed for two days.
+    Of members that are not `known` to be there, those leave that have not failed for two days.
     """
     with store.reading() as connection:
         if not any(_fails(outage, member) for outage in _outages(connection, _OPEN)):
@@ -187,16 +178,8 @@ def notify_outage(store: Store, outage: Outage, at: datetime, outgoing: Sequence
 
 
 def _channels(outgoing: Sequence[Outgoing]) -> list[str]:
-    """Return the channels among the destinations."""
     pairs = (message.destination.partition(":") for message in outgoing)
     return [name for kind, _, name in pairs if kind == "channel"]
-
-
-def _newest() -> Select[Any]:
-    newest = select(table.c.monitor, table.c.segment, func.max(table.c.began).label("start")).where(_DECLINE)
-    last = newest.group_by(table.c.monitor, table.c.segment).subquery()
-    same = (table.c[name] == last.c[name] for name in ("monitor", "segment"))
-    return select(table.c.content).where(_DECLINE, *same, table.c.began == last.c.start)
 
 
 def _outages(connection: Connection, *which: Any, lock: bool = False) -> list[Outage]:
@@ -226,9 +209,7 @@ def _save_members(
     quietly: bool = False,
 ) -> None:
     """Keep who failed and who works again; when nobody fails any more, the outage has ended."""
-    outage, over = (
-        replace(outage, members=members),
-        all(member.works_at is not None for member in members.values()),
-    )
+    outage = replace(outage, members=members)
+    over = all(member.works_at is not None for member in members.values())
     silent = outage.first_message is None or (quietly and not members)
     _save(connection, outage.closed(at, WORKS) if over else outage, closed=at if over and silent else None)

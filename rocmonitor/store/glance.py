@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,6 @@ from sqlalchemy import (
     case,
     func,
     select,
-    text,
     type_coerce,
 )
 from sqlalchemy.types import NullType
@@ -32,9 +31,8 @@ from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
 from rocmonitor.store.attention import attentions
-from rocmonitor.store.connection import Store
+from rocmonitor.store.connection import Store, columns_of, window_of
 from rocmonitor.store.episodes import last_declines, open_stops
-from rocmonitor.store.migrate import NEWEST, OPTIONS
 from rocmonitor.store.reading import SavedTransition, transition_of
 
 _AT_ONCE = 500  # values of a statement
@@ -43,19 +41,7 @@ _evaluation, _transition = tables.evaluation.c, tables.transition.c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glance:
-    """One segment of a monitor at a glance.
-
-    Attributes
-    ----------
-    window : Window
-        The newest that was evaluated.
-    revision : int
-        Of it.
-    version : str
-        The champion's, in that window.
-    briefs : tuple of Brief
-        The newest windows, oldest first.
-    """
+    """One segment of a monitor at a glance: its newest window, and the newest ones in brief, oldest first."""
 
     window: Window
     revision: int
@@ -88,28 +74,15 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
 def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
     """Return the last change of status of every monitor and segment; one to ok has no reasons."""
     last = select(func.max(_transition.id)).group_by(_transition.monitor, _transition.segment)
-    names = [field.name for field in fields(SavedTransition) if field.name != "reasons"]
     reasons = case((_transition.after != "ok", _transition.reasons)).label("reasons")
-    query = select(*(_transition[name] for name in names), reasons).where(_transition.id.in_(last))
-    with store.reading() as connection:
-        changes = map(transition_of, connection.execute(query).mappings())
-        return {(change.monitor, change.segment): change for change in changes}
+    columns = columns_of(tables.transition, SavedTransition, "reasons")
+    changes = map(transition_of, store.rows(select(*columns, reasons).where(_transition.id.in_(last))))
+    return {(change.monitor, change.segment): change for change in changes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """The outlook of a window that is newer than all judged ones.
-
-    Attributes
-    ----------
-    window : Window
-    outcome : Status or None
-        At risk, or None where nothing warns.
-    auc, low, high : float or None
-        The expected AUROC and its interval.
-    distance : float or None
-        Of the scores from the reference, in nats.
-    """
+    """The outlook of a window newer than all judged ones; no outcome: nothing warns; distance in nats."""
 
     window: Window
     outcome: Status | None
@@ -120,24 +93,17 @@ class Ahead:
 
 
 def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[Ahead, ...]]:
-    """Return the outlooks after the last judged window, by monitor and segment, oldest first.
-
-    Parameters
-    ----------
-    monitor : str, optional
-        Of one monitor only.
-    """
+    """Return the outlooks after the last judged window, by monitor (or of one) and segment, oldest first."""
     outlooks: dict[tuple[str, str], tuple[Ahead, ...]] = {}
-    with store.reading() as connection:
-        for row in connection.execute(_unjudged_outlooks(monitor)):
-            one = Ahead(
-                window=Window(row.window_start, row.window_end),
-                outcome=None if row.outcome is None else Status(row.outcome),
-                distance=row.metrics.get("outlook/score_distance"),
-                **{name: row.metrics.get(f"outlook/{name}") for name in ("auc", "low", "high")},
-            )
-            key = (row.monitor, row.segment)
-            outlooks[key] = (*outlooks.get(key, ()), one)
+    for row in store.rows(_unjudged_outlooks(monitor)):
+        one = Ahead(
+            window=window_of(row),
+            outcome=None if row["outcome"] is None else Status(row["outcome"]),
+            distance=row["metrics"].get("outlook/score_distance"),
+            **{name: row["metrics"].get(f"outlook/{name}") for name in ("auc", "low", "high")},
+        )
+        key = (row["monitor"], row["segment"])
+        outlooks[key] = (*outlooks.get(key, ()), one)
     return outlooks
 
 
@@ -150,17 +116,10 @@ def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
         .correlate(pairs)
         .scalar_subquery()
     )
-    columns = (
-        table.monitor,
-        table.segment,
-        table.window_start,
-        table.window_end,
-        table.outcome,
-        table.metrics,
-    )
+    names = ("monitor", "segment", "window_start", "window_end", "outcome", "metrics")
     since = _once(pairs, last)
     query = (
-        select(*columns)
+        select(*(table[name] for name in names))
         .join_from(since, tables.outlook, _same_segment(tables.outlook, since))
         .where(table.window_start > since.c.since)
         .order_by(table.monitor, table.segment, table.window_start)
@@ -172,18 +131,8 @@ def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
 class AllStates:
     """The stored state of all monitors, by monitor and segment: what page, status and metrics show.
 
-    Attributes
-    ----------
-    seen : dict of pairs of str to Glance
-        The newest windows.
-    changed : dict of pairs of str to SavedTransition
-    ahead : dict of pairs of str to tuple of Ahead
-        Outlooks after the last judged window.
-    attention : dict of str to Attention
-    stops : dict of str to list of Stop
-        By monitor, what has stopped arriving.
-    episodes : dict of pairs of str to Decline
-        The newest one.
+    `seen` are the newest windows, `ahead` the outlooks after them, `episodes` the newest declines; `stops`
+    are by monitor what has stopped arriving.
     """
 
     seen: Mapping[tuple[str, str], Glance]
@@ -247,15 +196,7 @@ def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """The early signs of a drift in all rows of a monitor.
-
-    Attributes
-    ----------
-    warned, outlooks : int
-        Outlooks of the newest windows that warned, and all of them.
-    charts : dict of str to Chart
-        By rule ``lasting``.
-    """
+    """The early signs of a drift in a monitor: of its newest outlooks those that warned, and charts."""
 
     warned: int = 0
     outlooks: int = 0
@@ -343,8 +284,7 @@ def _since(table: Table, windows: int) -> CTE:
 
 
 def _segments(table: Table) -> CTE:
-    """Return every monitor and segment of a table, from one to the next in its key, however many rows each
-    has.
+    """Return every monitor and segment of a table, stepping along its key, however many rows each has.
 
     The last row is NULL. Each step asks for one column at a time: for a pair of columns SQLite would read all
     rows of the monitor, which takes most of the time.
@@ -395,17 +335,13 @@ def _instant(given: str | datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-__all__ = ["NEWEST", "alarms", "at_work", "database_clock", "schema_version"]
-
-
 def at_work(store: Store, now: datetime) -> frozenset[str]:
     """Return the monitors whose tick is running, in whichever process: their leases are held."""
     lease = tables.lease.c
     query = select(lease.name).where(
         lease.owner.is_not(None), lease.expires_at > now, lease.name.startswith("monitor:", autoescape=True)
     )
-    with store.reading() as connection:
-        return frozenset(name.removeprefix("monitor:") for name in connection.scalars(query))
+    return frozenset(row["name"].removeprefix("monitor:") for row in store.rows(query))
 
 
 def alarms(store: Store) -> dict[tuple[str, str], int]:
@@ -416,21 +352,4 @@ def alarms(store: Store) -> dict[tuple[str, str], int]:
         .where(change.notified, change.after.in_([str(status) for status in Status if is_alarm(status)]))
         .group_by(change.monitor, change.after)
     )
-    with store.reading() as connection:
-        return {(row.monitor, row.after): row.number for row in connection.execute(query)}
-
-
-def database_clock(store: Store) -> datetime | None:
-    """Return the time of the database server; None on SQLite, which has no clock of its own."""
-    if store.engine.dialect.name == "sqlite":
-        return None
-    with store.reading() as connection:
-        now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
-        return now
-
-
-def schema_version(store: Store) -> str:
-    """Return the version of the schema now: another process may have upgraded it."""
-    with store.reading() as connection:
-        versions = connection.scalars(text(f"SELECT version_num FROM {OPTIONS['version_table']}"))
-        return ", ".join(str(version) for version in versions)
+    return {(row["monitor"], row["after"]): row["number"] for row in store.rows(query)}

@@ -6,115 +6,60 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, case, func, select, update
+from sqlalchemy import Connection, and_, case, func, select, update
 
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
-from rocmonitor.store.connection import Store
+from rocmonitor.store.connection import Store, columns_of, fields_of, having, window_key
+from rocmonitor.store.reading import point_of
 from rocmonitor.store.tables import transition as table
 
 _evaluation = tables.evaluation.c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """One revision of one window, without what only its own page shows.
-
-    Attributes
-    ----------
-    id : int
-        Names the evaluation in the store.
-    window : Window
-    revision : int
-    version : str
-        The champion's.
-    at : datetime
-        When it fell due.
-    outcome : Status
-    metrics : dict of str to float
-    """
+class Kept(Point):
+    """One revision of one window, without what only its own page shows; `id` names it in the store."""
 
     id: int
-    window: Window
-    revision: int
-    version: str
-    at: datetime
-    outcome: Status
-    metrics: dict[str, float]
 
 
 def history(store: Store, monitor: str, segment: str) -> list[list[Kept]]:
     """Return the windows of a segment, oldest first, each with its revisions, newest last."""
-    query = _kept(monitor, segment)
     windows: dict[Window, list[Kept]] = {}
-    with store.reading() as connection:
-        for row in connection.execute(query):
-            one = _as_kept(row)
-            windows.setdefault(one.window, []).append(one)
+    for one in _kept(store, monitor, segment):
+        windows.setdefault(one.window, []).append(one)
     return list(windows.values())
 
 
 def newest_in_window(store: Store, monitor: str, segment: str, window: Window) -> Kept | None:
     """Return the newest revision of one window; None where it was not evaluated."""
-    query = _kept(monitor, segment).where(
-        _evaluation.window_start == window.start, _evaluation.window_end == window.end
-    )
-    with store.reading() as connection:
-        rows = connection.execute(query).all()
-    return _as_kept(rows[-1]) if rows else None
+    return next(reversed(_kept(store, monitor, segment, **window_key(window))), None)
 
 
-def _kept(monitor: str, segment: str) -> Select[Any]:
-    return (
-        select(
-            _evaluation.id,
-            _evaluation.window_start,
-            _evaluation.window_end,
-            _evaluation.revision,
-            _evaluation.model_version,
-            _evaluation.at,
-            _evaluation.outcome,
-            _evaluation.metrics,
-        )
-        .where(_evaluation.monitor == monitor, _evaluation.segment == segment)
-        .order_by(_evaluation.window_start, _evaluation.window_end, _evaluation.revision, _evaluation.id)
-    )
-
-
-def _as_kept(row: Row[Any]) -> Kept:
-    return Kept(
-        id=row.id,
-        window=Window(row.window_start, row.window_end),
-        revision=row.revision,
-        version=row.model_version,
-        at=row.at,
-        outcome=Status(row.outcome),
-        metrics=row.metrics,
-    )
+def _kept(store: Store, monitor: str, segment: str, **key: datetime) -> list[Kept]:
+    """Return revisions of windows, oldest window and revision first."""
+    order = ("window_start", "window_end", "revision", "id")
+    columns = columns_of(tables.evaluation, Kept, "window")
+    query = select(*columns, _evaluation.window_start, _evaluation.window_end)
+    chosen = query.where(*having(tables.evaluation, monitor=monitor, segment=segment, **key))
+    rows = store.rows(chosen.order_by(*(_evaluation[name] for name in order)))
+    return [point_of(row, Kept) for row in rows]
 
 
 def segments(store: Store, monitor: str) -> list[str]:
     """Return the segments of a monitor that were evaluated, without all rows."""
     query = select(_evaluation.segment).where(_evaluation.monitor == monitor, _evaluation.segment != "")
-    with store.reading() as connection:
-        return list(connection.scalars(query.distinct().order_by(_evaluation.segment)))
+    return [row["segment"] for row in store.rows(query.distinct().order_by(_evaluation.segment))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBrief:
     """A review in a list.
 
-    Attributes
-    ----------
-    id : int
-    champion_version, challenger_version, decision : str
-    period : Window
-    reviewed_at : datetime
-    margin : float or None
-        The smallest difference that matters.
-    episodes : list of dict
-        The difference before, in and after a loss.
+    margin: The smallest difference that matters.
+    episodes: The difference before, in and after a loss.
     """
 
     id: int
@@ -129,27 +74,23 @@ class ReviewBrief:
 
 def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
     """Return the reviews of a monitor, newest first."""
-    table = tables.review.c
-    names = ("id", "champion_version", "challenger_version", "decision", "reviewed_at")
-    of_result = {"margin": ("rule", "margin"), "episodes": ("tables", "episodes")}
+    table = tables.review
     query = select(
-        *(table[name] for name in names),
-        *(table.result[place].label(name) for name, place in of_result.items()),
-        table.period_start,
-        table.period_end,
+        *columns_of(table, ReviewBrief, "period", "margin", "episodes"),
+        table.c.period_start,
+        table.c.period_end,
+        table.c.result["rule", "margin"].label("margin"),
+        table.c.result["tables", "episodes"].label("episodes"),
     )
-    with store.reading() as connection:
-        return [
-            ReviewBrief(
-                **{name: row[name] for name in names},
-                period=Window(row["period_start"], row["period_end"]),
-                margin=row["margin"],
-                episodes=row["episodes"] or [],
-            )
-            for row in connection.execute(
-                query.where(table.monitor == monitor).order_by(table.id.desc())
-            ).mappings()
-        ]
+    rows = store.rows(query.where(table.c.monitor == monitor).order_by(table.c.id.desc()))
+    return [
+        ReviewBrief(
+            **fields_of(row, ReviewBrief, "period", "episodes"),
+            period=Window(row["period_start"], row["period_end"]),
+            episodes=row["episodes"] or [],
+        )
+        for row in rows
+    ]
 
 
 _ALARMS = (Status.DEGRADED, Status.AT_RISK)
@@ -160,13 +101,7 @@ _ALARMS = (Status.DEGRADED, Status.AT_RISK)
 class AlarmCount:
     """The alarms of a monitor and its segments: changes to ``degraded`` or ``at-risk``.
 
-    Attributes
-    ----------
-    sent : int
-    acknowledged : int
-        Of these, those that somebody took on.
-    not_sent : int
-        Others, that came while the monitor was muted or during a cool-down.
+    Of those sent, some were acknowledged; those not sent came while it was muted or during a cool-down.
     """
 
     sent: int = 0
@@ -185,17 +120,15 @@ def alarms_since(store: Store, start: datetime) -> dict[str, AlarmCount]:
     """Return the alarms at or after `start`, by monitor; only of monitors that have one."""
     sent = table.c.notified
     taken = and_(sent, table.c.acknowledged_at.is_not(None))
-    counts = [func.sum(case((which, 1), else_=0)) for which in (sent, taken, ~sent)]
+    which = {"sent": sent, "acknowledged": taken, "not_sent": ~sent}
+    counts = [func.sum(case((among, 1), else_=0)).label(name) for name, among in which.items()]
     query = (
         select(table.c.monitor, *counts)
         .where(table.c.at >= start, table.c.after.in_(_ALARMS))
         .group_by(table.c.monitor)
     )
-    with store.reading() as connection:
-        return {
-            monitor: AlarmCount(sent=int(notified), acknowledged=int(acknowledged), not_sent=int(others))
-            for monitor, notified, acknowledged, others in connection.execute(query)
-        }
+    rows = store.rows(query)
+    return {row["monitor"]: AlarmCount(**{name: int(row[name]) for name in which}) for row in rows}
 
 
 def mark_acknowledged(connection: Connection, monitor: str, at: datetime) -> None:

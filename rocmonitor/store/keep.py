@@ -8,8 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Select, delete, func, select, tuple_
 
-from rocmonitor.policy.windows import Window
-from rocmonitor.store.connection import Store
+from rocmonitor.store.connection import Store, window_of
 from rocmonitor.store.outbox import DELIVERED
 from rocmonitor.store.tables import arrival, counts, evaluation, evaluation_tables, outbox
 
@@ -24,13 +23,7 @@ class Publication:
 
 
 def delete_delivered(store: Store, before: datetime, limit: int) -> int:
-    """Delete deliveries that arrived before an instant, but for those that say where a run in MLflow is.
-
-    Returns
-    -------
-    int
-        How many were deleted; fewer than `limit` when no more are old enough.
-    """
+    """Delete deliveries that arrived before an instant, but for those that say where a run in MLflow is."""
     holds_link = (outbox.c.destination == "mlflow") & outbox.c.outlook_id.is_(None)
     old = _arrived(before).where(~holds_link).limit(limit)
     with store.writing() as connection:
@@ -38,13 +31,7 @@ def delete_delivered(store: Store, before: datetime, limit: int) -> int:
 
 
 def delete_tables(store: Store, before: datetime, limit: int) -> int:
-    """Delete the tables of evaluations that were saved before an instant; their numbers stay.
-
-    Returns
-    -------
-    int
-        As `delete_delivered`.
-    """
+    """Delete the tables of evaluations that were saved before an instant; their numbers stay."""
     table = evaluation_tables.c.evaluation_id
     old = (
         select(table)
@@ -60,13 +47,7 @@ def delete_tables(store: Store, before: datetime, limit: int) -> int:
 
 
 def delete_counts(store: Store, before: datetime, limit: int) -> int:
-    """Delete counts of windows that were read before an instant.
-
-    Returns
-    -------
-    int
-        As `delete_delivered`.
-    """
+    """Delete counts of windows that were read before an instant."""
     key = (counts.c.reading, counts.c.window_start, counts.c.window_end)
     old = select(*key).where(counts.c.read_at < before).order_by(counts.c.read_at).limit(limit)
     with store.writing() as connection:
@@ -74,19 +55,12 @@ def delete_counts(store: Store, before: datetime, limit: int) -> int:
 
 
 def delete_arrivals(store: Store, before: datetime, needed: Mapping[str, datetime]) -> int:
-    """Delete what was counted of windows that started before an instant, and return how many rows it was.
+    """Delete what was counted of windows that started before an instant; return how many rows it was.
 
-    Parameters
-    ----------
-    store : Store
-    before : datetime
-    needed : dict of str to datetime
-        By monitor, the first window that later ones are compared with: it and later ones stay.
+    By monitor, the first window that is `needed`, as later ones are compared with it, and later ones stay.
     """
-    with store.reading() as connection:
-        monitors = connection.scalars(select(arrival.c.monitor).distinct()).all()
     deleted = 0
-    for monitor in monitors:
+    for monitor in [row["monitor"] for row in store.rows(select(arrival.c.monitor).distinct())]:
         first = min(before, needed.get(monitor, before))
         with store.writing() as connection:
             old = delete(arrival).where(arrival.c.monitor == monitor, arrival.c.window_start < first)
@@ -105,15 +79,14 @@ def old_publications(store: Store, before: datetime, limit: int) -> list[Publica
         .order_by(outbox.c.id)
         .limit(limit)
     )
-    with store.reading() as connection:
-        return [
-            Publication(
-                id=row.id,
-                monitor=row.monitor,
-                key=f"{row.monitor}|{row.segment}|{Window(row.window_start, row.window_end)}|r{row.revision}",
-            )
-            for row in connection.execute(query)
-        ]
+    return [
+        Publication(
+            id=row["id"],
+            monitor=row["monitor"],
+            key=f"{row['monitor']}|{row['segment']}|{window_of(row)}|r{row['revision']}",
+        )
+        for row in store.rows(query)
+    ]
 
 
 def published_again(store: Store, after: datetime) -> list[str]:
@@ -125,16 +98,14 @@ def published_again(store: Store, after: datetime) -> list[str]:
         .distinct()
         .order_by(outbox.c.monitor)
     )
-    with store.reading() as connection:
-        return list(connection.scalars(query))
+    return [row["monitor"] for row in store.rows(query)]
 
 
 def delete_publications(store: Store, published: Sequence[Publication]) -> None:
     """Delete deliveries whose runs are gone."""
+    ids = [publication.id for publication in published]
     with store.writing() as connection:
-        connection.execute(
-            delete(outbox).where(outbox.c.id.in_([publication.id for publication in published]))
-        )
+        connection.execute(delete(outbox).where(outbox.c.id.in_(ids)))
 
 
 def _arrived(before: datetime) -> Select[tuple[int]]:

@@ -34,17 +34,7 @@ _LONGEST = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right to work on `name`.
-
-    Attributes
-    ----------
-    name : str
-    owner : str
-        Who holds it, for people to read.
-    token : int
-        Tells this holding from every earlier one, by the same owner too.
-    expires_at : datetime
-    """
+    """The right of an `owner` to work on `name`; `token` tells it from every earlier one."""
 
     name: str
     owner: str
@@ -94,13 +84,7 @@ def release_all(store: Store, owner: str) -> None:
 
 
 def require(connection: Connection, lease: Lease) -> None:
-    """See that the lease was not taken over, and keep it so until the transaction ends.
-
-    Raises
-    ------
-    StoreError
-        Transient: another process does the work.
-    """
+    """See that the lease was not taken over, and keep it so until the transaction ends."""
     # SQLite has no FOR UPDATE and needs none: it lets one transaction write at a time.
     if connection.scalar(_FIND_HELD, _named(lease)) is None:
         raise StoreError(
@@ -117,5 +101,4 @@ def _clock(store: Store, now: datetime) -> Any:
 
 
 def _named(lease: Lease) -> dict[str, Any]:
-    """Return what `_HELD` asks for."""
     return {"holding": lease.name, "holder": lease.owner, "fence": lease.token}

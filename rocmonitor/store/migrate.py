@@ -34,7 +34,7 @@ def _ours(name: str | None, kind: str, parents: object) -> bool:  # noqa: ARG001
 
 
 def _rendered(kind: str, item: object, _: object) -> str | Literal[False]:
-    """Return a migration must not change when our types do."""
+    """Return how our types are written in a migration, which must not change when they do."""
     if kind == "type" and isinstance(item, Instant):
         return "sa.DateTime(timezone=True)"
     if kind == "type" and isinstance(item, Plain):
@@ -59,15 +59,12 @@ def open_store(url: str, *, make: bool = True) -> Store:
 
     Parameters
     ----------
-    url : str
-    make : bool
-        Make the tables in a SQLite file that is absent or empty. Else an empty database in a temporary
+    make: Make the tables in a SQLite file that is absent or empty. Else an empty database in a temporary
         folder stands in for it, and nothing is made beside the configuration.
 
     Raises
     ------
-    StoreError
-        The URL is not usable, the database not reachable, or not at the newest version.
+    StoreError: The URL is not usable, the database not reachable, or not at the newest version.
 
     Examples
     --------
@@ -104,15 +101,7 @@ def _stand_in() -> Store:
 
 
 def upgrade(url: str) -> None:
-    """Bring the database to the newest version; a repeat does nothing.
-
-    All in one transaction, and one process at a time.
-
-    Raises
-    ------
-    StoreError
-        Also where a newer rocmonitor made the database.
-    """
+    """Bring the database to the newest version, in one transaction; a repeat does nothing."""
     with connect(url) as store:
         _upgrade(store)
 
@@ -136,13 +125,7 @@ def check(url: str) -> None:
 
 
 def is_made_by_opening(url: str) -> bool:
-    """Return True if `open_store` makes the tables by itself: in a SQLite file that is absent or empty.
-
-    Raises
-    ------
-    StoreError
-        The database is not reachable.
-    """
+    """Return True if `open_store` makes the tables by itself: in a SQLite file that is absent or empty."""
     with connect(url) as store:
         file = sqlite_file(store.engine.url)
         return (file is not None and not file.exists()) or _is_empty(store)
@@ -198,6 +181,11 @@ def _require_newest(store: Store) -> None:
     newer = any(version > NEWEST for version in revisions)  # they are numbered in order
     way_out = "a newer rocmonitor made it: install that one" if newer else "run `rocmonitor db upgrade`"
     raise StoreError(f"store {shown(store.engine.url)}: {versions}; {way_out}", transient=False)
+
+
+def schema_version(store: Store) -> str:
+    """Return the version of the schema now: another process may have upgraded it."""
+    return ", ".join(_versions(store))
 
 
 def _versions(store: Store) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, literal_column, no
 
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.store import tables
-from rocmonitor.store.connection import Store
+from rocmonitor.store.connection import Store, columns_of, fields_of, having, window_key
 from rocmonitor.store.tables import outbox
 
 PENDING, DELIVERED, REFUSED = "pending", "delivered", "refused"
@@ -29,15 +29,7 @@ _LEFT = outbox.c.state != literal_column("'delivered'")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """Something to be delivered.
-
-    Attributes
-    ----------
-    destination : str
-        ``mlflow`` or ``channel:<name>``.
-    payload : dict
-        Plain JSON types.
-    """
+    """Something to be delivered to ``mlflow`` or ``channel:<name>``, as plain JSON types."""
 
     destination: str
     payload: dict[str, Any]
@@ -45,20 +37,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Something to be delivered now.
-
-    Attributes
-    ----------
-    id : int
-    monitor : str
-    evaluation_id, review_id, outlook_id : int or None
-        The evaluation, review or outlook it was saved with.
-    destination : str
-    payload : dict
-    attempts : int
-        How often it has failed.
-    created_at : datetime
-    """
+    """Something to be delivered now, with what it was saved with, and how often it has failed."""
 
     id: int
     monitor: str
@@ -75,16 +54,8 @@ class Delivery:
 class OutboxSummary:
     """The deliveries that have not arrived yet.
 
-    Attributes
-    ----------
-    waiting : int
-        Deliveries that are not done.
-    refused : int
-        Those of them that fail until somebody mends something; they are tried again all the same.
-    next_attempt_at : datetime or None
-        Of the first; None when nothing waits.
-    errors : dict of str to str
-        By destination, the last error of its oldest delivery that has failed.
+    The `refused` ones fail until somebody mends something; they are tried again all the same. By destination
+    there is the last error of its oldest delivery that has failed.
     """
 
     waiting: int
@@ -95,18 +66,7 @@ class OutboxSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """The deliveries to one destination that have not arrived yet.
-
-    Attributes
-    ----------
-    waiting, refused : int
-        As in `OutboxSummary`.
-    oldest : datetime
-        When the oldest of it was saved.
-    next_attempt_at : datetime
-    error : str or None
-        Of its oldest delivery that has failed.
-    """
+    """The deliveries to one destination that have not arrived yet, as in `OutboxSummary`."""
 
     waiting: int
     refused: int
@@ -126,8 +86,7 @@ def destinations_due(store: Store, now: datetime) -> list[str]:
     due = not_(_put_off(now))
     heads = select(outbox.c.destination).join_from(first, outbox, outbox.c.id == first.c.id).where(due)
     refused = select(outbox.c.destination).where(_LEFT, outbox.c.state == REFUSED, due)
-    with store.reading() as connection:
-        return sorted(connection.scalars(union(heads, refused)))
+    return sorted(row["destination"] for row in store.rows(union(heads, refused)))
 
 
 def pending(
@@ -150,7 +109,7 @@ def pending(
         .subquery()
     )
     query = (
-        select(*(outbox.c[name] for name in Delivery.__dataclass_fields__))
+        select(*columns_of(outbox, Delivery))
         .join_from(outbox, waiting, outbox.c.destination == waiting.c.destination, isouter=True)
         .where(
             _LEFT,
@@ -161,8 +120,7 @@ def pending(
         .order_by(outbox.c.id)
         .limit(limit)
     )
-    with store.reading() as connection:
-        return [Delivery(**row) for row in connection.execute(query).mappings()]
+    return [Delivery(**row) for row in store.rows(query)]
 
 
 def mark_delivered(
@@ -182,10 +140,7 @@ def mark_failed(
     refused: bool = False,
     payload: dict[str, Any] | None = None,
 ) -> None:
-    """Mark a row as failed, to be tried again at `retry_at`; when refused, later ones do not wait for it.
-
-    `payload` takes the place of the row's.
-    """
+    """Mark a row as failed, to be tried again then; when refused, later ones do not wait for it."""
     state = REFUSED if refused else PENDING
     more = {} if payload is None else {"payload": payload}
     _attempted(store, (id,), now, state=state, next_attempt_at=retry_at, error=error, **more)
@@ -195,9 +150,8 @@ def retry_now(store: Store, destination: str | None = None) -> None:
     """End the pauses after failures, of one destination or of all, because something shows that it works."""
     there = [] if destination is None else [outbox.c.destination == destination]
     failed = (_LEFT, outbox.c.error.is_not(None), outbox.c.next_attempt_at > outbox.c.attempted_at, *there)
-    with store.reading() as connection:
-        if connection.scalar(select(outbox.c.id).where(*failed).limit(1)) is None:
-            return
+    if store.scalar(select(outbox.c.id).where(*failed).limit(1)) is None:
+        return
     with store.writing() as connection:
         connection.execute(update(outbox).where(*failed).values(next_attempt_at=outbox.c.attempted_at))
 
@@ -208,11 +162,7 @@ def receipt_of(
     review_id: int | None = None,
     outlook_id: int | None = None,
 ) -> str | None:
-    """Return what MLflow answered to the first delivery for this evaluation, review or outlook: where its
-    run is.
-
-    None before that, and where all ids are None.
-    """
+    """Return what MLflow first answered for one of these: where its run is; None before that."""
     ids = {"evaluation_id": evaluation_id, "review_id": review_id, "outlook_id": outlook_id}
     conditions = [outbox.c[name] == id for name, id in ids.items() if id is not None]
     if not conditions:
@@ -223,70 +173,54 @@ def receipt_of(
         .order_by(outbox.c.id)
         .limit(1)
     )
-    with store.reading() as connection:
-        return connection.scalar(query)
+    receipt: str | None = store.scalar(query)
+    return receipt
 
 
 def more_to_publish(store: Store, evaluation: Evaluation) -> bool:
     """Return True if a later result of the same monitor and segment still waits for MLflow."""
-    table, same = tables.evaluation, ("monitor", "segment")
-    own = select(table.c.id).where(
-        *(table.c[name] == getattr(evaluation, name) for name in (*same, "revision")),
-        table.c.window_start == evaluation.window.start,
-        table.c.window_end == evaluation.window.end,
-    )
+    table = tables.evaluation
+    same = {"monitor": evaluation.monitor, "segment": evaluation.segment}
+    this = {"revision": evaluation.revision, **window_key(evaluation.window)}
+    own = select(table.c.id).where(*having(table, **same, **this)).scalar_subquery()
     query = (
         select(outbox.c.id)
         .join_from(outbox, table, table.c.id == outbox.c.evaluation_id)
         .where(
             outbox.c.state == PENDING,
             outbox.c.destination == "mlflow",
-            outbox.c.evaluation_id > own.scalar_subquery(),
-            *(table.c[name] == getattr(evaluation, name) for name in same),
+            outbox.c.evaluation_id > own,
+            *having(table, **same),
         )
         .limit(1)
     )
-    with store.reading() as connection:
-        return connection.scalar(query) is not None
+    return store.scalar(query) is not None
 
 
 def last_number(store: Store) -> int:
     """Return the highest number of a delivery, 0 without any."""
-    with store.reading() as connection:
-        return connection.scalar(select(func.max(outbox.c.id))) or 0
+    return store.scalar(select(func.max(outbox.c.id))) or 0
 
 
 def outbox_summary(store: Store) -> OutboxSummary:
-    """Return what waits, since when it fails, and why."""
-    totals = select(
-        func.count(),
-        func.count().filter(outbox.c.state == REFUSED),
-        func.min(outbox.c.next_attempt_at, type_=outbox.c.next_attempt_at.type),
-    ).where(_LEFT)
-    oldest = (
-        select(func.min(outbox.c.id))
-        .where(_LEFT, outbox.c.error.is_not(None))
-        .group_by(outbox.c.destination)
-        .scalar_subquery()
+    """Return what waits, since when it fails, and why; what has failed longest first."""
+    left = _left(store)
+    return OutboxSummary(
+        waiting=sum(backlog.waiting for backlog in left.values()),
+        refused=sum(backlog.refused for backlog in left.values()),
+        next_attempt_at=min((backlog.next_attempt_at for backlog in left.values()), default=None),
+        errors={name: backlog.error for name, backlog in left.items() if backlog.error is not None},
     )
-    failing = (
-        select(outbox.c.destination, outbox.c.error).where(outbox.c.id.in_(oldest)).order_by(outbox.c.id)
-    )
-    with store.reading() as connection:
-        waiting, refused, next_attempt_at = connection.execute(totals).one()
-        errors = {row.destination: row.error for row in connection.execute(failing)}
-    return OutboxSummary(waiting=waiting, refused=refused, next_attempt_at=next_attempt_at, errors=errors)
 
 
 def backlog(store: Store) -> dict[str, Backlog]:
     """Return what has not arrived yet, by destination; empty when all has."""
-    instant = outbox.c.created_at.type
-    failed = (
-        select(outbox.c.destination, func.min(outbox.c.id).label("id"))
-        .where(_LEFT, outbox.c.error.is_not(None))
-        .group_by(outbox.c.destination)
-        .subquery()
-    )
+    return dict(sorted(_left(store).items()))
+
+
+def _left(store: Store) -> dict[str, Backlog]:
+    """Return what has not arrived yet, by destination, in the order of the oldest deliveries that failed."""
+    instant, failed = outbox.c.created_at.type, outbox.c.error.is_not(None)
     totals = (
         select(
             outbox.c.destination,
@@ -294,23 +228,16 @@ def backlog(store: Store) -> dict[str, Backlog]:
             func.count().filter(outbox.c.state == REFUSED).label("refused"),
             func.min(outbox.c.created_at, type_=instant).label("oldest"),
             func.min(outbox.c.next_attempt_at, type_=instant).label("next_attempt_at"),
+            func.min(outbox.c.id).filter(failed).label("failed"),
         )
         .where(_LEFT)
         .group_by(outbox.c.destination)
-        .order_by(outbox.c.destination)
+        .subquery()
     )
-    errors = select(failed.c.destination, outbox.c.error).join_from(
-        failed, outbox, outbox.c.id == failed.c.id
-    )
-    with store.reading() as connection:
-        texts = {row.destination: row.error for row in connection.execute(errors)}
-        return {
-            row["destination"]: Backlog(
-                **{name: row[name] for name in row if name != "destination"},
-                error=texts.get(row["destination"]),
-            )
-            for row in connection.execute(totals).mappings()
-        }
+    first = outbox.c.id == totals.c.failed
+    query = select(totals, outbox.c.error).join_from(totals, outbox, first, isouter=True)
+    rows = store.rows(query.order_by(totals.c.failed))
+    return {row["destination"]: Backlog(**fields_of(row, Backlog)) for row in rows}
 
 
 def put(

@@ -1,21 +1,24 @@
-"""Reading evaluations and changes of status back."""
+"""Reading evaluations, outlooks and changes of status back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, Table, func, select
+from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, func, select
 
-from rocmonitor.errors import StoreError
 from rocmonitor.policy.evaluation import Evaluation, Point, Status, Transition, read_reasons
+from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.status import Said, is_alarm
 from rocmonitor.policy.windows import Window
-from rocmonitor.store.connection import Store, shown
+from rocmonitor.store.connection import Store, columns_of, fields_of, having, window_key, window_of
 from rocmonitor.store.tables import evaluation as table
 from rocmonitor.store.tables import evaluation_tables, summary
+from rocmonitor.store.tables import outlook as foreseen
 from rocmonitor.store.tables import transition as transition_table
+
+P = TypeVar("P", bound=Point)
 
 _WINDOW = (table.c.segment, table.c.window_start, table.c.window_end)
 _WHOLE = (
@@ -28,22 +31,7 @@ _WHOLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """The facts that decide whether a window is judged again.
-
-    Attributes
-    ----------
-    revision : int
-        The newest.
-    digest : str
-        Of the data it rests on.
-    label_counts : dict of str to int
-        Rows by label when they were read.
-    outcome : Status
-    labels_digest, settings_digest : str
-        As `WindowRecord` has them.
-    champion_version, challenger_version : str or None
-        As pinned.
-    """
+    """The facts of a window's newest revision that decide whether it is judged again; see `WindowRecord`."""
 
     revision: int
     digest: str
@@ -62,64 +50,39 @@ class SavedTransition(Transition):
     notified: bool
 
 
-def evaluated(
-    store: Store, monitor: str, since: datetime | None = None
-) -> dict[tuple[str, Window], Evaluated]:
-    """Return the newest revision of each window that starts at or after `since`, by segment and window."""
-    query = select(
-        *_WINDOW,
-        table.c.revision,
-        table.c.data_digest,
-        table.c.label_counts,
-        table.c.outcome,
-        table.c.labels_digest,
-        table.c.settings_digest,
-        table.c.model_version,
-        table.c.challenger_version,
-    ).where(table.c.monitor == monitor)
-    if since is not None:
-        query = query.where(table.c.window_start >= since)
+def evaluated(store: Store, monitor: str) -> dict[tuple[str, Window], Evaluated]:
+    """Return the newest revision of each window, by segment and window."""
+    query = select(*_WINDOW, *columns_of(table, Evaluated)).where(table.c.monitor == monitor)
     return {
-        (row["segment"], _window(row)): Evaluated(
-            revision=row["revision"],
-            digest=row["data_digest"],
-            label_counts=row["label_counts"],
-            outcome=Status(row["outcome"]),
-            labels_digest=row["labels_digest"],
-            settings_digest=row["settings_digest"],
-            champion_version=row["model_version"],
-            challenger_version=row["challenger_version"],
-        )
-        for row in _rows(store, _newest(query))
+        (row["segment"], window_of(row)): Evaluated(**_with_status(row, Evaluated))
+        for row in store.rows(_newest(query))
     }
 
 
 def outcomes(store: Store, monitor: str, segment: str) -> list[tuple[Window, Status]]:
     """Return what was found of each window (its newest revision), oldest first."""
     query = select(*_WINDOW, table.c.outcome).where(table.c.monitor == monitor, table.c.segment == segment)
-    return [(_window(row), Status(row["outcome"])) for row in _rows(store, _newest(query))]
+    return [(window_of(row), Status(row["outcome"])) for row in store.rows(_newest(query))]
 
 
 def series(store: Store, monitor: str, segment: str, *, newest: int | None = None) -> list[Point]:
     """Return the metrics of each window (its newest revision), or of the newest ones, oldest first."""
-    columns = (table.c.revision, table.c.at, table.c.metrics, table.c.model_version, table.c.outcome)
     chosen = [table.c.monitor == monitor, table.c.segment == segment]
     if newest is not None:
         starts = select(table.c.window_start).where(*chosen).distinct()
         first = starts.order_by(table.c.window_start.desc()).limit(1).offset(newest - 1).scalar_subquery()
         chosen.append(table.c.window_start >= func.coalesce(first, datetime(1, 1, 1, tzinfo=UTC)))
-    query = select(*_WINDOW, *columns).where(*chosen)
-    return [
-        Point(
-            window=_window(row),
-            revision=row["revision"],
-            at=row["at"],
-            metrics=row["metrics"],
-            champion_version=row["model_version"],
-            outcome=Status(row["outcome"]),
-        )
-        for row in _rows(store, _newest(query))
-    ]
+    query = select(*_WINDOW, *columns_of(table, Point, "window")).where(*chosen)
+    return [point_of(row, Point) for row in store.rows(_newest(query))]
+
+
+def point_of(row: RowMapping, kind: type[P]) -> P:
+    """Return the point of a row of evaluations."""
+    return kind(window=window_of(row), **_with_status(row, kind, "window"))
+
+
+def _with_status(row: RowMapping, kind: type, *but: str) -> dict[str, Any]:
+    return fields_of(row, kind, *but) | {"outcome": Status(row["outcome"])}
 
 
 def evaluations(
@@ -133,75 +96,44 @@ def evaluations(
 ) -> list[Evaluation]:
     """Return the evaluations of windows inside [start, end), oldest first, by segment and revision.
 
-    Parameters
-    ----------
-    segment : str, optional
-        One segment only (empty: all rows); default every segment.
-    every_revision : bool
-        Also the revisions that later ones have replaced.
+    They are those of all segments unless one is named (empty: all rows), in the newest revision unless
+    `every_revision` is asked for.
     """
-    chosen = of_windows(table, monitor, segment, start, end)
+    chosen = having(table, monitor=monitor, **({} if segment is None else {"segment": segment}))
+    chosen += [] if start is None else [table.c.window_start >= start]
+    chosen += [] if end is None else [table.c.window_end <= end]
     query = select(*_WINDOW, *_WHOLE).select_from(_joined()).where(*chosen)
     if not every_revision:
-        return [_evaluation(row) for row in _rows(store, _newest(query))]
+        return [_evaluation(row) for row in store.rows(_newest(query))]
     in_order = query.order_by(
         table.c.window_start, table.c.window_end, table.c.segment, table.c.revision, table.c.id
     )
-    return [_evaluation(row) for row in _rows(store, in_order)]
-
-
-def of_windows(
-    table: Table, monitor: str, segment: str | None, start: datetime | None, end: datetime | None
-) -> list[ColumnElement[bool]]:
-    """Conditions for the rows of a monitor, of one segment if named, with windows inside [start, end)."""
-    conditions = [table.c.monitor == monitor]
-    if segment is not None:
-        conditions.append(table.c.segment == segment)
-    if start is not None:
-        conditions.append(table.c.window_start >= start)
-    if end is not None:
-        conditions.append(table.c.window_end <= end)
-    return conditions
+    return [_evaluation(row) for row in store.rows(in_order)]
 
 
 def evaluation(store: Store, id: int) -> Evaluation:
-    """One evaluation, by the number that a delivery names.
-
-    Raises
-    ------
-    StoreError
-        Also when there is none.
-    """
-    rows = _rows(store, select(*_WHOLE).select_from(_joined()).where(table.c.id == id))
-    if not rows:
-        raise StoreError(f"store {shown(store.engine.url)}: there is no evaluation {id}", transient=False)
-    return _evaluation(rows[0])
+    """Return one evaluation, by the number that a delivery names; a StoreError if there is none."""
+    query = select(*_WHOLE).select_from(_joined()).where(table.c.id == id)
+    return _evaluation(store.row("evaluation", id, query))
 
 
 def newest_revision(store: Store, evaluation: Evaluation) -> int:
     """Return the highest revision saved of the window that `evaluation` is of."""
-    query = select(func.max(table.c.revision)).where(
-        table.c.monitor == evaluation.monitor,
-        table.c.segment == evaluation.segment,
-        table.c.window_start == evaluation.window.start,
-        table.c.window_end == evaluation.window.end,
-    )
-    with store.reading() as connection:
-        return connection.scalar(query) or 0
+    key = {"monitor": evaluation.monitor, "segment": evaluation.segment, **window_key(evaluation.window)}
+    return store.scalar(select(func.max(table.c.revision)).where(*having(table, **key))) or 0
 
 
 def transitions(store: Store, monitor: str, segment: str | None = None) -> list[SavedTransition]:
     """Return the changes of status in the order they were saved; of all segments unless one is named."""
-    query = _transitions(monitor).order_by(transition_table.c.id)
-    if segment is not None:
-        query = query.where(transition_table.c.segment == segment)
-    return [transition_of(row) for row in _rows(store, query)]
+    key = {} if segment is None else {"segment": segment}
+    rows = store.rows(_transitions(monitor, **key).order_by(transition_table.c.id))
+    return list(map(transition_of, rows))
 
 
 def last_transition(store: Store, monitor: str, segment: str) -> SavedTransition | None:
     """Return the change of status that was saved last, or None."""
-    rows = _rows(store, _newest_first(monitor, segment))
-    return transition_of(rows[0]) if rows else None
+    query = _transitions(monitor, segment=segment).order_by(transition_table.c.id.desc())
+    return next(map(transition_of, store.rows(query.limit(1))), None)
 
 
 def last_said(store: Store, monitor: str) -> dict[str, Said]:
@@ -241,34 +173,15 @@ def _newest(query: Select[Any]) -> Select[Any]:
     )
 
 
-def _transitions(monitor: str) -> Select[Any]:
-    return select(*(transition_table.c[field.name] for field in fields(SavedTransition))).where(
-        transition_table.c.monitor == monitor
-    )
-
-
-def _newest_first(monitor: str, segment: str) -> Select[Any]:
-    return (
-        _transitions(monitor)
-        .where(transition_table.c.segment == segment)
-        .order_by(transition_table.c.id.desc())
-        .limit(1)
-    )
+def _transitions(monitor: str, **key: str) -> Select[Any]:
+    chosen = having(transition_table, monitor=monitor, **key)
+    return select(*columns_of(transition_table, SavedTransition)).where(*chosen)
 
 
 def _joined() -> FromClause:
     """Return evaluations joined with the reference they were compared with, and their tables if kept."""
     with_tables = table.outerjoin(evaluation_tables, evaluation_tables.c.evaluation_id == table.c.id)
     return with_tables.join(summary, summary.c.id == table.c.summary_id)
-
-
-def _rows(store: Store, query: Select[Any]) -> list[RowMapping]:
-    with store.reading() as connection:
-        return list(connection.execute(query).mappings())
-
-
-def _window(row: RowMapping) -> Window:
-    return Window(row["window_start"], row["window_end"])
 
 
 def _evaluation(row: RowMapping) -> Evaluation:
@@ -284,3 +197,63 @@ def transition_of(row: RowMapping) -> SavedTransition:
         "reasons": read_reasons(row["reasons"] or []),
     }
     return SavedTransition(**{**row, **parsed})
+
+
+def outlook(store: Store, id: int) -> Outlook:
+    """Return one outlook, by the number that a delivery names; a StoreError if there is none."""
+    return _outlook(store.row("outlook", id, _outlooks(id=id)))
+
+
+def outlooks(
+    store: Store, monitor: str, *, start: datetime | None = None, pending: bool = False
+) -> list[Outlook]:
+    """Return the outlooks of the windows from `start` on, oldest first, then by segment.
+
+    Parameters
+    ----------
+    pending: Only of windows that have not been judged.
+    """
+    query = _outlooks(monitor=monitor)
+    query = query if start is None else query.where(foreseen.c.window_start >= start)
+    query = _unjudged(query) if pending else query
+    return [_outlook(row) for row in store.rows(query.order_by(foreseen.c.segment))]
+
+
+def outlooks_pending(store: Store, monitor: str) -> dict[tuple[str, Window], dict[str, float]]:
+    """Return the metrics of each outlook of a window that was not judged, by segment and window."""
+    rows = store.rows(_unjudged(_outlooks("segment", "metrics", monitor=monitor)))
+    return {(row["segment"], window_of(row)): row["metrics"] for row in rows}
+
+
+def outlook_metrics(store: Store, monitor: str, segment: str, window: Window) -> dict[str, float]:
+    """Return the metrics of the outlook of one window; empty where it has none."""
+    query = _outlooks("metrics", monitor=monitor, segment=segment, **window_key(window))
+    return next((dict(row["metrics"]) for row in store.rows(query)), {})
+
+
+def pending_warnings(store: Store, monitor: str, segment: str) -> dict[Window, frozenset[str]]:
+    """Return the windows with a warning that are not judged yet, with the rules that warn."""
+    rows = store.rows(_unjudged(_outlooks(monitor=monitor, segment=segment, outcome=Status.AT_RISK)))
+    return {window_of(row): _outlook(row).warning_rules for row in rows}
+
+
+def outlook_series(store: Store, monitor: str, segment: str) -> list[Point]:
+    """Return the metrics of each outlook of a segment, oldest window first."""
+    rows = store.rows(_outlooks("at", "metrics", monitor=monitor, segment=segment))
+    return [Point(window=window_of(row), revision=0, at=row["at"], metrics=row["metrics"]) for row in rows]
+
+
+def _outlooks(*names: str, **key: Any) -> Select[Any]:
+    """Return a query of outlooks, oldest window first, by default of all that makes one."""
+    ends = (foreseen.c.window_start, foreseen.c.window_end)
+    columns = [foreseen.c[name] for name in names or ("metrics", "result")]
+    return select(*ends, *columns).where(*having(foreseen, **key)).order_by(*ends)
+
+
+def _unjudged(query: Select[Any]) -> Select[Any]:
+    same = ("monitor", "segment", "window_start", "window_end")
+    return query.where(~select(table.c.id).where(*(table.c[n] == foreseen.c[n] for n in same)).exists())
+
+
+def _outlook(row: RowMapping) -> Outlook:
+    return Outlook.from_dict({**row["result"], "metrics": row["metrics"]})

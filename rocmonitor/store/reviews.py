@@ -5,29 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import RowMapping, Select, select
+from sqlalchemy import RowMapping, select
 
-from rocmonitor.errors import StoreError
 from rocmonitor.policy.review.document import BY_HAND, Review
-from rocmonitor.store.connection import Store, insert, shown
+from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, put
 from rocmonitor.store.tables import review as table
 
 
 def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lease: Lease) -> Review:
-    """Save a review and its notifications, both or neither.
-
-    Returns
-    -------
-    Review
-        The one in the store: if there is one with this key already, that one, and nothing changes.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
-    """
+    """Save a review and its notifications, both or neither; return the one in the store with its key."""
     with store.writing() as connection:
         require(connection, lease)
         review_id = connection.scalar(
@@ -55,19 +43,13 @@ def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lea
 
 
 def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None) -> list[Review]:
-    """Return the reviews of a monitor, in the order they were saved.
-
-    Parameters
-    ----------
-    versions : tuple of str, optional
-        Only those of this champion against this challenger.
-    """
+    """Return the reviews of a monitor, or of two versions (champion, challenger), in the order saved."""
     query = select(table).where(table.c.monitor == monitor).order_by(table.c.id)
     if versions is not None:
         query = query.where(
             table.c.champion_version == versions[0], table.c.challenger_version == versions[1]
         )
-    return [_review(row) for row in _rows(store, query)]
+    return [_review(row) for row in store.rows(query)]
 
 
 def last_reviewed(store: Store, monitor: str) -> datetime | None:
@@ -78,33 +60,18 @@ def last_reviewed(store: Store, monitor: str) -> datetime | None:
         .order_by(table.c.id.desc())
         .limit(1)
     )
-    with store.reading() as connection:
-        return connection.scalar(query)
+    reviewed_at: datetime | None = store.scalar(query)
+    return reviewed_at
 
 
 def review(store: Store, id: int) -> Review:
-    """One review, by its number in a delivery.
-
-    Raises
-    ------
-    StoreError
-        Also if there is none.
-    """
-    rows = _rows(store, select(table).where(table.c.id == id))
-    if not rows:
-        raise StoreError(f"store {shown(store.engine.url)}: there is no review {id}", transient=False)
-    return _review(rows[0])
+    """Return one review, by its number in a delivery; a StoreError if there is none."""
+    return _review(store.row("review", id, select(table).where(table.c.id == id)))
 
 
 def review_with_key(store: Store, key: str) -> Review | None:
     """Return the review of the same rows by the same rule, if it was saved."""
-    rows = _rows(store, select(table).where(table.c.key == key))
-    return _review(rows[0]) if rows else None
-
-
-def _rows(store: Store, query: Select[tuple[object, ...]]) -> list[RowMapping]:
-    with store.reading() as connection:
-        return list(connection.execute(query).mappings())
+    return next(map(_review, store.rows(select(table).where(table.c.key == key))), None)
 
 
 def _review(row: RowMapping) -> Review:

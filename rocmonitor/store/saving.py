@@ -17,7 +17,7 @@ from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
 from rocmonitor.store.attention import end_acknowledgement
-from rocmonitor.store.connection import Store, insert
+from rocmonitor.store.connection import Store, having, insert, put_row, window_key
 from rocmonitor.store.counts import KeptCounts, put_counts
 from rocmonitor.store.episodes import put_episodes, put_warning
 from rocmonitor.store.leases import Lease, require
@@ -44,27 +44,17 @@ class WindowRecord:
 
     Attributes
     ----------
-    evaluation : Evaluation
-    label_counts : dict of str to int
-        Rows by label when the window was read: when they have changed, late labels have come.
-    labels_digest : str
-        Of the labelled rows then (`rocmonitor.sources.LabelCounts`): when it has changed, labels or scores
-        were corrected.
-    settings_digest : str
-        Of what the window was judged by.
-    reference_digest : str or None
-        The `reference_digest` of the evaluation's reference, where it is known: it takes milliseconds.
-    transition : Transition or None
-        The change of status, if there was one.
-    notified : bool
-        Whether somebody is notified of the transition.
-    outbox : sequence of Outgoing
-    outlook : OutlookRecord or None
-        The outlook of a window that had none before it was judged.
-    counts : sequence of KeptCounts
-        The rows of all segments, with the evaluation of all rows.
-    episodes : sequence of Decline
-        Those that the window began, changed or ended.
+    label_counts: Rows by label when the window was read: when they have changed, late labels have come.
+    labels_digest: Of the labelled rows then (`rocmonitor.sources.LabelCounts`): when it has changed, labels
+        or scores were corrected.
+    settings_digest: Of what the window was judged by.
+    reference_digest: The `reference_digest` of the evaluation's reference, where it is known: it takes
+        milliseconds.
+    transition: The change of status, if there was one.
+    notified: Whether somebody is notified of the transition.
+    outlook: The outlook of a window that had none before it was judged.
+    counts: The rows of all segments, with the evaluation of all rows.
+    episodes: Those that the window began, changed or ended.
     """
 
     evaluation: Evaluation
@@ -85,11 +75,6 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
 
     A result whose evaluation is there already (same monitor, model version, segment, window and revision) is
     left out with its transition and outbox rows, so a repeat changes nothing.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
     """
     with store.writing() as connection:
         require(connection, lease)
@@ -97,13 +82,7 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
 
 
 def save_outlooks(store: Store, records: Sequence[OutlookRecord], *, lease: Lease) -> None:
-    """Save all or none; an outlook that is there already is left out with all that follows from it.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
-    """
+    """Save all or none; an outlook that is there already is left out with all that follows from it."""
     with store.writing() as connection:
         require(connection, lease)
         for record in records:
@@ -119,26 +98,15 @@ def remember_labels(
     labels_digest: str,
     lease: Lease,
 ) -> None:
-    """Note how the rows of a window are labelled now, where that changes nothing of its newest evaluation.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
-    """
-    evaluation = tables.evaluation
-    all_rows = (
-        evaluation.c.monitor == monitor,
-        evaluation.c.segment == "",
-        evaluation.c.window_start == window.start,
-        evaluation.c.window_end == window.end,
-    )
+    """Note how the rows of a window are labelled now, where that changes nothing of its newest evaluation."""
+    table = tables.evaluation
+    all_rows = having(table, monitor=monitor, segment="", **window_key(window))
+    newest = select(func.max(table.c.revision)).where(*all_rows).scalar_subquery()
     with store.writing() as connection:
         require(connection, lease)
-        newest = connection.scalar(select(func.max(evaluation.c.revision)).where(*all_rows))
         connection.execute(
-            evaluation.update()
-            .where(*all_rows, evaluation.c.revision == newest)
+            table.update()
+            .where(*all_rows, table.c.revision == newest)
             .values(label_counts=label_counts, labels_digest=labels_digest)
         )
 
@@ -152,14 +120,7 @@ def save_transition(
     lease: Lease,
     episodes: Sequence[Decline] = (),
 ) -> None:
-    """Save a change of status that no evaluation made: a monitor that fails, works again, or is removed; and
-    what it makes of its episodes.
-
-    Raises
-    ------
-    StoreError
-        Also (transient) when another process has taken over the lease.
-    """
+    """Save a change of status without an evaluation (an error, its end, a removal), and its episodes."""
     with store.writing() as connection:
         require(connection, lease)
         _put_transition(connection, transition, notified, outbox)
@@ -224,13 +185,11 @@ def _unless_there(connection: Connection, table: Table) -> Executable:
 
 
 def _columns(result: WindowRecord) -> dict[str, Any]:
-    """Return what has a column of its own."""
     evaluation = result.evaluation
     return {
         "monitor": evaluation.monitor,
         "segment": evaluation.segment,
-        "window_start": evaluation.window.start,
-        "window_end": evaluation.window.end,
+        **window_key(evaluation.window),
         "revision": evaluation.revision,
         "model_version": evaluation.champion_version,
         "challenger_version": evaluation.challenger_version,
@@ -249,7 +208,6 @@ def reference_digest(reference: Mapping[str, Any]) -> str:
 
 
 def _put_summary(connection: Connection, reference: Mapping[str, Any], digest: str) -> int:
-    """Return the row that holds the reference of an evaluation, made if there is none."""
     named, row = {"named": digest}, {"digest": digest, "content": reference}
     summary_id = connection.scalar(_FIND_SUMMARY, named)
     if summary_id is None:
@@ -266,8 +224,7 @@ def _put_outlook(connection: Connection, record: OutlookRecord) -> list[Row]:
     values = {
         "monitor": outlook.monitor,
         "segment": outlook.segment,
-        "window_start": outlook.window.start,
-        "window_end": outlook.window.end,
+        **window_key(outlook.window),
         "model_version": outlook.champion_version,
         "at": outlook.at,
         "outcome": outlook.outcome,
@@ -313,8 +270,7 @@ def _put_transition(
 def instance_id(store: Store) -> str:
     """Return a UUID that names this store in MLflow; made at the first call, then always the same."""
     query = select(tables.instance.c.uuid)
-    with store.reading() as connection:
-        uuid: str | None = connection.scalar(query)
+    uuid = store.scalar(query)
     if uuid is None:
         with store.writing() as connection:
             connection.execute(
@@ -327,10 +283,9 @@ def instance_id(store: Store) -> str:
 def reference(store: Store, monitor: str, digest: str) -> dict[str, Any] | None:
     """Return the reference frozen under `digest` (of all that decides it), by segment, or None."""
     table = tables.reference
-    with store.reading() as connection:
-        return connection.scalar(
-            select(table.c.content).where(table.c.monitor == monitor, table.c.digest == digest)
-        )
+    query = select(table.c.content).where(*having(table, monitor=monitor, digest=digest))
+    content: dict[str, Any] | None = store.scalar(query)
+    return content
 
 
 def reference_of(store: Store, evaluation: Evaluation) -> dict[str, Any] | None:
@@ -342,9 +297,8 @@ def reference_of(store: Store, evaluation: Evaluation) -> dict[str, Any] | None:
 def has_reference(store: Store, monitor: str, digest: str) -> bool:
     """Return True if a reference is frozen under `digest`."""
     table = tables.reference
-    query = select(table.c.digest).where(table.c.monitor == monitor, table.c.digest == digest)
-    with store.reading() as connection:
-        return connection.scalar(query) is not None
+    query = select(table.c.digest).where(*having(table, monitor=monitor, digest=digest))
+    return store.scalar(query) is not None
 
 
 def save_reference(
@@ -364,20 +318,74 @@ def save_reference(
 
 def alias(store: Store, model: str, name: str) -> tuple[str, datetime] | None:
     """Return the version that an alias of a model last stood for, and when that was seen; or None."""
-    table = tables.alias
-    with store.reading() as connection:
-        row = connection.execute(
-            select(table.c.version, table.c.seen_at).where(table.c.model == model, table.c.alias == name)
-        ).one_or_none()
-    return None if row is None else (row.version, row.seen_at)
+    query = select(tables.alias).where(*having(tables.alias, model=model, alias=name))
+    return next(((row["version"], row["seen_at"]) for row in store.rows(query)), None)
 
 
 def save_alias(store: Store, model: str, name: str, version: str, seen_at: datetime) -> None:
     """Remember what alias `name` of a model stands for."""
-    table, seen = tables.alias, {"version": version, "seen_at": seen_at}
+    key, seen = {"model": model, "alias": name}, {"version": version, "seen_at": seen_at}
     with store.writing() as connection:
-        connection.execute(
-            insert(connection, table)
-            .values(model=model, alias=name, **seen)
-            .on_conflict_do_update(index_elements=[table.c.model, table.c.alias], set_=seen)
-        )
+        put_row(connection, tables.alias, key, seen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastTick:
+    """The last tick of a monitor.
+
+    Attributes
+    ----------
+    seconds: How long it took, by a clock that is never set.
+    windows: Judged in it.
+    error: Why it ended early.
+    next_due: When the next is due, whoever makes it.
+    seconds_total: Of all ticks since the first.
+    """
+
+    monitor: str
+    started_at: datetime
+    ended_at: datetime
+    seconds: float
+    windows: int
+    error: str | None
+    next_due: datetime
+    ticks_total: int
+    failures_total: int
+    windows_total: int
+    seconds_total: float
+
+
+def save_tick(
+    store: Store,
+    monitor: str,
+    *,
+    started_at: datetime,
+    ended_at: datetime,
+    seconds: float,
+    windows: int,
+    error: str | None,
+    next_due: datetime,
+) -> None:
+    """Replace the last tick of a monitor, and add this one to the totals."""
+    last = {
+        "started_at": started_at,
+        "ended_at": ended_at,
+        "seconds": seconds,
+        "windows": windows,
+        "error": error,
+        "next_due": next_due,
+    }
+    more = {
+        "ticks_total": 1,
+        "failures_total": int(error is not None),
+        "windows_total": windows,
+        "seconds_total": seconds,
+    }
+    totals = {name: tables.tick.c[name] + by for name, by in more.items()}
+    with store.writing() as connection:
+        put_row(connection, tables.tick, {"monitor": monitor}, last | more, changed=last | totals)
+
+
+def ticks(store: Store) -> dict[str, LastTick]:
+    """Return the last tick by monitor; those that never had one are absent."""
+    return {row["monitor"]: LastTick(**row) for row in store.rows(select(tables.tick))}

@@ -26,19 +26,14 @@ def connect(uri: str, folder: Path, *, page: str | None = None, own_page: str | 
 
     Parameters
     ----------
-    uri : str
-        Tracking URI: a server (``http://…``) or a database (``sqlite:///…``).
-    folder : Path
-        Where files go when there is no server to keep them: ``folder/mlartifacts/<monitor>``.
-    page : str, optional
-        Where people open MLflow in a browser, for links; default `uri` where it is a server without a path.
-    own_page : str, optional
-        Where people open rocmonitor's page: runs and experiments link to it.
+    uri: Tracking URI: a server (``http://…``) or a database (``sqlite:///…``).
+    folder: Where files go when there is no server to keep them: ``folder/mlartifacts/<monitor>``.
+    page: Where people open MLflow in a browser, for links; default `uri` where it is a server without a path.
+    own_page: Where people open rocmonitor's page: runs and experiments link to it.
 
     Raises
     ------
-    TrackingError
-        The database cannot be opened, or MLflow knows no such kind of URI.
+    TrackingError: The database cannot be opened, or MLflow knows no such kind of URI.
     """
     return Tracking(
         client=access.open_client(uri),

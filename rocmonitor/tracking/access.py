@@ -18,6 +18,7 @@ from rocmonitor.errors import TrackingError, printable, without_passwords
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
+    from mlflow.entities.model_registry import ModelVersion
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +60,7 @@ def open_client(uri: str) -> MlflowClient:
 
 
 def require_made(uri: str) -> None:
-    """Refuse a SQLite database that is not there, which connecting would make: no alias is in it.
-
-    Raises
-    ------
-    TrackingError
-    """
+    """Refuse a SQLite database that is not there, which connecting would make: no alias is in it."""
     file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
     if uri.startswith("sqlite:///") and not file.exists():
         raise TrackingError(
@@ -116,9 +112,7 @@ def translate_errors(uri: str, doing: str) -> Iterator[None]:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text without what may be secret in its URLs: users, passwords, and the paths of web
-    addresses.
-    """
+    """Return the text without the users, passwords and web paths of its URLs, which may be secret."""
     return re.sub(r"(?i)(\bhttps?://[^/?#\s'\"<>()]+)[/?#][^\s'\"<>()]+", r"\1/…", without_passwords(text))
 
 
@@ -145,6 +139,18 @@ def _without_path(uri: str, text: str) -> str:
 def code(error: Exception) -> str:
     """MLflow's error code, or nothing."""
     return str(getattr(error, "error_code", ""))
+
+
+def model_version(client: MlflowClient, model: str, number: str) -> ModelVersion | None:
+    """Return a version of a registered model; None for one that is not in the registry."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return client.get_model_version(model, number)
+    except MlflowException as error:
+        if code(error) not in NOT_REGISTERED:
+            raise
+        return None
 
 
 def missing_alias(client: MlflowClient, uri: str, model: str, alias: str) -> str:

@@ -71,9 +71,7 @@ _SAFE = " !#$&()*+,/:;<=>?@^{|}~"
 
 
 def quoted(text: str) -> str:
-    """Return the text without what could end a string in MLflow's filter language, which has no bound
-    parameters.
-    """
+    """Return the text without what could end a string in MLflow's filters, which have no parameters."""
     return quote(text, safe=_SAFE)
 
 
@@ -194,18 +192,14 @@ def brief(evaluation: Evaluation) -> Evaluation:
 
 
 def files(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
-    """Return the evaluation in full, and its tables, as JSON and CSV; without detail, one file of limited
-    size.
-    """
+    """Return the evaluation and its tables as JSON and CSV; without detail, one file of limited size."""
     if not full:
         return {"result.json": _within_limit(evaluation)}
     return documents("result.json", evaluation.to_dict(), evaluation.tables)
 
 
 def _within_limit(evaluation: Evaluation) -> str:
-    """Return the evaluation as JSON, less what is large and can be had from the store: `left_out` names
-    it.
-    """
+    """Return the evaluation as JSON, less what is large and is in the store: `left_out` names it."""
     whole = evaluation.to_dict()
     large = [("reference", "windows"), ("reference", "fits")]
     large += [("tables", name) for name in sorted(whole["tables"], key=lambda name: name != "roc")]
@@ -241,16 +235,10 @@ def dataset_of(
 
     Parameters
     ----------
-    record : Record
-    key : str
-        Stands for the digest of the data where there is none.
-    window : Window
-    kind : str
-        Part of the name, which has to differ where digests are equal, as those of two empty windows.
-    profile : dict
-        Numbers of rows.
-    more : dict, optional
-        Further parts of the source, by which `rocmonitor.plugin.dataset` reads the rows again.
+    key: Stands for the digest of the data where there is none.
+    kind: Part of the name, which has to differ where digests are equal, as those of two empty windows.
+    profile: Numbers of rows.
+    more: Further parts of the source, by which `rocmonitor.plugin.dataset` reads the rows again.
     """
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
@@ -319,10 +307,7 @@ def origin(kind: str) -> dict[str, str]:
 def documents(
     name: str, whole: Mapping[str, Any], tables: Tables, *, words: Tables | None = None
 ) -> dict[str, str]:
-    """Return all of a result in one file, and each of its tables that has rows, by path in the run.
-
-    `words` are the tables for people, with words in place of codes; default `tables`.
-    """
+    """Return a result in one file, and its tables that have rows, by path; `words` are those for people."""
     written = {name: json.dumps(whole, ensure_ascii=False, indent=1)}
     for table, rows in tables.items():
         if rows:

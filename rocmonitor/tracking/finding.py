@@ -1,9 +1,15 @@
-"""Finding runs again, by the key that they were made with."""
+"""Finding runs again, by the key that they were made with; and no run is looked for that nobody has begun.
+
+MLflow looks for a tag in all of its runs, so a look-up takes longer the more there are. So the experiment
+keeps which deliveries have begun.
+"""
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rocmonitor.errors import TrackingError
@@ -11,7 +17,7 @@ from rocmonitor.tracking.content import DIGEST, KEY, POINTS, STATE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Run
+    from mlflow.entities import Experiment, Run
 
 _SLOW_SECONDS = 5.0
 
@@ -53,10 +59,7 @@ def revisions(client: MlflowClient, experiment: str, stem: str) -> dict[int, lis
 def series(
     client: MlflowClient, experiment: str, key: str, digests: Sequence[str]
 ) -> tuple[list[Run], list[Run]]:
-    """Return the series runs with this key, and those of them whose points are the first of these, in order.
-
-    Complete ones come first, then those with more points.
-    """
+    """Return the series runs with this key; and those that have the first points, complete ones first."""
     drawn = [run for run in runs(client, experiment, key) if run.data.tags.get(STATE) != "superseded"]
     fitting = [run for run in drawn if _fits(run, digests)]
     return drawn, sorted(fitting, key=lambda run: (is_unfinished(run), -int(run.data.tags[POINTS])))
@@ -126,3 +129,56 @@ def _fits(run: Run, digests: Sequence[str]) -> bool:
     """Return True if the points that a series run has are the first of these."""
     count = int(run.data.tags.get(POINTS, 0))
     return count < len(digests) and run.data.tags.get(DIGEST) == digests[count]
+
+
+BEGUN = "rocmonitor.begun"
+"""The tag of an experiment, followed by the name of the store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Deliveries that this process begins, while no other process begins any to the same experiment.
+
+    `token` is the tag of the experiment meanwhile; `before` and `last` are the highest numbers that were
+    begun before, and that the turn covers.
+    """
+
+    token: str
+    before: int
+    last: int
+    begun: set[int] = field(default_factory=set)
+
+
+def is_new(
+    client: MlflowClient,
+    turns: dict[str, Turn],
+    experiment: Experiment,
+    instance: str,
+    number: int,
+    last: int,
+) -> bool:
+    """Begin a delivery; return True if nobody has begun it before.
+
+    A store that was restored from a backup has old numbers again, and a process that was killed, or lost its
+    lease, has begun some: all of these are not above the number in the tag.
+
+    Parameters
+    ----------
+    turns: By experiment; changed here.
+    experiment: As it is now.
+    instance: The name of the store.
+    number, last: Of the delivery, and the highest of any in the store: these are begun with one request.
+    """
+    tag, place = f"{BEGUN}.{instance}", str(experiment.experiment_id)
+    stored, turn = experiment.tags.get(tag), turns.get(place)
+    if turn is None or turn.token != stored or number > turn.last:
+        if stored is not None:
+            before = int(stored.partition(" ")[0])
+        else:  # a new experiment has no run, an older one was made before this was kept
+            before = last if client.search_runs([place], max_results=1) else 0
+        turn = Turn(token=f"{max(before, last)} {uuid.uuid4().hex}", before=before, last=last)
+        client.set_experiment_tag(place, tag, turn.token)
+        turns[place] = turn
+    new = turn.before < number <= turn.last and number not in turn.begun
+    turn.begun.add(number)
+    return new

@@ -222,21 +222,15 @@ def of_experiment(
     picture: str | None = None,
     page: str | None = None,
 ) -> str:
-    """Return the description of an experiment; MLflow always shows its first line, and the rest when it is
-    opened.
+    """Return the description of an experiment; its first line is what MLflow always shows.
 
     Parameters
     ----------
-    experiment : str
-        Its number.
-    points : sequence of Point
-        The windows of all rows, oldest first.
-    zone : ZoneInfo
-        Of the dates.
-    picture : str, optional
-        Address of the AUROC over time, as the page of MLflow asks for it.
-    page : str, optional
-        Address of the monitor on rocmonitor's own page.
+    experiment: Its number.
+    points: The windows of all rows, oldest first.
+    zone: Of the dates.
+    picture: Address of the AUROC over time, as the page of MLflow asks for it.
+    page: Address of the monitor on rocmonitor's own page.
     """
     place = f"#/experiments/{experiment}/runs?{RUNS}"
 
@@ -325,7 +319,6 @@ def last_window(points: Sequence[Point], zone: ZoneInfo) -> str:
 
 
 def _table(points: Sequence[Point], zone: ZoneInfo) -> str:
-    """Return the windows, newest first."""
     lines = [
         f"| window ({zone}) | outcome | AUROC | interval | normal range | positives | labelled |",
         "|---|---|---|---|---|---|---|",

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from rocmonitor.errors import TrackingError
 from rocmonitor.policy.evaluation import Evaluation, Point
 from rocmonitor.policy.review.document import Review
-from rocmonitor.tracking import access, begun, content, finding, note, review_run
+from rocmonitor.tracking import access, content, finding, note, review_run
 from rocmonitor.tracking.content import BY, DIGEST, KEY, POINTS, STATE
 from rocmonitor.wording.format import page_address
 
@@ -33,7 +33,7 @@ _OLD = "superseded: "  # in front: MLflow's table shows the beginning of a name
 
 @dataclass(frozen=True, kw_only=True)
 class Tracking:
-    """An open MLflow; made by `rocmonitor.tracking.connect`.
+    """An open MLflow; made by `rocmonitor.tracking.connect`. What it cannot do is a TrackingError.
 
     Every method may be called again with the same arguments at any time, also after it was killed half-way,
     and leaves the same runs behind. One process at a time: the outbox's lease sees to that.
@@ -43,19 +43,12 @@ class Tracking:
 
     Attributes
     ----------
-    client : MlflowClient
-    uri : str
-        Tracking URI; may hold a password.
-    files : Path or None
-        Where artifacts go when no server keeps them.
-    page : str or None
-        Where people open MLflow, for links.
-    own_page : str or None
-        Where people open rocmonitor's page, for links.
-    turns : dict of str to Turn
-        The deliveries that this process has begun, by experiment.
-    versions : dict of tuple to ModelVersion or None
-        The versions of registered models that were looked up; None for one that is not in the registry.
+    uri: Tracking URI; may hold a password.
+    files: Where artifacts go when no server keeps them.
+    page: Where people open MLflow, for links.
+    own_page: Where people open rocmonitor's page, for links.
+    turns: The deliveries that this process has begun, by experiment.
+    versions: The versions of registered models that were looked up; None for one that is not in the registry.
     """
 
     client: MlflowClient
@@ -63,7 +56,7 @@ class Tracking:
     files: Path | None
     page: str | None
     own_page: str | None = None
-    turns: dict[str, begun.Turn] = field(default_factory=dict, repr=False)
+    turns: dict[str, finding.Turn] = field(default_factory=dict, repr=False)
     versions: dict[tuple[str, str], ModelVersion | None] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -71,25 +64,14 @@ class Tracking:
 
     @cached_property
     def pages(self) -> str | None:
-        """The address of rocmonitor's pages: configured, else within the MLflow server if that has them.
-
-        Raises
-        ------
-        TrackingError
-        """
+        """The address of rocmonitor's pages: configured, else within the MLflow server if that has them."""
         if self.own_page is not None or not access.has_page(self.uri):
             return self.own_page
         with access.translate_errors(self.uri, "looking for rocmonitor's pages"):
             return "rocmonitor" if access.serves(self.uri, "/rocmonitor/static/page.js") else None
 
     def version(self, model: str, alias: str) -> str:
-        """Return the version of a registered model that an alias names now.
-
-        Raises
-        ------
-        TrackingError
-            Transient when MLflow cannot be asked; lasting when there is no such model or alias.
-        """
+        """Return the version that an alias names now; a lasting error without such a model or alias."""
         from mlflow.exceptions import MlflowException
 
         with access.translate_errors(self.uri, f"looking up {model}@{alias}"):
@@ -115,32 +97,21 @@ class Tracking:
 
         Parameters
         ----------
-        instance : str
-            Names the store, so that two of them never take each other's runs for their own.
-        evaluation : Evaluation
-        newest : bool
-            Whether no later revision of the window exists; otherwise the run is marked superseded.
-        artifacts : dict of str to bytes or str, optional
-            Files by path in the run, beside the tables and ``result.json``.
-        full : bool
-            With every metric and table; otherwise 12 metrics, and the rest in ``result.json``.
-        number : tuple of int, optional
-            Of the delivery in the store, and the highest there. Of a first revision that was never begun no
-            run is looked for. Default: a run is looked for.
+        instance: Names the store, so that two of them never take each other's runs for their own.
+        newest: Whether no later revision of the window exists; otherwise the run is marked superseded.
+        artifacts: Files by path in the run, beside the tables and ``result.json``.
+        full: With every metric and table; otherwise 12 metrics, and the rest in ``result.json``.
+        number: Of the delivery in the store, and the highest there. Of a first revision that was never begun
+            no run is looked for. Default: a run is looked for.
 
         Returns
         -------
-        str
-            A link to the run, or how to find it when MLflow has no page of its own.
-
-        Raises
-        ------
-        TrackingError
+        A link to the run, or how to find it when MLflow has no page of its own.
         """
         with access.translate_errors(self.uri, f"publishing {evaluation.key}"):
             whole = self._experiment(evaluation.monitor)
             experiment, key = str(whole.experiment_id), content.quoted(f"{instance}|{evaluation.key}")
-            new = number is not None and begun.is_new(self.client, self.turns, whole, instance, *number)
+            new = number is not None and finding.is_new(self.client, self.turns, whole, instance, *number)
             stem = key.removesuffix(str(evaluation.revision))
             alone = new and not evaluation.revision
             revisions = {} if alone else finding.revisions(self.client, experiment, stem)
@@ -183,31 +154,19 @@ class Tracking:
 
         Parameters
         ----------
-        instance, monitor, segment : str
-        points : sequence of Point
-            At least one, oldest window first; each becomes a step from 1 on, at the end of its window.
-        artifacts : callable, optional
-            Gives files by path in the run, from the number of points that it has. When all points are there
-            already it is not asked, and nothing is written at all.
-        full : bool
-            With every metric; otherwise with the group ``AUROC/`` alone.
-        kind : {"series", "outlook"}
-            Outlooks have a run of their own: they come before the windows are judged.
-        zone : ZoneInfo
-            Of the dates.
-        picture : str, optional
-            The one of `artifacts` that the description of the experiment shows.
-        model : str, optional
-            The registered model, whose version gets the last window as a tag.
+        points: At least one, oldest window first; each becomes a step from 1 on, at the end of its window.
+        artifacts: Gives files by path in the run, from the number of points that it has. When all points are
+            there already it is not asked, and nothing is written at all.
+        full: With every metric; otherwise with the group ``AUROC/`` alone.
+        kind, {"series", "outlook"}: Outlooks have a run of their own: they come before the windows are
+            judged.
+        zone: Of the dates.
+        picture: The one of `artifacts` that the description of the experiment shows.
+        model: The registered model, whose version gets the last window as a tag.
 
         Returns
         -------
-        str
-            As `publish_window`.
-
-        Raises
-        ------
-        TrackingError
+        As `publish_window`.
 
         Notes
         -----
@@ -263,20 +222,12 @@ class Tracking:
 
         Parameters
         ----------
-        instance : str
-            As in `publish_window`.
-        review : Review
-        artifacts : dict of str to bytes or str, optional
-            Files by path in the run, such as ``report.html``, beside the tables and ``review.json``.
+        instance: As in `publish_window`.
+        artifacts: Files by path in the run, such as ``report.html``, beside the tables and ``review.json``.
 
         Returns
         -------
-        str
-            As `publish_window`.
-
-        Raises
-        ------
-        TrackingError
+        As `publish_window`.
         """
         with access.translate_errors(self.uri, f"publishing {review.key}"):
             experiment = str(self._experiment(review.monitor).experiment_id)
@@ -318,7 +269,6 @@ class Tracking:
             return finding.delete_doubles(self.client, number, content.quoted(instance)) if number else 0
 
     def _experiment(self, monitor: str) -> Experiment:
-        """Return the monitor's experiment, made when it is not there."""
         name = content.experiment_name(monitor)
         experiment = self.client.get_experiment_by_name(name)
         if experiment is None:
@@ -354,15 +304,8 @@ class Tracking:
 
     def _version(self, model: str, number: str) -> ModelVersion | None:
         """Return a version of a registered model as it was first seen, if it is in the registry."""
-        from mlflow.exceptions import MlflowException
-
         if (model, number) not in self.versions:
-            try:
-                self.versions[model, number] = self.client.get_model_version(model, number)
-            except MlflowException as error:
-                if access.code(error) not in access.NOT_REGISTERED:
-                    raise
-                self.versions[model, number] = None
+            self.versions[model, number] = access.model_version(self.client, model, number)
         return self.versions[model, number]
 
     def _logged_model(self, evaluation: Evaluation) -> str | None:
@@ -396,7 +339,6 @@ class Tracking:
     def _append(
         self, run: Run, points: Sequence[Point], done: int, tags: Mapping[str, str], artifacts: Files
     ) -> None:
-        """Log the points of a series that are not there yet, and what shows all of them."""
         self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
         steps = list(enumerate(points, 1))[done:]
         self.client.log_batch(

@@ -59,10 +59,7 @@ def tags(review: Review) -> dict[str, str]:
 def description(
     review: Review, versions: Versions, report: str | None, before: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the description, and the versions that could not be tagged, as tags of the run.
-
-    `versions` is the result of `version_tags`; `before` are the tags that the run has.
-    """
+    """Return the description, and the versions without tags, as tags; `before` are those of the run."""
     missing = [f"{role}, version {_number(review, role)}" for role, tags in versions.items() if tags is None]
     note = {"mlflow.note.content": of_review(review, missing, report)}
     if missing or _NOT_TAGGED in before:
@@ -108,17 +105,11 @@ def dataset(review: Review) -> DatasetInput:
 
 def version_tags(client: MlflowClient, review: Review) -> Versions:
     """Return the present tags of both versions, by role; None for a version that is not in the registry."""
-    from mlflow.exceptions import MlflowException
-
-    tags: dict[str, Mapping[str, str] | None] = {}
-    for role in ("champion", "challenger"):
-        try:
-            tags[role] = dict(client.get_model_version(review.model, _number(review, role)).tags)
-        except MlflowException as error:
-            if access.code(error) not in access.NOT_REGISTERED:
-                raise
-            tags[role] = None
-    return tags
+    versions = {
+        role: access.model_version(client, review.model, _number(review, role))
+        for role in ("champion", "challenger")
+    }
+    return {role: None if version is None else dict(version.tags) for role, version in versions.items()}
 
 
 def tag_versions(client: MlflowClient, review: Review, run_id: str, versions: Versions) -> None:
@@ -196,13 +187,7 @@ _RATE = "difference/tpr_at_fpr_"
 def of_review(review: Review, missing: Sequence[str], report: str | None) -> str:
     """Return the description of a review run: decision, numbers, advice, caveats, link to the report.
 
-    Parameters
-    ----------
-    review : Review
-    missing : sequence of str
-        Versions that are not in the registry, so that they could not be tagged.
-    report : str or None
-        Link to the report, if there is one.
+    `missing` are versions that are not in the registry, so that they could not be tagged.
     """
     # MLflow shows only the first lines at first: decision and report come first.
     link = "" if report is None else f" [Open the report]({report})."

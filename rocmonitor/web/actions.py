@@ -50,14 +50,7 @@ def keep_session(response: Response, path: str) -> Response:
 
 
 def act(site: Site, name: str, what: str, permit: Permit) -> None:
-    """Acknowledge or mute, as the form says.
-
-    Raises
-    ------
-    RefusedError
-        The request does not come from a form of ours, its sender may not, or what it says makes no sense.
-    ConfigError, StoreError
-    """
+    """Acknowledge or mute, as the form says; RefusedError if it is not ours, or makes no sense."""
     _require_ours(name)
     config = site.config()
     if name not in config.monitors:

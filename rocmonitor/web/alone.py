@@ -30,10 +30,8 @@ def create_app(site: Site, token: str | None = None) -> Flask:
 
     Parameters
     ----------
-    site : Site
-    token : str, optional
-        Who shows it once (``?token=…``, the form, or ``Authorization: Bearer …``) may read. Without one the
-        pages answer only under the names of this machine, so that a foreign page cannot reach them by
+    token: Who shows it once (``?token=…``, the form, or ``Authorization: Bearer …``) may read. Without one
+        the pages answer only under the names of this machine, so that a foreign page cannot reach them by
         pointing a name of its own here.
     """
     app = Flask("rocmonitor.web", static_folder=None)

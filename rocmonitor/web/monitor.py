@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,20 +14,20 @@ from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import Decline
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
-from rocmonitor.report.window import window_slug
+from rocmonitor.report.window import in_full, window_slug
 from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.attending import has_alarm
 from rocmonitor.service.standing import unjudged_text
 from rocmonitor.store.glance import Ahead, ahead
 from rocmonitor.store.history import Kept, history, review_list, segments
-from rocmonitor.web.site import Site
-from rocmonitor.web.window import chosen_window
+from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.episode import (
     as_json,
@@ -46,6 +46,8 @@ from rocmonitor.wording.review import decided
 from rocmonitor.wording.status import attention, by_status
 from rocmonitor.wording.stops import by_age
 from rocmonitor.wording.verdicts import reasons
+
+Row = dict[str, Any]
 
 CHANGES = 50
 """The number of changes of status that are listed."""
@@ -76,13 +78,9 @@ class Choice:
 
     Attributes
     ----------
-    segment : str
-    window : str
-        Its start as from `window_slug`; empty for the newest.
-    revision : int or None
-        None for the newest.
-    start, end : datetime or None
-        Only windows that begin at or after `start` and end at or before `end`.
+    window: Its start as from `window_slug`; empty for the newest.
+    revision: None for the newest.
+    start, end: Only windows that begin at or after `start` and end at or before `end`.
     """
 
     segment: str = ""
@@ -102,26 +100,10 @@ class Choice:
         return {name: value for name, value in values.items() if value}
 
 
-def monitor_view(site: Site, name: str, choice: Choice) -> dict[str, Any] | None:
-    """Return all that the page of a monitor shows, in plain JSON types; None when there is nothing of that
-    name.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
-    monitor = site.config().monitors.get(name)
-    return None if monitor is None else view_of(site.store(), monitor, choice, site.clock())
-
-
-def view_of(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
-    """Return the same for a configured monitor; None when it has no such segment, window or revision.
-
-    Raises
-    ------
-    StoreError
-    """
-    return _view(kept, monitor, choice, history(kept, monitor.name, choice.segment), now)
+def monitor_view(site: Site, name: str, choice: Choice) -> Row:
+    """Return all that the page of a monitor shows, in plain JSON types; AbsentError if there is no such."""
+    monitor, kept = site.monitor(name), site.store()
+    return _view(kept, monitor, choice, history(kept, name, choice.segment), site.clock())
 
 
 def _view(
@@ -132,15 +114,15 @@ def _view(
     now: datetime,
     *,
     until: datetime | None = None,
-) -> dict[str, Any] | None:
+) -> Row:
     """Return the view; its status is that of now, or with `until` what it was then, after `every` window."""
     names = segments(kept, monitor.name)
     if choice.segment and choice.segment not in names:
-        return None
+        raise AbsentError(wording.NO_SEGMENT.format(monitor.name, choice.segment))
     windows = [revisions for revisions in every if choice.has(revisions[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
-        return None
+        raise _absent(monitor, choice, windows)
     changes = [
         change
         for change in store.transitions(kept, monitor.name, choice.segment)
@@ -159,7 +141,7 @@ def _view(
         "explain": "",
     }
     if chosen is not None:
-        view |= chosen_window(kept, monitor, *chosen)
+        view |= _chosen_window(kept, monitor, *chosen)
         parts = ["rocmonitor", "explain", monitor.name]
         if choice.window or view["episode"] is None or view["episode"]["end"]:
             parts += ["--window", view["chosen"]["slug"]]  # else the open loss is explained
@@ -169,43 +151,28 @@ def _view(
     return view
 
 
-def absent(site: Site, name: str, choice: Choice) -> str:
-    """Return why `monitor_view` found nothing.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
-    monitor = site.config().monitors.get(name)
-    if monitor is None:
-        return wording.NOT_FOUND
-    kept = site.store()
-    if choice.segment and choice.segment not in segments(kept, name):
-        return wording.NO_SEGMENT.format(name, choice.segment)
-    windows = [
-        revisions for revisions in history(kept, name, choice.segment) if choice.has(revisions[0].window)
-    ]
+def _absent(monitor: Monitor, choice: Choice, windows: Sequence[list[Kept]]) -> AbsentError:
+    """Return what is not there: the window, or its revision."""
     is_there = _chosen(windows, replace(choice, revision=None), monitor.timezone) is not None
     if choice.window and not is_there:
         in_period = choice.start is not None or choice.end is not None
-        return wording.no_window(name, choice.window, in_period=in_period)
-    return wording.NO_REVISION.format(name, choice.revision)
+        return AbsentError(wording.no_window(monitor.name, choice.window, in_period=in_period))
+    return AbsentError(wording.NO_REVISION.format(monitor.name, choice.revision))
 
 
-def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> dict[str, Any] | None:
+def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> Row | None:
     """Return the view of a file: it has the other windows in full too, the worst first, for it asks nobody.
 
     Of a past period it says what the status was at its end.
-
-    Raises
-    ------
-    StoreError
     """
     windows = history(kept, monitor.name, choice.segment)
     if choice.end is not None:
         windows = [revisions for revisions in windows if revisions[0].window.end <= choice.end]
-    view = _view(kept, monitor, choice, windows, now, until=choice.end)
-    if view is None or not (view["points"] or view["ahead"]):
+    try:
+        view = _view(kept, monitor, choice, windows, now, until=choice.end)
+    except AbsentError:
+        return None
+    if not (view["points"] or view["ahead"]):
         return None
     by_slug = {window_slug(revisions[0].window, monitor.timezone): revisions for revisions in windows}
     others = [point for point in view["points"] if point["slug"] != view["chosen"]["slug"]]
@@ -213,7 +180,7 @@ def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime
     shown = [point for point in reversed(others) if point is not worst][: MOST_IN_FILE - 1]
     for point in filter(None, [worst, *shown]):
         chosen = by_slug[point["slug"]]
-        view["others"].append(chosen_window(kept, monitor, chosen, chosen[-1])["chosen"])
+        view["others"].append(_chosen_window(kept, monitor, chosen, chosen[-1])["chosen"])
     return view
 
 
@@ -232,7 +199,7 @@ def _standing(
     outlooks: Sequence[Ahead],
     now: datetime,
     at: datetime,
-) -> dict[str, Any]:
+) -> Row:
     """Return the part of the view that the chosen period does not change; the status is that of `at`."""
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
@@ -246,7 +213,7 @@ def _standing(
         "name": monitor.name,
         "segment": segment,
         "model": monitor.model.name,
-        "version": windows[-1][-1].version if windows else None,
+        "version": windows[-1][-1].champion_version if windows else None,
         "owner": monitor.owner,
         "attention": attention(said, shown.stops, now, zone),
         "told": who_was_told(episode, zone),
@@ -292,8 +259,7 @@ def _over_time(
     changes: Sequence[store.SavedTransition],
     outlooks: Sequence[Ahead],
     now: datetime,
-) -> dict[str, Any]:
-    """Return the windows, outlooks and changes of the period."""
+) -> Row:
     zone = monitor.timezone
     changes = [change for change in changes if choice.end is None or change.since < choice.end]
     outlooks = [outlook for outlook in outlooks if choice.has(outlook.window)]
@@ -326,7 +292,7 @@ def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tu
     return None if one is None else (revisions, one)
 
 
-def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> dict[str, Any]:
+def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> Row:
     newest = revisions[-1]
     metrics = newest.metrics
     share = metrics.get("data/labelled_share", 0.0)
@@ -336,7 +302,7 @@ def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> dict[str, 
         "start": plain(newest.window.start),
         "end": plain(newest.window.end),
         "revision": newest.revision,
-        "version": newest.version,
+        "version": newest.champion_version,
         "outcome": str(newest.outcome),
         "complete": not monitor.labels.may_come(newest.window, now, share),
         **{name: metrics.get(metric) for name, metric in METRICS.items()},
@@ -400,7 +366,7 @@ def _facts(
     return {label: text for label, text in shown.items() if text}
 
 
-def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
+def _ahead(one: Ahead, zone: ZoneInfo) -> Row:
     values: dict[str, Any] = plain(one)
     return values | {
         "name": one.window.in_zone(zone),
@@ -409,7 +375,7 @@ def _ahead(one: Ahead, zone: ZoneInfo) -> dict[str, Any]:
     }
 
 
-def _change(change: store.SavedTransition, zone: ZoneInfo) -> dict[str, Any]:
+def _change(change: store.SavedTransition, zone: ZoneInfo) -> Row:
     return {
         "at": plain(change.at),
         "since": plain(change.since),
@@ -442,19 +408,75 @@ def _due(monitor: Monitor, after: datetime, now: datetime) -> str | None:
     return instant(due, monitor.timezone) if due > now else None
 
 
-def review_of(site: Site, name: str, id: int) -> Review | None:
-    """Return the review with this number, if it is of this monitor.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
-    if name not in site.config().monitors:
-        return None
+def review_of(site: Site, name: str, id: int) -> Review:
+    """Return the review with this number; AbsentError if it is not of this monitor, or not there."""
+    site.monitor(name)
     try:
         review = store.review(site.store(), id)
     except StoreError as error:
         if error.transient:
             raise
+        raise AbsentError(wording.NOT_FOUND) from None
+    if review.monitor != name:
+        raise AbsentError(wording.NOT_FOUND)
+    return review
+
+
+def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept], one: Kept) -> Row:
+    """``chosen``, the window in full, and ``reference``, what it was compared with; plain JSON types."""
+    evaluation, zone = store.evaluation(kept, one.id), monitor.timezone
+    chosen = in_full(evaluation, zone, store.reference_of(kept, evaluation)) | {
+        "superseded": one is not revisions[-1],
+        "revisions": [_revision(revision, zone) for revision in reversed(revisions)],
+        "run": store.receipt_of(kept, one.id),
+    }
+    return {"chosen": chosen, "reference": _reference(evaluation, zone)}
+
+
+def _revision(one: Kept, zone: ZoneInfo) -> Row:
+    return {
+        "revision": one.revision,
+        "at": instant(one.at, zone),
+        "outcome": str(one.outcome),
+        "auc": one.metrics.get("champion/auc"),
+        "low": one.metrics.get("champion/auc_low"),
+        "high": one.metrics.get("champion/auc_high"),
+        "positives": one.metrics.get("data/positives"),
+        "labelled_share": one.metrics.get("data/labelled_share"),
+    }
+
+
+def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
+    """Period, sizes of its windows, AUROC; None for a window that was compared with nothing."""
+    reference = evaluation.reference
+    if not reference.get("start"):
         return None
-    return review if review.monitor == name else None
+    whole = reference.get("auc") or {}
+    return {
+        "start": reference["start"],
+        "end": reference["end"],
+        "auc": whole.get("auc"),
+        "low": whole.get("low"),
+        "high": whole.get("high"),
+        "doubts": [str(doubt) for doubt in doubts_of(reference)],
+        "windows": [
+            _reference_window(row, zone)
+            for row in reference.get("windows", ())
+            if row["n_pos"] + row["n_neg"]
+        ],
+    }
+
+
+def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
+    """One of them, named as the windows that were judged."""
+    return {
+        "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
+        "start": row["start"],
+        "end": row["end"],
+        "positives": row["n_pos"],
+        "negatives": row["n_neg"],
+        "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+        "auc": row.get("auc"),
+        "low": row.get("auc_low"),
+        "high": row.get("auc_high"),
+    }

@@ -19,7 +19,7 @@ from rocmonitor.store.glance import AllStates, Glance, all_states, last_changes
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, first_due
-from rocmonitor.web.site import Site
+from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.page import WORST_FIRST
@@ -29,14 +29,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """The filters that the address asks for; empty asks for all.
-
-    Attributes
-    ----------
-    status, text : str
-    opened : str
-        The monitor whose segments are shown.
-    """
+    """The filters that the address asks for, empty for all, and the monitor whose segments are shown."""
 
     status: str = ""
     text: str = ""
@@ -44,12 +37,7 @@ class Filters:
 
 
 def overview(site: Site, filters: Filters) -> dict[str, Any]:
-    """Return all that the overview shows, in plain JSON types.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
+    """Return all that the overview shows, in plain JSON types."""
     config, kept, now = site.config(), site.store(), site.clock()
     state = all_states(kept)
     rows = [_monitor(monitor, state, now) for monitor in config.monitors.values()]
@@ -114,9 +102,7 @@ def _named(row: Row) -> Row:
 
 
 def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
-    """Return what rocmonitor itself fails at: sources and models (monitors with an error), MLflow,
-    channels.
-    """
+    """Return what rocmonitor itself fails at: sources, models, MLflow, channels."""
     waiting = store.outbox_summary(kept)
     failures = [
         {"where": destination, "text": wording.failing(destination, error, waiting.waiting)}
@@ -169,26 +155,14 @@ def _standing(glance: Glance, change: store.SavedTransition | None) -> int:
     return min(max(round(since), 1), len(glance.briefs))
 
 
-def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | None:
-    """Return all that the page shows, in plain JSON types; None when there is no such monitor or window.
-
-    Parameters
-    ----------
-    window : str
-        As from `rocmonitor.web.monitor.window_slug`; empty for the newest.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
-    monitor = site.config().monitors.get(name)
-    if monitor is None:
-        return None
+def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any]:
+    """Return what the page shows of a window, by default the newest; AbsentError without such a window."""
+    monitor = site.monitor(name)
     kept, zone = site.store(), monitor.timezone
     whole = history(kept, name, "")
     slugs = [window_slug(revisions[0].window, zone) for revisions in whole]
     if window and window not in slugs:
-        return None
+        raise AbsentError(wording.no_window(name, window))
     place = slugs.index(window) if window else len(slugs) - 1
     view: dict[str, Any] = {"name": name, "zone": str(zone), "window": None, "slug": "", "segments": []}
     view |= {"earlier": None, "later": None, "not_judged": ""}
@@ -209,7 +183,6 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any] | N
 
 
 def _rows(kept: Store, name: str, window: Window) -> list[dict[str, Any]]:
-    """Return all rows first, then each segment."""
     changes = last_changes(kept)
     rows = []
     for segment in ["", *segments(kept, name)]:

@@ -18,9 +18,9 @@ from rocmonitor.report import drawing, monitor, review, shapes
 from rocmonitor.report.html import STATIC, render, static
 from rocmonitor.web import actions
 from rocmonitor.web.actions import Permit
-from rocmonitor.web.monitor import Choice, absent, monitor_view, review_of
+from rocmonitor.web.monitor import Choice, monitor_view, review_of
 from rocmonitor.web.overview import Filters, as_json, overview, segments_view
-from rocmonitor.web.site import Site
+from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.page import WORST_FIRST
 
@@ -117,16 +117,15 @@ def problem(title: str, text: str, status: int) -> Response:
 def _answering(view: Any, site: Site) -> Any:
     def answer(**arguments: Any) -> Any:
         try:
-            page = view(site, **arguments)
+            return view(site, **arguments)
         except actions.RefusedError as refused:
             log.warning("%s: a button was refused: %s", request.path, refused)
             return problem("Nothing was changed", str(refused), refused.status)
+        except AbsentError as absent:
+            return problem("Not found", str(absent), 404)
         except RocmonitorError as error:
             log.warning("the page cannot be shown: %s", error)
             return problem("This page cannot be shown now", str(error), 503)
-        if page is None:
-            return problem("Not found", wording.NOT_FOUND, 404)
-        return page
 
     return answer
 
@@ -158,16 +157,11 @@ def _press(site: Site, name: str, what: str, permit: Permit) -> Response:
 
 
 def _monitor(site: Site, name: str, permit: Permit) -> Any:
-    watched = site.config().monitors.get(name)
-    if watched is None:
-        return None
     try:
-        choice = _choice(watched.timezone)
+        choice = _choice(site.monitor(name).timezone)
     except ValueError as wrong:
         return problem("The address is wrong", str(wrong), 400)
     view = monitor_view(site, name, choice)
-    if view is None:
-        return problem("Not found", absent(site, name, choice), 404)
     if _wants_json():
         return _json(view)
     form = actions.form(name, permit)
@@ -177,13 +171,7 @@ def _monitor(site: Site, name: str, permit: Permit) -> Any:
 
 
 def _choice(zone: ZoneInfo) -> Choice:
-    """Return what the address asks for.
-
-    Raises
-    ------
-    ValueError
-        An argument of the address makes no sense; says which.
-    """
+    """Return what the address asks for; a ValueError says which argument makes no sense."""
     given = request.args.get("revision", "")
     if given and not (given.isascii() and given.isdigit() and len(given) < 7):
         raise ValueError(wording.WRONG_REVISION.format(given))
@@ -200,12 +188,6 @@ def _choice(zone: ZoneInfo) -> Choice:
 
 
 def _moment(option: str, zone: ZoneInfo) -> datetime | None:
-    """Return a date of the address in a zone; None for no date.
-
-    Raises
-    ------
-    ValueError
-    """
     text = request.args.get(option, "")
     if not text:
         return None
@@ -220,10 +202,8 @@ def _moment(option: str, zone: ZoneInfo) -> datetime | None:
 
 def _segments(site: Site, name: str) -> Any:
     view = segments_view(site, name, request.args.get("window", ""))
-    if view is None and name in site.config().monitors:
-        return problem("Not found", wording.no_window(name, request.args["window"]), 404)
-    if view is None or _wants_json():
-        return None if view is None else _json(view)
+    if _wants_json():
+        return _json(view)
     return render(
         "segments.html.j2",
         view=view,
@@ -235,8 +215,8 @@ def _segments(site: Site, name: str) -> Any:
 
 def _review(site: Site, name: str, id: int) -> Any:
     chosen = review_of(site, name, id)
-    if chosen is None or _wants_json():
-        return None if chosen is None else _json(chosen.to_dict())
+    if _wants_json():
+        return _json(chosen.to_dict())
     address = _json_address("review_json", name=name, id=id)
     return review.page(chosen, zone=chosen.zone, home=_home(), json_address=address)
 

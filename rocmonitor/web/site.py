@@ -10,20 +10,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rocmonitor import config, store
+from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError
 from rocmonitor.store.migrate import is_made_by_opening
+from rocmonitor.wording import page as wording
+
+
+class AbsentError(Exception):
+    """There is nothing of that name; says what is not there."""
 
 
 @dataclass(kw_only=True)
 class Site:
     """One configuration file and the open store it names; threads may share it.
 
-    Stores are closed when the site is no longer used, or at the end of the process.
-
-    Parameters
-    ----------
-    path : Path
-    clock : callable
+    Stores are closed when the site is no longer used, or at the end of the process. What cannot be read of
+    either is a ConfigError or a StoreError, also in the views made of it.
     """
 
     path: Path
@@ -33,12 +35,7 @@ class Site:
     _open: tuple[str, store.Store] | None = field(default=None, repr=False)
 
     def config(self) -> config.Config:
-        """Return the configuration.
-
-        Raises
-        ------
-        ConfigError
-        """
+        """Return the configuration."""
         with self._lock:
             try:
                 stat = self.path.stat()
@@ -52,13 +49,15 @@ class Site:
                 self._read = (stamp, config.load(self.path))
             return self._read[1]
 
-    def store(self) -> store.Store:
-        """Return the store, opened at the first use.
+    def monitor(self, name: str) -> Monitor:
+        """Return a monitor; AbsentError without one of this name."""
+        monitor = self.config().monitors.get(name)
+        if monitor is None:
+            raise AbsentError(wording.NOT_FOUND)
+        return monitor
 
-        Raises
-        ------
-        ConfigError, StoreError
-        """
+    def store(self) -> store.Store:
+        """Return the store, opened at the first use."""
         url = self.config().store_url
         with self._lock:
             opened = self._open

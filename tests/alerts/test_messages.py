@@ -42,7 +42,7 @@ from rocmonitor.alerts import (
     compose_stop,
     trial_message,
 )
-from rocmonitor.alerts.mail import LONGEST_TEXT
+from rocmonitor.alerts.message import LONGEST_TEXT
 from rocmonitor.alerts.service import _fitting
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.episode import Decline

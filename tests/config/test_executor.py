@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rocmonitor import config
-from rocmonitor.config import Config, Processes, executor
+from rocmonitor.config import Config, Processes, models
 from rocmonitor.errors import ConfigError
 
 REST = """
@@ -38,8 +38,8 @@ def test_a_container_has_the_cores_of_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
     (tmp_path / "cpu.max").write_text(limit)
-    monkeypatch.setattr(executor, "_CPU_LIMIT", tmp_path / "cpu.max")
-    monkeypatch.setattr(executor.os, "sched_getaffinity", lambda _: range(64), raising=False)
+    monkeypatch.setattr(models, "_CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(models.os, "sched_getaffinity", lambda _: range(64), raising=False)
     assert Processes().most == most
 
 
@@ -47,10 +47,10 @@ def test_without_a_limit_there_are_as_many_as_cores_up_to_eight(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cpu.max").write_text("max 100000")
-    monkeypatch.setattr(executor, "_CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(models, "_CPU_LIMIT", tmp_path / "cpu.max")
     for cores, most in ((1, 1), (4, 4), (64, 8)):
         monkeypatch.setattr(
-            executor.os, "sched_getaffinity", lambda _, cores=cores: range(cores), raising=False
+            models.os, "sched_getaffinity", lambda _, cores=cores: range(cores), raising=False
         )
         assert Processes().most == most
     assert Processes(workers=12).most == 12

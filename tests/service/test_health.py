@@ -32,7 +32,7 @@ from rocmonitor.service.scheduler import _deliver
 from rocmonitor.service.tick import Tick
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers.threads import HUNG_AFTER, AtWork
-from rocmonitor.store import glance, migrate, tables
+from rocmonitor.store import migrate, tables
 
 
 @dataclass
@@ -205,7 +205,7 @@ def on_postgres(here: World, clock: Clock, postgres_url: str) -> Iterator[Servic
     """A service on a PostgreSQL store, its clock that of the database."""
     migrate.upgrade(postgres_url)
     with here.runtime(clock) as runtime, store.open_store(postgres_url) as kept:
-        real = glance.database_clock(kept)
+        real = store.database_time(kept)
         assert real is not None
         clock.now = real
         yield Service.of(runtime_of(runtime.config, kept, clock))

@@ -33,7 +33,7 @@ from rocmonitor.sources import LabelCounts
 from rocmonitor.sources.arrow import chunk_of
 from rocmonitor.sources.batch import to_batch
 from rocmonitor.sources.copying import can_copy, copied
-from rocmonitor.sources.database import fetched
+from rocmonitor.sources.database import column_parts, to_chunk
 from rocmonitor.sources.preparing import prepared
 from rocmonitor.sources.values import Encoder
 from rocmonitor.stats import auc, compare_auc_paired
@@ -345,7 +345,10 @@ def test_copy_and_fetch_read_the_same(postgres_url: str) -> None:
                     chunks = (
                         [chunk_of(part.columns, encoder, part.values) for part in parts]
                         if copies
-                        else list(fetched(session.connection, query, statement, encoder, 3))
+                        else [
+                            to_chunk(columns, encoder, query)
+                            for columns in column_parts(session.connection, query, statement, 3)
+                        ]
                     )
                     batches.append(to_batch(chunks, encoder, watched, grouped=False, truncated=False))
                 same(*batches)

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocmonitor.sources.clock import Clock
-from rocmonitor.sources.lines import _alike, read_times
+from rocmonitor.sources.clock import Clock, _alike, read_times
 
 WALL = Clock(ZoneInfo("Europe/Berlin"), " ")
 INSTANTS = Clock(None, " ")

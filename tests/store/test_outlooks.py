@@ -73,7 +73,6 @@ def test_an_outlook_comes_back_as_it_was(store: Store) -> None:
     keep(store, OutlookRecord(outlook=an_outlook()), OutlookRecord(outlook=an_outlook(1, outcome=None)))
     assert outlooks(store, "credit") == [an_outlook(), an_outlook(1, outcome=None)]
     assert outlooks(store, "credit", start=window(1).start) == [an_outlook(1, outcome=None)]
-    assert outlooks(store, "credit", segment="region=north") == []
     assert outlooks_pending(store, "credit") == {
         ("", window(0)): an_outlook().metrics,
         ("", window(1)): an_outlook().metrics,

@@ -132,7 +132,6 @@ def test_evaluated_says_what_each_window_rests_on(store: Store) -> None:
         challenger_version=None,
     )
     assert found == {("", window(0)): newest, (NORTH, window(1)): north}
-    assert evaluated(store, "credit", since=window(1).start) == {(NORTH, window(1)): north}
 
 
 def test_one_evaluation_is_found_by_its_number(store: Store) -> None:

@@ -14,6 +14,7 @@ from rocmonitor.store import (
     Store,
     acquire,
     backlog,
+    database_time,
     glance,
     migrate,
     release,
@@ -115,8 +116,8 @@ def test_alarms_are_counted_once_somebody_was_notified(store: Store) -> None:
 
 
 def test_the_schema_and_the_clock_of_the_database(store: Store) -> None:
-    assert glance.schema_version(store) == migrate.NEWEST
-    clock = glance.database_clock(store)
+    assert migrate.schema_version(store) == migrate.NEWEST
+    clock = database_time(store)
     if store.engine.dialect.name == "sqlite":
         assert clock is None
     else:

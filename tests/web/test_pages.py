@@ -359,7 +359,6 @@ class TestMonitor:
     @pytest.mark.parametrize("version", [None, "8"])
     def test_a_challenger_without_a_version_has_none(self, site: Site, version: str | None) -> None:
         view = monitor_view(site, "credit", Choice())
-        assert view is not None
         view["chosen"]["challenger_version"] = version
         text = report_of(view, written="now", command="rocmonitor report credit")
         assert f'dashed">challenger{"" if version is None else " 8"}</span>' in text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections.abc import Container, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import time
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -17,16 +17,12 @@ from rocmonitor.report.review import notes
 from rocmonitor.report.review.shapes import drawn, review_chart, still
 from rocmonitor.report.review.tables import (
     PULLED,
-    ShownTable,
-    costs,
     count,
-    fprs,
-    money,
     money_saved,
     point_span,
     points,
     shown,
-    windows,
+    shown_table,
 )
 from rocmonitor.report.text import table
 from rocmonitor.wording import review as wording
@@ -68,14 +64,6 @@ _SECTIONS = (
 def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
     """Return the review as a page: one HTML file, or with ``home`` and ``json_address`` one that is served.
 
-    Parameters
-    ----------
-    review : Review
-    zone : ZoneInfo
-        The monitor's: of all dates.
-
-    Notes
-    -----
     All text of the review is escaped. Equal reviews give equal text. A sentence gives the reason where a
     table is missing or empty.
     """
@@ -145,14 +133,11 @@ def text(review: Review, zone: ZoneInfo) -> str:
 
     Parameters
     ----------
-    review : Review
-    zone : ZoneInfo
-        The monitor's: of all dates.
+    zone: The monitor's: of all dates.
 
     Returns
     -------
-    str
-        Decision, summary and advice; the last windows, the rates and the costs; caveats.
+    Decision, summary and advice; the last windows, the rates and the costs; caveats.
 
     Examples
     --------
@@ -219,25 +204,33 @@ def _not_compared(review: Review) -> list[str]:
     return _wrapped(f"not compared, of {count(rows[0]['rows'])} rows: {others}", "") if others else []
 
 
+_SMALL: Mapping[str, tuple[str, Container[str]]] = {
+    "windows": (
+        "AUROC, challenger minus champion; running mean, its interval valid under repeated checks",
+        {"champion AUROC", "challenger AUROC", "p"},
+    ),
+    "fprs": ("True positive rates, differences in percentage points; mean over all checks", {"method"}),
+    "costs": ("Normalised costs, saved by the challenger", {"champion threshold", "challenger threshold"}),
+    "money": ("Money saved by the challenger", {"w", "prevalence"}),
+}
+"""The tables of a terminal: titles, and columns that are left out."""
+
+
 def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
-    """Yield the last windows, the rates, the costs, and the money."""
-    rule = review.rule
-    if rows := [wording.in_words("windows", row, review) for row in review.tables.get("windows", ())]:
-        title = "AUROC, challenger minus champion; running mean, its interval valid under repeated checks"
-        omitted = {"champion AUROC", "challenger AUROC", "p"}
-        last = windows(rows[-_LAST:], zone, rule)
-        if earlier := len(rows[:-_LAST]):
-            note = f"Not shown: {earlier} earlier window{'' if earlier == 1 else 's'}."
-            last = replace(last, notes=(note, *last.notes))
-        yield from _titled(title, last, omitted)
-    if rows := review.tables.get("fprs", []):
-        title = "True positive rates, differences in percentage points; mean over all checks"
-        yield from _titled(title, fprs(rows, rule), {"method"})
-    if rows := review.tables.get("costs", []):
-        omitted = {"champion threshold", "challenger threshold"}
-        yield from _titled("Normalised costs, saved by the challenger", costs(rows, rule), omitted)
-    if rows := [row for row in rows if row.get("money_saved") is not None]:
-        yield from _titled("Money saved by the challenger", money(rows, rule), {"w", "prevalence"})
+    rows = {name: list(review.tables.get(name, ())) for name in ("windows", "fprs", "costs")}
+    rows["windows"] = [wording.in_words("windows", row, review) for row in rows["windows"]]
+    rows["money"] = [row for row in rows["costs"] if row.get("money_saved") is not None]
+    earlier = len(rows["windows"][:-_LAST])
+    rows["windows"] = rows["windows"][-_LAST:]
+    notes = [f"Not shown: {earlier} earlier window{'' if earlier == 1 else 's'}."] if earlier else []
+    for name, (title, omitted) in _SMALL.items():
+        if rows[name]:
+            shown = shown_table(name, rows[name], review.rule, zone)
+            lines = table({head: cells for head, cells in shown.columns.items() if head not in omitted})
+            yield from ("", title, *(f"  {line}" for line in lines.splitlines()))
+            for note in (*notes, *shown.notes):
+                yield from _wrapped(note, "  ")
+            notes = []  # of the windows
 
 
 def _model(review: Review) -> str:
@@ -267,11 +260,3 @@ def _wrapped(words: str, mark: str = "    ") -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _titled(title: str, shown: ShownTable, omitted: Container[str]) -> list[str]:
-    """Return a small table under its title, without some of its columns."""
-    columns = {head: cells for head, cells in shown.columns.items() if head not in omitted}
-    lines = table(list(columns), list(zip(*columns.values(), strict=True)))
-    notes = [line for note in shown.notes for line in _wrapped(note, "  ")]
-    return ["", title, *(f"  {line}" for line in lines.splitlines()), *notes]

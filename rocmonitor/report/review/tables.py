@@ -49,34 +49,9 @@ class ShownTable:
 def shown(review: Review, zone: ZoneInfo) -> dict[str, ShownTable]:
     """Return the tables that are short enough to read, by their name in the review, without empty ones.
 
-    Parameters
-    ----------
-    review : Review
-    zone : ZoneInfo
-        Of the dates.
-
-    Returns
-    -------
-    dict of str to Shown
-        ``windows``, ``auc``, ``fprs``, ``regions``, ``thresholds``, ``outcomes`` (of the same pairs),
-        ``costs``, ``money`` (of the rows of ``costs`` that have it), ``segments``, ``next``, ``forecast``,
-        ``counts``, ``pulled`` (the windows of the provenance). A column without any value is left out.
+    Beside them are ``outcomes`` (of the pairs of ``thresholds``), ``money`` (of the ``costs`` that have
+    it) and ``pulled`` (the windows of the provenance). A column without any value is left out.
     """
-    makers: dict[str, Callable[[Sequence[Row]], ShownTable]] = {
-        "windows": lambda rows: windows(rows, zone, review.rule),
-        "auc": lambda rows: _auc(rows, review.rule),
-        "fprs": lambda rows: fprs(rows, review.rule),
-        "regions": _regions,
-        "thresholds": lambda rows: _thresholds(rows, review.rule),
-        "outcomes": _outcomes,
-        "costs": lambda rows: costs(rows, review.rule),
-        "money": lambda rows: money(rows, review.rule),
-        "segments": _segments,
-        "next": lambda rows: _next(rows, review.rule),
-        "forecast": _forecast,
-        "counts": _counts,
-        "pulled": lambda rows: _pulled(rows, zone),
-    }
     rows: dict[str, Sequence[Row]] = {
         name: [in_words(name, row, review) for row in table] for name, table in review.tables.items()
     }
@@ -85,206 +60,189 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, ShownTable]:
     ]
     rows["outcomes"] = rows.get("thresholds", [])
     rows["money"] = [row for row in rows.get("costs", ()) if row.get("money_saved") is not None]
-    return {name: _trimmed(make(rows[name])) for name, make in makers.items() if rows.get(name)}
+    return {
+        name: _trimmed(shown_table(name, rows[name], review.rule, zone))
+        for name in _kinds(review.rule, zone)
+        if rows.get(name)
+    }
 
 
-def windows(rows: Sequence[Row], zone: ZoneInfo, rule: Mapping[str, Any]) -> ShownTable:
-    """Return each window: its own numbers, and the mean over all checks up to it."""
+def shown_table(name: str, rows: Sequence[Row], rule: Mapping[str, Any], zone: ZoneInfo) -> ShownTable:
+    """Return one of the tables, of rows with words in place of codes."""
+    caption, columns = _kinds(rule, zone)[name]
+    levels = [level for level in dict.fromkeys(row.get("level") for row in rows) if level is not None]
+    at_level = f", each at {100 * levels[0]:.4g} %" if len(levels) == 1 else ""  # of segments
+    left_out = [row for row in rows if row.get("why_not")]
     return ShownTable(
-        caption="Windows. The mean covers the checks up to there; its interval is valid under repeated "
-        "checks, that is at all of them together.",
-        columns={
-            "window": [_window(row, zone) for row in rows],
-            "positives": [count(row["n_pos"]) for row in rows],
-            "negatives": [count(row["n_neg"]) for row in rows],
-            "champion AUROC": [number(row["champion_auc"]) for row in rows],
-            "challenger AUROC": [number(row["challenger_auc"]) for row in rows],
-            "difference": [signed(row["difference"], row["low"], row["high"]) for row in rows],
-            f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
-            "mean": [signed(row["running_mean"], row["anytime_low"], row["anytime_high"]) for row in rows],
-            "its interval": [span(row["anytime_low"], row["anytime_high"]) for row in rows],
-            "p": [pvalue(row["pvalue"]) for row in rows],
-        },
-        notes=tuple(
-            f"Not compared: {_window(row, zone)}, {row['why_not']}." for row in rows if row["why_not"]
-        ),
+        caption=caption.format(at_level),
+        columns={head: [make(row) for row in rows] for head, make in columns.items()},
+        notes=tuple(f"Not compared: {_window(row, zone)}, {row['why_not']}." for row in left_out),
     )
 
 
-def fprs(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
-    """Return the table of true positive rates at the same false positive rate."""
-    return ShownTable(
-        caption="True positive rates at equal false positive rates, differences in percentage points. The "
-        "mean is that of all checks; its interval is valid under repeated checks.",
-        columns={
-            "FPR": [percent(row["fpr"]) for row in rows],
-            "champion TPR": [share(row["champion_tpr"]) for row in rows],
-            "challenger TPR": [share(row["challenger_tpr"]) for row in rows],
-            "difference": [points(row["difference"], row["low"], row["high"]) for row in rows],
-            f"{level(rule)} interval": [point_span(row["low"], row["high"]) for row in rows],
-            "mean": [points(row["running_mean"], row["anytime_low"], row["anytime_high"]) for row in rows],
-            "its interval": [point_span(row["anytime_low"], row["anytime_high"]) for row in rows],
-            "better": [row["better"] or NOTHING for row in rows],
-            "method": [_method(row) for row in rows],
-        },
-    )
-
-
-def costs(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
-    """Normalised costs; the saving is the champion's cost minus the challenger's."""
-    return ShownTable(
-        caption="Normalised costs at each operating condition w; above 0 the challenger is cheaper.",
-        columns={
-            "w": [f"{row['w']:.4g}" for row in rows],
-            "champion threshold": [_threshold(row["champion_threshold"]) for row in rows],
-            "challenger threshold": [_threshold(row["challenger_threshold"]) for row in rows],
-            "champion cost": [number(row["champion_cost"]) for row in rows],
-            "challenger cost": [number(row["challenger_cost"]) for row in rows],
-            "saved": [signed(row["saved"], row["low"], row["high"]) for row in rows],
-            f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
-        },
-    )
-
-
-def money(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
-    """Return the saving in money, where the configuration gives the cost of errors."""
-    return ShownTable(
-        caption="Money that the challenger saves, at the given costs of errors and prevalence.",
-        columns={
-            "unit": [row["unit"] or NOTHING for row in rows],
-            "false positive": [f"{row['false_positive']:,g}" for row in rows],
-            "false negative": [f"{row['false_negative']:,g}" for row in rows],
-            "prevalence": [percent(row["prevalence"]) for row in rows],
-            "w": [f"{row['w']:.4g}" for row in rows],
-            "decisions": [count(row["decisions"]) for row in rows],
-            "saved": [amounts(row)[0] for row in rows],
-            f"{level(rule)} interval": [amounts(row)[1] for row in rows],
-        },
-    )
-
-
-def _auc(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
-    return ShownTable(
-        caption="AUROC over all rows of the period; the intervals are valid for a single check.",
-        columns={
-            "method": [_method(row) for row in rows],
-            "champion": [number(row["champion"]) for row in rows],
-            "challenger": [number(row["challenger"]) for row in rows],
-            "difference": [signed(row["difference"], row["low"], row["high"]) for row in rows],
-            "standard error": [number(row["se"], 5) for row in rows],
-            f"{level(rule)} interval": [span(row["low"], row["high"]) for row in rows],
-            "p": [pvalue(row["pvalue"]) for row in rows],
-        },
-    )
-
-
-def _regions(rows: Sequence[Row]) -> ShownTable:
-    return ShownTable(
-        caption="Where the simultaneous band excludes 0, and which model is better there.",
-        columns={
-            "from FPR": [f"{100 * row['from_fpr']:.3g} %" for row in rows],
-            "to FPR": [f"{100 * row['to_fpr']:.3g} %" for row in rows],
-            "better": [row["better"] for row in rows],
-        },
-    )
-
-
-def _thresholds(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
+def _kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, tuple[str, dict[str, Callable[[Row], str]]]]:
+    """Return the caption of each table, and its columns: how a cell is made from a row."""
     interval = f"{level(rule)} interval"
-    return ShownTable(
-        caption="Pairs of thresholds; differences of both rates in percentage points.",
-        columns={
-            "paired by": [row["pairing"] for row in rows],
-            "champion threshold": [_threshold(row["champion_threshold"]) for row in rows],
-            "challenger threshold": [_threshold(row["challenger_threshold"]) for row in rows],
-            "champion flags": [share(row["champion_flagged"]) for row in rows],
-            "challenger flags": [share(row["challenger_flagged"]) for row in rows],
-            "TPR difference": [points(row["dtpr"], row["dtpr_low"], row["dtpr_high"]) for row in rows],
-            interval: [point_span(row["dtpr_low"], row["dtpr_high"]) for row in rows],
-            "FPR difference": [points(row["dfpr"], row["dfpr_low"], row["dfpr_high"]) for row in rows],
-            f"{interval} ": [point_span(row["dfpr_low"], row["dfpr_high"]) for row in rows],
-        },
-    )
+    difference, ends = _cell(signed, "difference", "low", "high"), _cell(span, "low", "high")
+    running = ("running_mean", "anytime_low", "anytime_high")
+    sizes = {"positives": _cell(count, "n_pos"), "negatives": _cell(count, "n_neg")}
+    areas = {
+        "champion AUROC": _cell(number, "champion_auc"),
+        "challenger AUROC": _cell(number, "challenger_auc"),
+    }
+    thresholds = {
+        "champion threshold": _cell(_threshold, "champion_threshold"),
+        "challenger threshold": _cell(_threshold, "challenger_threshold"),
+    }
+    return {
+        "windows": (
+            "Windows. The mean covers the checks up to there; its interval is valid under repeated checks, "
+            "that is at all of them together.",
+            {
+                "window": lambda row: _window(row, zone),
+                **sizes,
+                **areas,
+                "difference": difference,
+                interval: ends,
+                "mean": _cell(signed, *running),
+                "its interval": _cell(span, "anytime_low", "anytime_high"),
+                "p": _cell(pvalue, "pvalue"),
+            },
+        ),
+        "auc": (
+            "AUROC over all rows of the period; the intervals are valid for a single check.",
+            {
+                "method": _method,
+                "champion": _cell(number, "champion"),
+                "challenger": _cell(number, "challenger"),
+                "difference": difference,
+                "standard error": lambda row: number(row["se"], 5),
+                interval: ends,
+                "p": _cell(pvalue, "pvalue"),
+            },
+        ),
+        "fprs": (
+            "True positive rates at equal false positive rates, differences in percentage points. The mean "
+            "is that of all checks; its interval is valid under repeated checks.",
+            {
+                "FPR": _cell(percent, "fpr"),
+                "champion TPR": _cell(share, "champion_tpr"),
+                "challenger TPR": _cell(share, "challenger_tpr"),
+                "difference": _cell(points, "difference", "low", "high"),
+                interval: _cell(point_span, "low", "high"),
+                "mean": _cell(points, *running),
+                "its interval": _cell(point_span, "anytime_low", "anytime_high"),
+                "better": _cell(_text, "better"),
+                "method": _method,
+            },
+        ),
+        "regions": (
+            "Where the simultaneous band excludes 0, and which model is better there.",
+            {
+                "from FPR": lambda row: f"{100 * row['from_fpr']:.3g} %",
+                "to FPR": lambda row: f"{100 * row['to_fpr']:.3g} %",
+                "better": _cell(str, "better"),
+            },
+        ),
+        "thresholds": (
+            "Pairs of thresholds; differences of both rates in percentage points.",
+            {
+                "paired by": _cell(str, "pairing"),
+                **thresholds,
+                "champion flags": _cell(share, "champion_flagged"),
+                "challenger flags": _cell(share, "challenger_flagged"),
+                "TPR difference": _cell(points, "dtpr", "dtpr_low", "dtpr_high"),
+                interval: _cell(point_span, "dtpr_low", "dtpr_high"),
+                "FPR difference": _cell(points, "dfpr", "dfpr_low", "dfpr_high"),
+                f"{interval} ": _cell(point_span, "dfpr_low", "dfpr_high"),
+            },
+        ),
+        "outcomes": (
+            "Probability of each outcome at these pairs; the five add up to 100 %.",
+            {
+                "paired by": _cell(str, "pairing"),
+                "champion threshold": thresholds["champion threshold"],
+                "challenger better": _cell(share, "challenger_better"),
+                "champion better": _cell(share, "champion_better"),
+                "challenger flags more of both": _cell(share, "both_higher"),
+                "challenger flags fewer of both": _cell(share, "both_lower"),
+                "equal": _cell(share, "tie"),
+            },
+        ),
+        "costs": (
+            "Normalised costs at each operating condition w; above 0 the challenger is cheaper.",
+            {
+                "w": lambda row: f"{row['w']:.4g}",
+                **thresholds,
+                "champion cost": _cell(number, "champion_cost"),
+                "challenger cost": _cell(number, "challenger_cost"),
+                "saved": _cell(signed, "saved", "low", "high"),
+                interval: ends,
+            },
+        ),
+        "money": (
+            "Money that the challenger saves, at the given costs of errors and prevalence.",
+            {
+                "unit": _cell(_text, "unit"),
+                "false positive": lambda row: f"{row['false_positive']:,g}",
+                "false negative": lambda row: f"{row['false_negative']:,g}",
+                "prevalence": _cell(percent, "prevalence"),
+                "w": lambda row: f"{row['w']:.4g}",
+                "decisions": _cell(count, "decisions"),
+                "saved": lambda row: amounts(row)[0],
+                interval: lambda row: amounts(row)[1],
+            },
+        ),
+        "segments": (
+            "Segments over the whole period. The intervals hold for all segments together{}.",
+            {
+                "segment": _cell(str, "segment"),
+                **sizes,
+                **areas,
+                "difference": difference,
+                "interval": ends,
+                "p": _cell(pvalue, "pvalue"),
+                "note": _cell(_text, "note"),
+            },
+        ),
+        "next": (
+            "Mean AUROC difference of the next windows, if they go on differing like these.",
+            {"next windows": _cell(count, "windows"), f"{level(rule)} prediction interval": ends},
+        ),
+        "forecast": (
+            "Range of the AUROC difference in a coming window, if the rows drift as they have.",
+            {
+                "method": _cell(str, "method"),
+                "based on": lambda row: row.get("basis") or NOTHING,
+                "level": _cell(percent, "confidence_level"),
+                "distance": lambda row: number(row["distance"], 5),
+                "difference there": difference,
+                "forecast interval": ends,
+            },
+        ),
+        "counts": (
+            "What became of the rows.",
+            {"rows": _cell(str, "kind"), "number": _cell(count, "rows")},
+        ),
+        "pulled": (
+            "Windows as they were read. The digest changes if the rows do.",
+            {
+                "window": lambda row: _window(row, zone),
+                "use": _cell(str, "use"),
+                "rows": lambda row: count(row.get("rows")),
+                "digest": _cell(str, "digest"),
+            },
+        ),
+    }
 
 
-def _outcomes(rows: Sequence[Row]) -> ShownTable:
-    return ShownTable(
-        caption="Probability of each outcome at these pairs; the five add up to 100 %.",
-        columns={
-            "paired by": [row["pairing"] for row in rows],
-            "champion threshold": [_threshold(row["champion_threshold"]) for row in rows],
-            "challenger better": [share(row["challenger_better"]) for row in rows],
-            "champion better": [share(row["champion_better"]) for row in rows],
-            "challenger flags more of both": [share(row["both_higher"]) for row in rows],
-            "challenger flags fewer of both": [share(row["both_lower"]) for row in rows],
-            "equal": [share(row["tie"]) for row in rows],
-        },
-    )
+def _cell(form: Callable[..., str], *names: str) -> Callable[[Row], str]:
+    """Return how a cell is made from some values of a row."""
+    return lambda row: form(*(row[name] for name in names))
 
 
-def _segments(rows: Sequence[Row]) -> ShownTable:
-    levels = {row["level"] for row in rows if row["level"] is not None}
-    at_level = f", each at {100 * levels.pop():.4g} %" if len(levels) == 1 else ""
-    return ShownTable(
-        caption=f"Segments over the whole period. The intervals hold for all segments together{at_level}.",
-        columns={
-            "segment": [row["segment"] for row in rows],
-            "positives": [count(row["n_pos"]) for row in rows],
-            "negatives": [count(row["n_neg"]) for row in rows],
-            "champion AUROC": [number(row["champion_auc"]) for row in rows],
-            "challenger AUROC": [number(row["challenger_auc"]) for row in rows],
-            "difference": [signed(row["difference"], row["low"], row["high"]) for row in rows],
-            "interval": [span(row["low"], row["high"]) for row in rows],
-            "p": [pvalue(row["pvalue"]) for row in rows],
-            "note": [row["note"] or NOTHING for row in rows],
-        },
-    )
-
-
-def _next(rows: Sequence[Row], rule: Mapping[str, Any]) -> ShownTable:
-    return ShownTable(
-        caption="Mean AUROC difference of the next windows, if they go on differing like these.",
-        columns={
-            "next windows": [count(row["windows"]) for row in rows],
-            f"{level(rule)} prediction interval": [span(row["low"], row["high"]) for row in rows],
-        },
-    )
-
-
-def _forecast(rows: Sequence[Row]) -> ShownTable:
-    return ShownTable(
-        caption="Range of the AUROC difference in a coming window, if the rows drift as they have.",
-        columns={
-            "method": [row["method"] for row in rows],
-            "based on": [row.get("basis") or NOTHING for row in rows],
-            "level": [percent(row["confidence_level"]) for row in rows],
-            "distance": [number(row["distance"], 5) for row in rows],
-            "difference there": [signed(row["difference"], row["low"], row["high"]) for row in rows],
-            "forecast interval": [span(row["low"], row["high"]) for row in rows],
-        },
-    )
-
-
-def _counts(rows: Sequence[Row]) -> ShownTable:
-    return ShownTable(
-        caption="What became of the rows.",
-        columns={
-            "rows": [str(row["kind"]) for row in rows],
-            "number": [count(row["rows"]) for row in rows],
-        },
-    )
-
-
-def _pulled(rows: Sequence[Row], zone: ZoneInfo) -> ShownTable:
-    return ShownTable(
-        caption="Windows as they were read. The digest changes if the rows do.",
-        columns={
-            "window": [_window(row, zone) for row in rows],
-            "use": [row["use"] for row in rows],
-            "rows": [count(row.get("rows")) for row in rows],
-            "digest": [row["digest"] for row in rows],
-        },
-    )
+def _text(value: str | None) -> str:
+    return value or NOTHING
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -21,7 +21,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.errors import StoreError, printable
 from rocmonitor.policy.stops import as_shown
 from rocmonitor.service.health import STORE_SECONDS, Service, StoreAnswers, look, service_health
-from rocmonitor.store import Store, glance
+from rocmonitor.store import Store, glance, migrate
 
 MOST_SEGMENTS = 100
 """The number of segments of one monitor; each is a time series in every metric of windows."""
@@ -95,7 +95,7 @@ def _process(service: Service) -> Iterator[Metric]:
     info = GaugeMetricFamily(
         "rocmonitor_build_info", "Versions, as labels.", labels=["version", "schema", "python"]
     )
-    info.add_metric([__version__, glance.NEWEST, platform.python_version()], 1)
+    info.add_metric([__version__, migrate.NEWEST, platform.python_version()], 1)
     yield info
     work = service.runtime.work.current()
     yield _one("rocmonitor_work_running", "Pieces of work in progress.", len(work))
