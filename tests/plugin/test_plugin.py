@@ -291,7 +291,7 @@ class TestBadInput:
             ({"confidence_level": "high"}, "finite numbers and nothing else"),
             ({"fpr": 0.1}, "fpr must hold finite numbers"),
             ({"fpr": [0.1, True]}, "fpr must hold finite numbers"),
-            ({"fpr": [0.1, 1.5]}, "1 of 2 rates"),
+            ({"fpr": [0.1, 1.5]}, "1 of 2 do not"),
             ({"fpr": [0.1, 0.10000001]}, "have one name, 0.1"),
             ({"thresholds": [math.inf]}, "thresholds must hold finite numbers"),
             ({"forecast": [0.9, 0.5]}, "0 <= low <= high <= 1"),

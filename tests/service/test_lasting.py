@@ -167,7 +167,7 @@ class TestGaps:
         stands = [each.metrics["lasting/statistic"] for each in seen]
         assert stands == sorted(stands)
         assert [each.outcome for each in seen][-1] is Status.DEGRADED
-        assert "since the week of 2026-05-25" in verdict(seen[-1].verdicts[0])
+        assert seen[-1].verdicts[0].details["since"] == "2026-05-25"
 
     def test_a_champion_that_is_replaced_in_the_middle_is_charted_on_its_own(self, here: World) -> None:
         for number in (20, 21, 22):
