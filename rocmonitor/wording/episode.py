@@ -116,12 +116,10 @@ def groups(decline: Decline) -> str:
     ...     monitor="credit", champion_version="3", start=may, start_low=may, start_high=june,
     ...     alarm=Window(may, june), size=-0.022, groups=(row,),
     ... ))
-    'channel = Broker (−0.020 of −0.022): its rows are ranked worse; its share is unchanged (30 %).'
+    'channel = Broker (−0.020): its rows are ranked worse; its share is unchanged (30 %).'
     """
-    parts, texts = list(map(GroupPart.from_row, decline.groups[:_MOST_NAMED])), list[str]()
-    for part in parts:
-        size = "" if decline.size is None else f" ({number(part.part, 3)} of {number(decline.size, 3)})"
-        texts.append(f"{named(part)}{size}: {how(part)}")
+    parts = list(map(GroupPart.from_row, decline.groups[:_MOST_NAMED]))
+    texts = [f"{named(part)} ({number(part.part, 3)}): {how(part)}" for part in parts]
     return f"{'; '.join(texts)}. {without(parts[0])}".rstrip() if texts else ""
 
 
