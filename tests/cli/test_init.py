@@ -234,6 +234,7 @@ def _drawn(per_day: int, days: int) -> pd.DataFrame:
     return pd.DataFrame({"id": np.arange(n), "scored_at": at, "score": score, "label": y.astype(int)})
 
 
+@pytest.mark.slow
 def test_the_length_of_windows_is_the_one_that_finds_declines_and_says_so():
     """A day has rows enough, and would alarm falsely more than twice as often as a week."""
     rows = _drawn(500, 357)
@@ -382,6 +383,7 @@ def test_a_table_that_is_not_there(args, code, told, rocmonitor):
     assert told in rocmonitor("init", *args, code=code).stderr
 
 
+@pytest.mark.slow
 def test_a_german_table_without_english_names_in_its_own_encoding(tmp_path, rocmonitor):
     """A number of the row is its id, the column within 0 and 1 its score; no line with an umlaut is lost."""
     rows = _drawn(120, 350)
@@ -407,6 +409,7 @@ def test_a_german_table_without_english_names_in_its_own_encoding(tmp_path, rocm
     assert "PROBLEM" not in rocmonitor("check", code=4).stdout  # a warning: the table has ended
 
 
+@pytest.mark.slow
 def test_the_encoding_is_that_of_the_file_beside_the_configuration(tmp_path, rocmonitor):
     """Paths begin in the folder of the configuration, wherever the command is called."""
     (tmp_path / "there").mkdir()

@@ -93,7 +93,9 @@ def test_the_cost_of_a_small_reference_is_not_too_low(windows: int):
     assert np.mean(gaps) < 4 * np.std(gaps) / np.sqrt(len(gaps))
 
 
-@pytest.mark.parametrize("windows", [1, 3, 10])
+@pytest.mark.parametrize(
+    "windows", [3, *(pytest.param(windows, marks=pytest.mark.slow) for windows in (1, 10))]
+)
 def test_a_reference_of_few_windows_keeps_the_level_of_a_margin(windows: int):
     """A short version of the study `cost-margin`: at the threshold of the same rows it was 5 to 6 %."""
     past = study.Past(windows, 20, 180, 0.5)

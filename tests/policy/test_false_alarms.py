@@ -310,7 +310,9 @@ def test_rules_together_find_as_soon_as_the_first_of_them():
 # Windows that follow one another
 
 
-@pytest.mark.parametrize("serial", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize(
+    "serial", [0.5, *(pytest.param(serial, marks=pytest.mark.slow) for serial in (0.0, 0.9))]
+)
 def test_alarms_and_times_are_those_of_series_that_go_on_from_the_reference(serial, monkeypatch):
     """Given the true scatter and correlation: the limits of each reference, and its later windows drawn."""
     monkeypatch.setattr(coming, "SERIES", 520)

@@ -56,6 +56,7 @@ def scenario_of(samples: list[Sample], rules: dict[str, Rule], **derived: Rule) 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [None, 0.5, 3.0])
 @pytest.mark.parametrize("rule", [Drop(), Drop(value=0.05), Floor(value=0.72), Forecast()], ids=str)
 def test_check_says_of_resampled_windows_what_the_judge_says(rule, budget, monkeypatch):

@@ -653,7 +653,7 @@ def _told(here: World, now: datetime, **changes: str) -> checking.Checked:
     return checking.check(config.load(here.folder / "rocmonitor.yaml"), now=now, output=lambda _: None)
 
 
-@pytest.mark.parametrize("hours", [1, 50, 120])
+@pytest.mark.parametrize("hours", [50, *(pytest.param(hours, marks=pytest.mark.slow) for hours in (1, 120))])
 def test_check_notices_a_label_delay_that_is_too_short_on_any_day(here, hours):
     now = week(24) - timedelta(hours=hours)
     _with_labels_after(here, 6, now)

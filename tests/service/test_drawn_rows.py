@@ -84,7 +84,7 @@ def test_the_store_keeps_no_cells_of_two_models(here):
     assert found == {"raw": [window], "condensed": []}
 
 
-@pytest.mark.parametrize("ids", [False, True])
+@pytest.mark.parametrize("ids", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_review_of_too_many_rows_is_of_the_same_draw_each_time(here, ids):
     for number in (20, 21):
         here.score(number, n=3_000)

@@ -290,7 +290,7 @@ def test_a_loss_that_goes_on_reads_its_new_rows_alone(regions, rocmonitor):
     assert (north["group"], north["rows"]) == ("north", 600)
 
 
-@pytest.mark.parametrize("counts", ["400d", "0d"])
+@pytest.mark.parametrize("counts", ["400d", pytest.param("0d", marks=pytest.mark.slow)])
 def test_what_is_counted_of_a_loss_gives_what_its_rows_give(regions, counts):
     """To the cells of the reference: in one tick, and week by week with and without what is kept."""
     for number in (23, 24):

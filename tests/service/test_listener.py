@@ -223,7 +223,11 @@ def test_500_monitors_are_scraped_in_little_time(here: World, windows: int) -> N
         assert cost(partial(metrics.written, registry, "")) < 6  # 2.5
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nHost: he"], ids=["silent", "half a request"])
+@pytest.mark.parametrize(
+    "sent",
+    [pytest.param(b"", marks=pytest.mark.slow), b"GET /health HTTP/1.1\r\nHost: he"],
+    ids=["silent", "half a request"],
+)
 def test_600_connections_that_hang_take_no_threads_and_keep_nobody_out(port: int, sent: bytes) -> None:
     assert get(port, "/health")[0] == 200
     before = threading.active_count()

@@ -151,7 +151,7 @@ def test_level_for_a_batch_that_is_smaller_than_its_windows(law, ratio, inside):
     assert abs(covered.mean() - 0.95) < slack
 
 
-@pytest.mark.parametrize("n", [19, 26])
+@pytest.mark.parametrize("n", [19, pytest.param(26, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("scatter", "spread"), [(0.0, 0.6), (0.5, 0.3), (1.0, 0.6)])
 def test_level_for_windows_of_any_size(n, scatter, spread):
     # Sampling variances are log-normal. Without `resized` 2 to 3 % are outside in place of 5.

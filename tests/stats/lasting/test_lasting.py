@@ -326,7 +326,15 @@ def test_every_caveat_has_an_example() -> None:
 
 
 @pytest.mark.parametrize(
-    "weeks", [Weeks(), Weeks(reference=8), Weeks(heavy=True), Weeks(uneven=True)], ids=str
+    "weeks",
+    [
+        Weeks(),
+        *(
+            pytest.param(weeks, marks=pytest.mark.slow)
+            for weeks in (Weeks(reference=8), Weeks(heavy=True), Weeks(uneven=True))
+        ),
+    ],
+    ids=str,
 )
 def test_quiet_years_alarm_no_more_often_than_stated(weeks: Weeks) -> None:
     """200 years; more than 21 have a chance of 1e-3 at 5 %."""
