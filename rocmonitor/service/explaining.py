@@ -41,6 +41,9 @@ from rocmonitor.sources.values import name_of
 from rocmonitor.stats.group_reference import ColumnRows, CountedRows, GroupReference, Split, group_reference
 from rocmonitor.stats.grouping import BINS
 
+_FORM = 2
+"""Of stored counts: those of another form are counted again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
@@ -342,7 +345,7 @@ def unexplained(finding: Finding, error: RocmonitorError) -> Finding:
 def digest(monitor: Monitor, columns: Sequence[str]) -> str:
     """Return a name of all that the counts of the reference depend on."""
     parts = {"reference": references.digest(monitor), "columns": columns, "min_group": monitor.min_group}
-    return digest_of(parts)
+    return digest_of(parts | {"form": _FORM})
 
 
 def _rows(

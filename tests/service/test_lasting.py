@@ -61,7 +61,7 @@ def test_a_lasting_drop_is_found_over_several_ticks_and_told_since_when(here: Wo
     assert outcomes[0] is Status.OK
     assert outcomes[-1] is Status.DEGRADED
     [alarm] = messages(here)
-    assert re.search(r"^AUROC about 0\.\d+ since 2026-0", alarm.body, re.MULTILINE)
+    assert re.search(r"since 2026-0\d-\d\d", alarm.body)
 
 
 @pytest.mark.slow
