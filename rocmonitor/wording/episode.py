@@ -142,10 +142,10 @@ def now_what(decline: Decline | None, zone: ZoneInfo) -> str:
     if decline is None or not decline.is_open:
         return ""
     where = f" for {listed(decline.group_names[:_MOST_NAMED])}" if decline.groups else ""
-    steps = [f"See what changed about {instant(decline.start, zone)}{where}: data, labels, cases."]
+    text = f"see what changed about {instant(decline.start, zone)}{where}"
     if decline.challenger is not None and decline.challenger["low"] > 0:
-        steps.append(f"`rocmonitor review {decline.monitor}` says whether the challenger should take over.")
-    return " ".join(steps)
+        text += f"; `rocmonitor review {decline.monitor}`: should the challenger take over?"
+    return text
 
 
 def chance(days_between: float) -> str:

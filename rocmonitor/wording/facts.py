@@ -33,7 +33,8 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
     """
     moved, rival = moved_briefly(evaluation) if evaluation else "", ""
     if episode is not None and episode.is_open:
-        moved = (episodes.groups(episode) if episode.windows > 1 else "") or moved
+        if episode.windows > 1:
+            moved = episodes.groups(episode) or (moved and f"(first window) {moved}")
         rival = episodes.challenger(episode)
     doubts = [] if evaluation is None else doubts_of(evaluation.reference)
     doubt = str(doubts[0].bare()) if doubts else ""

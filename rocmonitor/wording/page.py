@@ -228,7 +228,7 @@ def monitor_lead(
     if unjudged:
         parts.append(f"waiting: {unjudged}")
     if not foresees:
-        parts.append("no outlook before the labels (`outlook`)")
+        parts.append("no outlook")
     return "; ".join(parts) + "."
 
 

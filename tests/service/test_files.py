@@ -216,12 +216,13 @@ def test_a_catch_up_is_one_query_and_the_same_to_the_last_bit(
     changes = {"segments": "[region]", "columns": columns}
     together, alone = spied(monkeypatch)
     one_query = tick(catching_up, FILES, 30, "together", **changes)
-    assert together == [(19, True), (10, True)]  # the first of the reference shows how many rows there are
+    # The first of the reference shows how many rows there are; then come those that explain an alarm.
+    assert together[:2] == [(19, True), (10, True)]
     assert alone == [Window(week(0), week(1))]
     together, alone = spied(monkeypatch, works=False)
     one_by_one = tick(catching_up, FILES, 30, "alone", **changes)
     assert len(alone) == 20 + 10
-    assert together == [(19, False), (10, False)]  # once it fails, it is not tried again
+    assert together[:2] == [(19, False), (10, False)]  # once it fails, it is not tried again
     assert len(one_query.evaluations) == 20
     for one, other in zip(one_query.evaluations, one_by_one.evaluations, strict=True):
         assert replace(one, evaluated_at=other.evaluated_at) == other

@@ -334,7 +334,7 @@ class TestMonitor:
         view = client.get("/monitors/credit.json").get_json()
         since = view["episode"]["start"][:10]
         text = text_of(client.get("/monitors/credit").text)
-        assert f"Now See what changed about {since}: data, labels, cases." in text
+        assert f"Now see what changed about {since}" in text
         assert "Compare 2 segments : degraded: region=" in text
         assert "segments" not in text_of(client.get("/monitors/calm").text).split("What to do")[0]
 
