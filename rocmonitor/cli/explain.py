@@ -24,6 +24,7 @@ from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
     from rocmonitor.config import Monitor
+    from rocmonitor.policy.episode import Decline
     from rocmonitor.policy.evaluation import Evaluation
     from rocmonitor.policy.explanation import Explanation
     from rocmonitor.policy.windows import Window
@@ -78,8 +79,10 @@ def explain(
         open_source(config.sources[chosen.source], config.folder, name=chosen.source) as source,
         shown_progress() as progress,
     ):
-        window, judged = _window(opened, chosen, start) if start else _period(opened, chosen, first, last)
-        loss = None if start or first else store.last_decline(opened, monitor, "")
+        loss = None if start or first or last else store.last_decline(opened, monitor, "")
+        window, judged = (
+            _window(opened, chosen, start) if start else _period(opened, chosen, first, last, loss)
+        )
         kept = store.evaluations(opened, monitor, segment="", start=window.start, end=window.end)
         whole = next(
             (evaluation for evaluation in reversed(kept) if judged and evaluation.window == window), None
@@ -94,7 +97,7 @@ def explain(
             columns=asked,
             grouped=any(evaluation.provenance.get("grouped") for evaluation in kept),
             expected=not judged,
-            counted=() if start or first or whole is not None else parts.inside(window),
+            counted=() if loss is None or whole is not None else parts.inside(window),
         )
         progress(f"{monitor} {window.in_zone(chosen.timezone)}")
         explained = ask.run(source, lambda text: progress(text) if text else None)
@@ -131,17 +134,15 @@ def _print(explanation: Explanation, whole: Evaluation | None) -> None:
         echo_folded(f"{column} explains nothing: {why}", hang=2)
 
 
-def _period(opened: Store, monitor: Monitor, first: str | None, last: str | None) -> tuple[Window, bool]:
+def _period(
+    opened: Store, monitor: Monitor, first: str | None, last: str | None, loss: Decline | None
+) -> tuple[Window, bool]:
     """Return the period that is asked for: by default that of the open or last loss, else a window."""
-    from rocmonitor import store
     from rocmonitor.policy.windows import Window
 
     newest, judged = _window(opened, monitor, None)
-    episode = store.last_decline(opened, monitor.name, "")
     if first is None and last is None:
-        if episode is None:
-            return newest, judged
-        return Window(episode.start, episode.end or newest.end), True
+        return (newest, judged) if loss is None else (Window(loss.start, loss.end or newest.end), True)
     if first is None:
         raise ConfigError("--to needs --from: the period from then on")
     start = wall_time(first, monitor, "--from")

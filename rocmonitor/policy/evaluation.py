@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.record import Record, Stored
+from rocmonitor.policy.record import Record, Stored, reader
 from rocmonitor.policy.windows import Window
 from rocmonitor.verdict import Status, Verdict
 
@@ -208,11 +208,8 @@ class Transition(Stored):
     since: datetime
 
 
-def read_reasons(stored: list[Any]) -> tuple[Reason, ...]:
-    """Return reasons from plain JSON types."""
-    return tuple(
-        Verdict.from_dict(reason) if "rule" in reason else Caveat.from_dict(reason) for reason in stored
-    )
+read_reasons: Callable[[Any], tuple[Reason, ...]] = reader(tuple[Reason, ...])
+"""Returns reasons from plain JSON types."""
 
 
 class Chart(NamedTuple):

@@ -64,23 +64,23 @@ def _read(cls: Any, stored: Mapping[str, Any]) -> Any:
 def _readers(cls: Any) -> dict[str, Callable[[Any], Any]]:
     """Return what makes each field of a dataclass of plain JSON types."""
     hints = get_type_hints(cls)
-    return {name.name: _reader(hints[name.name]) for name in fields(cls)}
+    return {name.name: reader(hints[name.name]) for name in fields(cls)}
 
 
-def _reader(hint: Any) -> Callable[[Any], Any]:
+def reader(hint: Any) -> Callable[[Any], Any]:
     """Return what makes a value of this type of plain JSON types."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is UnionType and arguments[1:] == (NoneType,):
-        some = _reader(arguments[0])
+        some = reader(arguments[0])
         return lambda value: None if value is None else some(value)
     if origin is UnionType and Caveat in arguments:  # or a verdict, which has its rule
-        verdict, caveat = map(_reader, arguments)
+        verdict, caveat = map(reader, arguments)
         return lambda value: verdict(value) if "rule" in value else caveat(value)
     if origin is tuple:
-        item = _reader(arguments[0])
+        item = reader(arguments[0])
         return lambda value: tuple(map(item, value))
     if origin is Mapping:
-        of_name = _reader(arguments[1])
+        of_name = reader(arguments[1])
         return lambda value: {name: of_name(item) for name, item in value.items()}
     if hint is datetime:
         return datetime.fromisoformat

@@ -18,7 +18,7 @@ _EVER = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC
 
 
 class CountedParts:
-    """What is counted of a monitor's losses, in the store or of this tick alone; no two parts overlap.
+    """Parts of a monitor's losses, counted, in the store or of this tick alone; no two overlap.
 
     Parameters
     ----------

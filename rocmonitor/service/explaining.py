@@ -42,7 +42,7 @@ from rocmonitor.stats.group_reference import ColumnRows, CountedRows, GroupRefer
 from rocmonitor.stats.grouping import BINS
 
 _FORM = 2
-"""Of stored counts: those of another form are counted again."""
+"""The form of stored counts; those of another one are counted again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,6 @@ class ExplainRequest:
         drawn = hashlib.sha256(f"{monitor.name}|{self.window}".encode()).digest()  # the same in a second run
         seed = int.from_bytes(drawn[:8])
         explained = explanation(reference, whole, fewest=fewest, seed=seed, expected=self.expected)
-        counted = [] if self.expected else counted
         return Explained(
             explanation=explained, reference=reference, counted=counted, whole=(self.window, whole)
         )

@@ -91,9 +91,7 @@ def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
         subject, change = _found(runtime, rows[0]), rows[0].payload.get("transition")
         message = _of_one(runtime, rows, subject)
         if isinstance(subject, Evaluation | Outlook) and change and not _stop(rows):
-            decline = _decline(runtime, rows[0])
-            until = None if decline is not None and decline.is_open else subject.window
-            picture = partial(_picture, runtime, rows[0].monitor, change["segment"], until)
+            picture = partial(_picture, runtime, rows[0], change["segment"], subject.window)
     if unconfirmed := max(row.payload.get(_UNCONFIRMED, 0) for row in rows):
         message = alerts.repeated(message, unconfirmed)
     alerts.send(config.channel_url(name), message, folder=config.folder, picture=picture)
@@ -104,8 +102,10 @@ def with_unconfirmed(payload: dict[str, Any]) -> dict[str, Any]:
     return payload | {_UNCONFIRMED: payload.get(_UNCONFIRMED, 0) + 1}
 
 
-def _picture(runtime: Runtime, monitor: str, segment: str, until: Window | None) -> bytes:
-    return story(runtime, monitor, segment, until).picture(last=26)
+def _picture(runtime: Runtime, row: store.Delivery, segment: str, window: Window) -> bytes:
+    decline = _decline(runtime, row)
+    until = None if decline is not None and decline.is_open else window
+    return story(runtime, row.monitor, segment, until).picture(last=26)
 
 
 def _is_one_event(one: store.Delivery, other: store.Delivery) -> bool:

@@ -94,7 +94,7 @@ class Continuation(NamedTuple):
 
 
 class Innovation(NamedTuple):
-    """What a window adds to several series with the same gains, (c, g), and where these go on."""
+    """The share of a window in several series with the same gains, (c, g), and where these go on."""
 
     apart: Floats  # beyond what was expected
     spread: Floats  # (g,): variance of that

@@ -134,7 +134,7 @@ def _view(
     view |= _over_time(monitor, choice, windows, changes, outlooks, now)
     view |= {
         "segments": names,
-        "segments_not_ok": _not_ok(kept, monitor.name),
+        "segments_not_ok": _not_ok(kept, monitor.name) if names and not choice.segment else "",
         "chosen": None,
         "reference": None,
         "others": [],

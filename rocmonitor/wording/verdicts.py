@@ -111,11 +111,8 @@ def _lasting(finding: Verdict) -> str:
     needed = abs(details["alarm_change"])
     inside = abs(details["statistic"]) <= details["chart_limit"]  # where the alarm still holds
     what = "drop" if finding.outcome is Status.DEGRADED else "rise"
-    return (
-        f"lasting {what} of the AUROC: the weighted mean of recent windows is "
-        f"{_beside(details['mean_change'])} the reference; "
-        f"{f'the alarm ends at {needed / 2:.3f}' if inside else f'an alarm needs {needed:.3f}'}"
-    )
+    ends = f"the alarm ends at {needed / 2:.3f}" if inside else f"an alarm needs {needed:.3f}"
+    return _of_chart(f"lasting {what}", details, ends)
 
 
 def _nothing_lasts(details: Mapping[str, Any]) -> str:
@@ -123,11 +120,14 @@ def _nothing_lasts(details: Mapping[str, Any]) -> str:
     side = " either way"
     if details["alternative"] == "less":
         side = "" if details["mean_change"] < 0 else " below"
-    return (
-        f"no lasting {what} of the AUROC: the weighted mean of recent windows is "
-        f"{_beside(details['mean_change'])} the reference; an alarm needs "
-        f"{abs(details['alarm_change']):.3f}{side}"
+    return _of_chart(
+        f"no lasting {what}", details, f"an alarm needs {abs(details['alarm_change']):.3f}{side}"
     )
+
+
+def _of_chart(found: str, details: Mapping[str, Any], ends: str) -> str:
+    mean = _beside(details["mean_change"])
+    return f"{found} of the AUROC: the weighted mean of recent windows is {mean} the reference; {ends}"
 
 
 def _beside(change: float) -> str:

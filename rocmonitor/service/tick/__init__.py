@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -168,15 +168,14 @@ class _Work:
         self._rows: dict[Window, int] = {}  # of windows whose times are compared as text
         self._ahead: Ahead | None = None
         self._explaining: Explaining | None = None  # the rows of the window at hand
-        reading = explaining.digest(state.monitor, state.monitor.columns.explain)
-        self._parts = CountedParts(state.runtime.store, reading, keep=self._keeps_counts)
 
-    @property
-    def _keeps_counts(self) -> bool:
-        """True where what is counted of a loss is kept: the reference it is counted by is, too."""
-        state = self._state
-        config = state.runtime.config
-        return not state.dry_run and bool(config.keep.counts) and state.now >= complete_at(state.monitor)
+    @cached_property
+    def _parts(self) -> CountedParts:
+        """What is counted of losses; kept where the reference that it is counted by is, too."""
+        state, monitor = self._state, self._state.monitor
+        wanted = not state.dry_run and bool(state.runtime.config.keep.counts)
+        reading = explaining.digest(monitor, monitor.columns.explain)
+        return CountedParts(state.runtime.store, reading, keep=wanted and state.now >= complete_at(monitor))
 
     def on(self, ended: Sequence[Window]) -> None:
         """Work on windows that have ended."""
@@ -297,7 +296,7 @@ class _Work:
         if job.before is not None and not judged.segments:
             self._keep_unchanged(job.window, job.before, judged.labels)
             return
-        if job.before is not None:
+        if job.before is not None and self._state.monitor.columns.explain:
             self._parts.forget(job.window)
         self._save(commit.evaluations(self._state, job, self._explained(job, judged)))
 

@@ -206,7 +206,7 @@ class ScoreHistory(Result):
 
     @property
     def thinning(self) -> Thinning:
-        """What the distances of smaller samples of the windows follow from."""
+        """Return what the distances of smaller samples of the windows follow from."""
         numbers = map(np.array, (self.log_variances, self.occupied, self.inverse_shares))
         return Thinning(self.window_sizes, *numbers)
 
