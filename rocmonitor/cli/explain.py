@@ -142,7 +142,7 @@ def _period(
 
     newest, judged = _window(opened, monitor, None)
     if first is None and last is None:
-        return (newest, judged) if loss is None else (Window(loss.start, loss.end or newest.end), True)
+        return (newest, judged) if loss is None else (_of_loss(opened, loss, newest), True)
     if first is None:
         raise ConfigError("--to needs --from: the period from then on")
     start = wall_time(first, monitor, "--from")
@@ -152,6 +152,20 @@ def _period(
             f"--to is not after --from: {end.astimezone(monitor.timezone):%Y-%m-%d %H:%M} is the end"
         )
     return Window(start, end), True
+
+
+def _of_loss(opened: Store, loss: Decline, newest: Window) -> Window:
+    """Return the period of the windows that its size is the mean of, up to its presumed end."""
+    from rocmonitor import store
+    from rocmonitor.policy.evaluation import Status
+    from rocmonitor.policy.windows import Window
+
+    own = [
+        window
+        for window, outcome in store.outcomes(opened, loss.monitor, "")
+        if window.start >= loss.start and outcome is not Status.INSUFFICIENT
+    ]
+    return Window(loss.start, own[loss.windows - 1].end if len(own) >= loss.windows else newest.end)
 
 
 def _window(opened: Store, monitor: Monitor, start: str | None) -> tuple[Window, bool]:

@@ -332,3 +332,18 @@ def test_the_message_of_a_catch_up_tells_the_loss_as_it_stands(regions, rocmonit
     assert "What moved: region = north (" in regions.alarms
     [loss] = json.loads(rocmonitor("history", "credit", "--json").stdout)["episodes"]
     assert [group["rows"] for group in loss["groups"]] == [600]
+
+
+def test_explain_reads_the_windows_that_the_size_is_the_mean_of(regions, rocmonitor):
+    """A loss that no window shows any more, and none has ruled out: the windows since are no part of it."""
+    regions.score(23)
+    regions.score(23, n=200, region="north", shift=0.65)
+    regions.configure(columns=COLUMNS, rules=DROP, window="{every: 7d, label_delay: 2d, end: 2026-06-22}")
+    rocmonitor("run", code=(0, 3))
+    shown = json.loads(rocmonitor("history", "credit", "--json").stdout)
+    [loss] = [episode for episode in shown["episodes"] if episode["kind"] == "performance"]
+    assert loss["windows"] == 1
+    assert loss["still"] is not None
+    assert loss["end"] is None
+    explained = json.loads(rocmonitor("explain", "credit", "--json").stdout)
+    assert explained["window"] == "2026-06-08T00:00Z/2026-06-15T00:00Z"
