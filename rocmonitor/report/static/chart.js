@@ -165,6 +165,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
     const many = middle.filter((value, at) => known(panel.y[at]) && value >= chart.scales.x.min && value <= chart.scales.x.max).length > MANY;
     const dense = width / pixel / Math.max(1, middle.filter(value => value >= chart.scales.x.min && value <= chart.scales.x.max).length) < 7;
     const size = (dense ? 2 : 4) * pixel;
+    const lost = at => shows("changes") && (panel.steps || []).some(step => middle[at] >= step.start && middle[at] <= step.end);
     if (many) weekly(chart, panel); else join(chart, panel);
     if (panel.outlook && shows("outlooks")) outlooks(chart, panel, size);
     panel.y.forEach((value, at) => {
@@ -173,7 +174,7 @@ document.querySelectorAll("figure.chart").forEach((figure, number) => {
       const bad = panel.marks[at] === "degraded", past = panel.marks[at] === "reference";
       ctx.strokeStyle = ctx.fillStyle = colour(bad ? "degraded" : past ? "reference" : "champion");
       ctx.lineWidth = (past ? 1 : 1.5) * pixel;
-      if (many && !bad) ctx.globalAlpha = 0.35;
+      if (many && (!bad || lost(at))) ctx.globalAlpha = 0.35; // the step says what a hundred marks would
       if (!many && shows("intervals") && known(panel.low[at]) && known(panel.high[at])) {
         ctx.beginPath(); ctx.moveTo(cx, y(panel.low[at])); ctx.lineTo(cx, y(panel.high[at])); ctx.stroke();
       }
