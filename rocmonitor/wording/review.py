@@ -46,8 +46,10 @@ def versions(review: Review) -> str:
 
 
 def title(review: Review) -> str:
-    """Return the decision and the versions, for one line."""
-    return f"{decision(review)} (champion {review.champion_version}, challenger {review.challenger_version})"
+    """Return the decision, and the versions where a line has room for both."""
+    words = decision(review)
+    sides = f" (champion {review.champion_version}, challenger {review.challenger_version})"
+    return words + sides * (words == review.decision)
 
 
 def decision(review: Review) -> str:
