@@ -193,7 +193,10 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
 
     A whole number is its own first word, in every chunk; anything else is hashed.
     """
-    if set(map(type, values)) == {int}:
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return np.ones(len(values), dtype=np.bool_), hashed(values)
+    if kinds == {int}:
         try:
             known = np.array(values, dtype=np.int64)
         except OverflowError:
