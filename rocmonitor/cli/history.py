@@ -75,7 +75,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
                     None,
                 ),
                 "episodes": listed,
-                "transitions": [change.to_dict() for change in changes],
+                "transitions": [change.to_dict() | {"after": str(change.shown)} for change in changes],
                 "outbox": {"waiting": waiting.waiting, "errors": waiting.errors},
             }
         )
@@ -90,7 +90,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
         if episodes:
             echo(f"\nEpisodes ({chosen.timezone}):", style="bold")
             echo_folded("\n".join(episode.line(decline, chosen.timezone) for decline in episodes), hang=2)
-        echo(f"\nChanges of status ({chosen.timezone}):", style="bold")
+        echo(f"\nChanges of status, by when each window fell due ({chosen.timezone}):", style="bold")
         echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)
     return OK

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from zoneinfo import ZoneInfo
 
 from rocmonitor.conventions import NORMAL_95
-from rocmonitor.policy.evaluation import Evaluation, Point, Status, Verdict, known
+from rocmonitor.policy.evaluation import IN_DOUBT, Evaluation, Point, Status, Verdict, known
 from rocmonitor.policy.explanation import Explanation
 from rocmonitor.policy.record import Row, Stored, plain
 from rocmonitor.policy.status import SegmentState
@@ -40,7 +40,7 @@ RECOVERED, VERSION, CLOSED, REMOVED = "recovered", "another version", "closed", 
 ANOTHER = "another loss began later"
 """Why an episode ended."""
 
-OF_EPISODE = ("no-longer-certain", "recovered")
+OF_EPISODE = (IN_DOUBT, "recovered")
 """Codes of the caveats that say how an episode stands after a window."""
 
 _OF_AUC = frozenset({"forecast", "drop", "floor", "lasting"})
@@ -206,6 +206,12 @@ class Warned(Episode):
 
     kind: str = "outlook"
     rules: tuple[str, ...] = ()
+
+
+def in_doubt(status: str, newest: Decline | None) -> str:
+    """Return a status as people see it: at risk while a loss may go on that no rule finds any more."""
+    uncertain = newest is not None and newest.is_uncertain
+    return "at-risk" if uncertain and status in ("ok", "improved") else status
 
 
 def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Decline:

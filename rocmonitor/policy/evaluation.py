@@ -93,6 +93,9 @@ class Counts:
         return labelled / (labelled + self.unlabelled) if labelled + self.unlabelled else 0.0
 
 
+IN_DOUBT = "no-longer-certain"
+"""Code of the caveat that a loss is no longer shown, nor that it is over."""
+
 Reason = Verdict | Caveat
 """Why a status changed: a rule's finding, or something else that has happened."""
 
@@ -207,6 +210,12 @@ class Transition(Stored):
     reasons: tuple[Reason, ...] = ()
     since: datetime
 
+    @property
+    def shown(self) -> Status:
+        """The status as people see it: at risk while a loss may go on that no rule finds any more."""
+        doubtful = any(isinstance(reason, Caveat) and reason.code == IN_DOUBT for reason in self.reasons)
+        return Status.AT_RISK if doubtful else self.after
+
 
 read_reasons: Callable[[Any], tuple[Reason, ...]] = reader(tuple[Reason, ...])
 """Returns reasons from plain JSON types."""
@@ -219,8 +228,6 @@ class Chart(NamedTuple):
     """Share of the way to its limit."""
     before: float | None = None
     """The share of the window before, if that has the chart too."""
-    alarm: bool = False
-    """True while its alarm holds, which may be inside the limit again."""
 
 
 class Brief(NamedTuple):

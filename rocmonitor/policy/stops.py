@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.episode import Decline, Episode
+from rocmonitor.policy.episode import Decline, Episode, in_doubt
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.windows import DAY, Window
 
@@ -335,9 +335,8 @@ def as_shown(
     episode : Decline or None
         The newest one.
     """
-    if status in ("ok", "improved") and episode is not None and episode.is_uncertain:
-        status, since = "at-risk", episode.start
-    elif status == "degraded" and episode is not None and episode.is_open:
+    status = in_doubt(status, episode)
+    if episode is not None and episode.is_open and (status == "degraded" or episode.is_uncertain):
         since = episode.start
     others = [other for other in stops if other.kind not in ("judged", "watch")]
     if seen is None:

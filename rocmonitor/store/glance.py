@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from rocmonitor.policy.episode import Decline
+from rocmonitor.policy.episode import Decline, in_doubt
 from rocmonitor.policy.evaluation import Brief, Chart, Status
 from rocmonitor.policy.status import Attention, is_alarm
 from rocmonitor.policy.stops import Stop
@@ -148,10 +148,11 @@ class AllStates:
 
     def status(self, monitor: str, segment: str = "") -> str:
         """Return the status after the last change; without one ok, or waiting for the first window."""
-        change = self.changed.get((monitor, segment))
-        if change is not None:
-            return str(change.after)
-        return "ok" if (monitor, segment) in self.seen else "waiting"
+        key = (monitor, segment)
+        change = self.changed.get(key)
+        if change is None:
+            return "ok" if key in self.seen else "waiting"
+        return in_doubt(str(change.after), self.episodes.get(key))
 
     @cached_property
     def segments(self) -> dict[str, list[str]]:
@@ -175,6 +176,11 @@ def all_states(store: Store, windows: int = 26) -> AllStates:
     )
 
 
+def last_states(store: Store) -> AllStates:
+    """Return the same without windows: the last changes of status and the last losses."""
+    return AllStates(seen={}, changed=last_changes(store), episodes=last_declines(store))
+
+
 def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the summary of the reference of the newest window of every monitor and segment."""
     last, summary = _since(tables.evaluation, 1), tables.summary.c
@@ -196,7 +202,9 @@ def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """The early signs of a drift in a monitor: of its newest outlooks those that warned, and charts."""
+    """The early signs of a drift in a monitor: of its newest outlooks those that warned, and charts
+    without an alarm.
+    """
 
     warned: int = 0
     outlooks: int = 0
@@ -235,7 +243,10 @@ def signs(store: Store, windows: int = 8) -> dict[str, Signs]:
 
 
 def _charts(windows: list[dict[str, float]]) -> dict[str, Chart]:
-    """Return the charts of windows, the newest last; one that could not be judged leaves them as before."""
+    """Return the charts without an alarm; a window that could not be judged leaves them as before.
+
+    windows: Their metrics, the newest last.
+    """
     charts: dict[str, Chart] = {}
     for metrics in windows:
         for name, limit in metrics.items():
@@ -243,13 +254,11 @@ def _charts(windows: list[dict[str, float]]) -> dict[str, Chart]:
             statistic = metrics.get(f"{rule}/statistic")
             if rule == name or statistic is None or limit <= 0:
                 continue
-            margin = metrics.get(f"{rule}/margin", limit - statistic)
-            alarm = margin < 0
-            # Without an alarm the margin counts a rise too, where the rule looks for one.
-            share = abs(statistic) / limit if alarm else 1 - margin / limit
+            # The margin counts a rise too, where the rule looks for one; in an alarm it is below 0.
+            share = 1 - metrics.get(f"{rule}/margin", limit - statistic) / limit
             before = charts.get(rule)
-            charts[rule] = Chart(share, None if before is None else before.share, alarm)
-    return charts
+            charts[rule] = Chart(share, None if before is None else before.share)
+    return {rule: chart for rule, chart in charts.items() if chart.share <= 1}
 
 
 def _newest_windows(windows: int) -> Select[Any]:

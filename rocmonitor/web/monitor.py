@@ -25,7 +25,7 @@ from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.attending import has_alarm
 from rocmonitor.service.standing import unjudged_text
-from rocmonitor.store.glance import Ahead, ahead
+from rocmonitor.store.glance import Ahead, ahead, last_states
 from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
@@ -248,8 +248,9 @@ def _standing(
 
 def _not_ok(kept: store.Store, name: str) -> str:
     """Return the segments that are not ok, by status."""
-    said = sorted(store.last_said(kept, name).items())
-    return by_status((last.status, segment) for segment, last in said if segment and last.status != "ok")
+    states = last_states(kept)
+    shown = [(Status(states.status(name, one)), one) for one in states.segments.get(name, ())]
+    return by_status((status, one) for status, one in shown if status is not Status.OK)
 
 
 def _over_time(
@@ -353,7 +354,7 @@ def _facts(
         shown["How sure"] = ""  # holds its place
         shown["What moved"] = groups(episode)
         shown["Challenger"] = challenger(episode)
-    if changes and changes[-1].after == status:
+    if changes and changes[-1].shown == status:
         change = changes[-1]
         judged = next((one for revisions in windows for one in revisions if one.at == change.at), None)
         of_change = facts(change, None if judged is None else store.evaluation(kept, judged.id), episode)
@@ -381,7 +382,7 @@ def _change(change: store.SavedTransition, zone: ZoneInfo) -> Row:
         "since": plain(change.since),
         "when": instant(change.since, zone),
         "before": str(change.before),
-        "after": str(change.after),
+        "after": str(change.shown),
         "reasons": reasons(change.reasons),
         "notified": change.notified,
     }

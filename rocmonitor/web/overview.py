@@ -15,7 +15,7 @@ from rocmonitor.report.window import window_slug
 from rocmonitor.service.budgets import alarm_year
 from rocmonitor.service.standing import standing
 from rocmonitor.store import Store
-from rocmonitor.store.glance import AllStates, Glance, all_states, last_changes
+from rocmonitor.store.glance import AllStates, Glance, all_states, last_changes, last_states
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, first_due
@@ -183,16 +183,15 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any]:
 
 
 def _rows(kept: Store, name: str, window: Window) -> list[dict[str, Any]]:
-    changes = last_changes(kept)
+    states = last_states(kept)
     rows = []
     for segment in ["", *segments(kept, name)]:
         one = newest_in_window(kept, name, segment, window)
-        change = changes.get((name, segment))
         rows.append(
             {
                 "segment": segment,
                 "name": segment or wording.ALL_ROWS,
-                "status": "ok" if change is None else str(change.after),
+                "status": states.status(name, segment) if (name, segment) in states.changed else "ok",
                 "outcome": None if one is None else str(one.outcome),
                 **{key: None if one is None else one.metrics.get(metric) for key, metric in METRICS.items()},
             }

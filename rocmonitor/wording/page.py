@@ -324,11 +324,9 @@ def signs(warned: int, outlooks: int, charts: Mapping[str, Chart]) -> str:
     --------
     >>> signs(3, 8, {"lasting": Chart(0.7, 0.6)})
     '3 of the last 8 outlooks warned; lasting: 70 % of the way to an alarm, and growing'
-    >>> signs(0, 8, {"lasting": Chart(1.2, 0.9, alarm=True)})
-    'lasting: in alarm, the evidence still growing'
     """
     parts = [_warned(warned, outlooks)] if warned > 1 or warned == outlooks > 0 else []
-    parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.alarm or chart.share >= NEAR]
+    parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.share >= NEAR]
     return "; ".join(parts)
 
 
@@ -356,9 +354,6 @@ def _chart(rule: str, chart: Chart) -> str:
     way = ""
     if chart.before not in (None, chart.share):
         way = "growing" if chart.share > (chart.before or 0) else "shrinking"
-    if chart.alarm:
-        told = way and f", the evidence {'still ' if way == 'growing' else ''}{way}"
-        return f"{rule}: in alarm{told}"
     return f"{rule}: {min(share, 99)} % of the way to an alarm{way and f', and {way}'}"
 
 

@@ -140,13 +140,6 @@ def test_what_fails_is_named_once() -> None:
         (0, 0, Chart(0.5), "lasting: 50 % of the way to an alarm"),
         (0, 0, Chart(0.999, 0.9), "lasting: 99 % of the way to an alarm, and growing"),
         (0, 0, Chart(0.9, 0.9), "lasting: 90 % of the way to an alarm"),
-        # An alarm holds while its chart is inside the limit again.
-        (
-            0,
-            0,
-            Chart(0.8, 1.2, alarm=True),
-            "lasting: in alarm, the evidence shrinking",
-        ),
     ],
 )
 def test_signs_of_a_drift(warned: int, outlooks: int, chart: Chart | None, expected: str) -> None:

@@ -11,7 +11,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.policy.episode import ANOTHER, Decline, due_for_update, episodes_after
-from rocmonitor.policy.evaluation import Evaluation, Status, Transition
+from rocmonitor.policy.evaluation import IN_DOUBT, Evaluation, Status, Transition
 from rocmonitor.policy.judge import reasons_for
 from rocmonitor.policy.lessons import judged_outlook
 from rocmonitor.policy.outlook import Outlook, repeated, rows_since
@@ -198,7 +198,7 @@ def _change(
     reasons = reasons_for(seen.finding, status, seen.caveats, before=segment_state.status, warning=warning)
     if last is not None and last.still is not None and not is_alarm(status):
         ends = {"change": last.still, "low": last.still_low, "high": last.still_high}
-        reasons = (Caveat("no-longer-certain" if last.is_open else "recovered", **ends), *reasons)
+        reasons = (Caveat(IN_DOUBT if last.is_open else "recovered", **ends), *reasons)
     holds = last is not None and last.is_open
     again = segment_state.status is not Status.DEGRADED or segment_state.found_again(evaluation.window)
     another = bool(episodes) and episodes[0].end_why == ANOTHER
@@ -222,7 +222,7 @@ def _since(episode: Decline | None, status: Status) -> datetime | None:
     """Return when a status began by its episode: with the end of one, or with the start of an open one."""
     if episode is None:
         return None
-    return episode.end or (episode.start if status is Status.DEGRADED else None)
+    return episode.end or (episode.start if status is Status.DEGRADED or episode.is_uncertain else None)
 
 
 def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Decline]:
