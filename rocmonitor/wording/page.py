@@ -136,11 +136,14 @@ def monitor_sentence(
     since : str or None
         Start of the status, where there was a change.
     """
-    auc, where = metrics.get("champion/auc"), window_name(window, zone)
+    where = window_name(window, zone)
     state = f" {status_word(status).capitalize()} since {since}." if since else ""
+    auc, _, _, low, high = numbers = [metrics.get(name) for name in AREA]
     if auc is None:
         return f"AUROC not measured {where}.{state}"
-    value, range_ = auc_and_range(*map(metrics.get, AREA))
+    value, range_ = auc_and_range(*numbers)
+    if since and status == "degraded" and low is not None and low <= auc <= (1 if high is None else high):
+        return f"AUROC {value} {where}, inside its normal range, {range_}. Still degraded, since {since}."
     return f"AUROC {value} {where}{range_ and f', normal range {range_}'}.{state}"
 
 
@@ -194,8 +197,11 @@ def changed(after: str, when: str, reasons: Sequence[str]) -> str:
     return f"{status_word(after)} from {when}" + (f": {'; '.join(reasons)}" if reasons else "")
 
 
-def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
-    """Return what the scores say of the windows without labels; empty where there are none."""
+def ahead_sentence(outlooks: Sequence[Mapping[str, Any]], *, in_loss: bool = False) -> str:
+    """Return what the scores say of the windows without labels; empty where there are none.
+
+    in_loss: A loss is open, which an outlook without a warning does not show.
+    """
     with_auc = [outlook for outlook in outlooks if outlook["auc"] is not None]
     if not with_auc:
         return ""
@@ -204,7 +210,9 @@ def ahead_sentence(outlooks: Sequence[Mapping[str, Any]]) -> str:
         f"Before its labels, the outlook of the window {last['name']} is "
         f"{with_interval(last['auc'], last['low'], last['high'])} from its scores"
     )
-    return text + (", which is a warning." if last["outcome"] == "at-risk" else ".")
+    if last["outcome"] == "at-risk":
+        return f"{text}, which is a warning."
+    return f"{text}{', which do not show the open loss' if in_loss else ''}."
 
 
 def spark_label(outcomes: Sequence[str]) -> str:

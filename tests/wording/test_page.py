@@ -87,6 +87,21 @@ def test_the_sentence_of_a_monitor() -> None:
     )
 
 
+def test_a_window_inside_its_range_is_not_the_end_of_a_loss() -> None:
+    inside = METRICS | {"champion/auc": 0.67, "champion/auc_low": 0.65, "champion/auc_high": 0.69}
+    assert page.monitor_sentence(inside, SEPTEMBER, NEW_YORK, "degraded", "2013-08-05") == (
+        "AUROC 0.67 (0.65 to 0.69) in the week of 16 September 2013, inside its normal range, 0.66 to 0.85. "
+        "Still degraded, since 2013-08-05."
+    )
+
+
+def test_an_outlook_that_does_not_warn_is_not_the_end_of_a_loss() -> None:
+    outlook = {"name": "May", "auc": 0.8, "low": 0.73, "high": 0.84, "outcome": None}
+    text = "Before its labels, the outlook of the window May is 0.80 (0.73 to 0.84) from its scores"
+    assert page.ahead_sentence([outlook]) == f"{text}."
+    assert page.ahead_sentence([outlook], in_loss=True) == f"{text}, which do not show the open loss."
+
+
 def test_the_sentence_has_the_decimals_that_show_on_which_side_of_its_range_an_auroc_lies() -> None:
     near = METRICS | {"champion/auc": 0.6562, "champion/auc_low": 0.635, "champion/auc_high": 0.678}
     said = page.monitor_sentence(near, MAY, ZoneInfo("UTC"), "degraded", None)
