@@ -18,6 +18,7 @@ from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import highest_floor
 from rocmonitor.service.runtime import Runtime
+from rocmonitor.wording.episode import brief_since
 
 PICTURE = "auc_over_time.png"
 
@@ -58,6 +59,9 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
         zone=windows.zone,
         picture=PICTURE,
         model=evaluation.model,
+        loss=brief_since(
+            store.last_decline(runtime.store, evaluation.monitor, evaluation.segment), windows.zone
+        ),
     )
     return link
 

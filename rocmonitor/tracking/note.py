@@ -221,6 +221,7 @@ def of_experiment(
     zone: ZoneInfo = _UTC,
     picture: str | None = None,
     page: str | None = None,
+    loss: str = "",
 ) -> str:
     """Return the description of an experiment; its first line is what MLflow always shows.
 
@@ -231,6 +232,7 @@ def of_experiment(
     zone: Of the dates.
     picture: Address of the AUROC over time, as the page of MLflow asks for it.
     page: Address of the monitor on rocmonitor's own page.
+    loss: The open one in words.
     """
     place = f"#/experiments/{experiment}/runs?{RUNS}"
 
@@ -239,6 +241,7 @@ def of_experiment(
 
     links = [
         last_window(points, zone),
+        line(loss),
         f"[page]({page})" if page else "",
         # The view brings its filter: beside one in the address MLflow opens no view.
         f"[lines]({place}&compareRunsMode=CHART&viewStateShareKey={_VIEW_NAME})",

@@ -146,6 +146,7 @@ class Tracking:
         zone: ZoneInfo = _UTC,
         picture: str | None = None,
         model: str = "",
+        loss: str = "",
     ) -> str:
         """Write all windows of a segment, or all outlooks, as one run, for line charts.
 
@@ -163,6 +164,7 @@ class Tracking:
         zone: Of the dates.
         picture: The one of `artifacts` that the description of the experiment shows.
         model: The registered model, whose version gets the last window as a tag.
+        loss: The open loss in words, for the description of the experiment.
 
         Returns
         -------
@@ -186,7 +188,7 @@ class Tracking:
             if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
                 page = page_address(self.pages, monitor)
-                self._describe(experiment, note.of_experiment(experiment, points, zone, shown, page))
+                self._describe(experiment, note.of_experiment(experiment, points, zone, shown, page, loss))
                 self._tag_version(model, points[-1].champion_version, monitor, note.last_window(points, zone))
             return self._link(run, monitor)
 

@@ -88,6 +88,12 @@ def brief(decline: Decline | None) -> str:
     return ": ".join(parts)
 
 
+def brief_since(decline: Decline | None, zone: ZoneInfo) -> str:
+    """Return the same with its start."""
+    text = brief(decline)
+    return f"{text} since {instant(decline.start, zone)}" if decline is not None and text else text
+
+
 def back(decline: Decline, zone: ZoneInfo) -> str:
     """Return that an episode is over, and what shows it."""
     if decline.end is None or decline.still is None or decline.auc is None or decline.size is None:
