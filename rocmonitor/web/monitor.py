@@ -209,6 +209,8 @@ def _standing(
     said = store.attention(kept, monitor.name)
     newest = [outlook.window for outlook in outlooks] + [revisions[0].window for revisions in windows[-1:]]
     why = {} if status == "ok" else _facts(kept, status, windows, changes, outlooks, episode, zone)
+    reviews = review_list(kept, monitor.name)
+    now_to_do = "Nothing." if status == "ok" else now_what(episode, zone, reviewed=bool(reviews))
     return {
         "name": monitor.name,
         "segment": segment,
@@ -228,7 +230,7 @@ def _standing(
         "since": since,
         "sentence": _sentence(windows, monitor, status, since, now),
         "episode": as_json(episode, said),
-        "advice": why.pop("Check", "Nothing." if status == "ok" else now_what(episode, zone)),
+        "advice": why.pop("Check", now_to_do),
         "why": why,
         "floor": highest_floor(monitor.rules),
         "labels_by_age": {} if segment else by_age(labels_by_age(kept, monitor, now), zone),
@@ -238,7 +240,7 @@ def _standing(
                 "dates": review.period.in_zone(zone),
                 "decided": decided(review.decision, review.margin, review.episodes),
             }
-            for review in review_list(kept, monitor.name)
+            for review in reviews
         ],
         "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
         "foresees": monitor.outlook is not None,

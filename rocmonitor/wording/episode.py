@@ -143,14 +143,15 @@ def challenger(decline: Decline) -> str:
     return f"{decline.challenger['auc']:.{digits}f} in the same windows, {place}."
 
 
-def now_what(decline: Decline | None, zone: ZoneInfo) -> str:
-    """Return what to do first about an open loss; empty without one."""
+def now_what(decline: Decline | None, zone: ZoneInfo, *, reviewed: bool = False) -> str:
+    """Return what to do first about an open loss; empty without one. A review stands below if `reviewed`."""
     if decline is None or not decline.is_open:
         return ""
     where = f" for {listed(decline.group_names[:_MOST_NAMED])}" if decline.groups else ""
     text = f"see what changed about {instant(decline.start, zone)}{where}"
     if decline.challenger is not None and decline.challenger["low"] > 0:
-        text += f"; `rocmonitor review {decline.monitor}`: should the challenger take over?"
+        review = "see the review" if reviewed else f"`rocmonitor review {decline.monitor}`"
+        text += f"; {review}: should the challenger take over?"
     return text
 
 

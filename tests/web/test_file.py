@@ -43,6 +43,8 @@ def test_it_says_what_the_page_says(report: str, client: FlaskClient) -> None:
         ]
         one, other = (text[text.index(part) : end] for text, end in zip((served, report), ends, strict=True))
         assert one == other
+    [decided] = re.findall(r"<dt>Review</dt><dd><a [^>]*>(.*)</a></dd>", served)
+    assert f"<dt>Review</dt><dd>{decided}</dd>" in report
 
 
 def test_every_window_is_in_full_the_worst_open(report: str, client: FlaskClient) -> None:

@@ -6,10 +6,12 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from alerts.test_messages import LOSS
 
 from rocmonitor.policy.evaluation import Chart
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording import page
+from rocmonitor.wording.episode import brief_since, now_what
 
 MINUTES = timedelta(minutes=3)
 NEW_YORK = ZoneInfo("America/New_York")
@@ -100,6 +102,18 @@ def test_an_outlook_that_does_not_warn_is_not_the_end_of_a_loss() -> None:
     text = "Before its labels, the outlook of the window May is 0.80 (0.73 to 0.84) from its scores"
     assert page.ahead_sentence([outlook]) == f"{text}."
     assert page.ahead_sentence([outlook], in_loss=True) == f"{text}, which do not show the open loss."
+
+
+def test_a_loss_says_what_to_do_and_since_when() -> None:
+    zone, start = ZoneInfo("Europe/Berlin"), "2026-03-30"
+    seen, asked = (
+        f"see what changed about {start} for channel = Broker; ",
+        ": should the challenger take over?",
+    )
+    assert now_what(LOSS, zone) == f"{seen}`rocmonitor review credit-default`{asked}"
+    assert now_what(LOSS, zone, reviewed=True) == f"{seen}see the review{asked}"
+    assert brief_since(LOSS, zone) == f"AUROC −0.022: channel = Broker ranked worse since {start}"
+    assert brief_since(None, zone) == ""
 
 
 def test_the_sentence_has_the_decimals_that_show_on_which_side_of_its_range_an_auroc_lies() -> None:
