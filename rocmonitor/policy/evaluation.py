@@ -207,6 +207,12 @@ class Transition(Stored):
     reasons: tuple[Reason, ...] = ()
     since: datetime
 
+    @property
+    def shown(self) -> Status:
+        """The new status as people see it: at risk while a loss is not shown to be over."""
+        codes = [reason.code for reason in self.reasons if isinstance(reason, Caveat)]
+        return Status.AT_RISK if "no-longer-certain" in codes else self.after
+
 
 read_reasons: Callable[[Any], tuple[Reason, ...]] = reader(tuple[Reason, ...])
 """Returns reasons from plain JSON types."""

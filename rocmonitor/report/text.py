@@ -120,7 +120,7 @@ def transitions(changes: Iterable[Transition], zone: ZoneInfo) -> str:
         segment = f"{_name(change.segment)}: " if change.segment else ""
         # A change that rests on no window (an error) holds from when it was noticed.
         since = f" since {instant(change.since, zone)}" if change.since < change.at else ""
-        text = f"{segment}{marked(change.after)}{since}{_because(reasons(change.reasons))}"
+        text = f"{segment}{marked(change.shown)}{since}{_because(reasons(change.reasons))}"
         lines.append(f"{change.at.astimezone(zone):%Y-%m-%d %H:%M}  {text}")
     return "\n".join(lines)
 

@@ -381,7 +381,7 @@ def _change(change: store.SavedTransition, zone: ZoneInfo) -> Row:
         "since": plain(change.since),
         "when": instant(change.since, zone),
         "before": str(change.before),
-        "after": str(change.after),
+        "after": str(change.shown),
         "reasons": reasons(change.reasons),
         "notified": change.notified,
     }
