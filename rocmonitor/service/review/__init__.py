@@ -300,14 +300,13 @@ class _ReviewRun:
 
         None yet is no news: seldom was the decision before it wrong (docs/coverage.md).
         """
-        decided = (past.decision for past in reversed(earlier) if past.registered)
-        last_decision = next(
-            (decision for decision in decided if decision is not Decision.UNDECIDED), Decision.UNDECIDED
-        )
+        decisions = [past.decision for past in earlier if past.registered]
+        last = next((one for one in reversed(decisions) if one is not Decision.UNDECIDED), None)
+        before = last or (Decision.UNDECIDED if decisions else None)
         outbox = [store.Outgoing(destination="mlflow", payload={})]
-        if review.registered and review.decision not in (Decision.UNDECIDED, last_decision):
+        if review.registered and review.decision not in (Decision.UNDECIDED, last):
             outbox += [
-                store.Outgoing(destination=f"channel:{channel}", payload={"before": str(last_decision)})
+                store.Outgoing(destination=f"channel:{channel}", payload={"before": before})
                 for channel in self.monitor.notify
             ]
         return outbox
