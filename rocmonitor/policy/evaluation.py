@@ -209,7 +209,7 @@ class Transition(Stored):
 
     @property
     def shown(self) -> Status:
-        """The new status as people see it: at risk while a loss is not shown to be over."""
+        """The new status as people see it: at risk while a loss is not clearly over."""
         codes = [reason.code for reason in self.reasons if isinstance(reason, Caveat)]
         return Status.AT_RISK if "no-longer-certain" in codes else self.after
 

@@ -240,13 +240,13 @@ def still(low: float | None, high: float | None) -> str:
     Examples
     --------
     >>> still(-0.017, 0.013)
-    'not shown to be over: 0.017 lower to 0.013 higher'
+    'not clearly over: 0.017 lower to 0.013 higher'
     """
     if low is None or high is None:
-        return "not shown to be over"
+        return "not clearly over"
     digits = decimals(low, high)
     ends = (f"{abs(end):.{digits}f} {'lower' if end < 0 else 'higher'}" for end in (low, high))
-    return f"not shown to be over: {' to '.join(ends)}"
+    return f"not clearly over: {' to '.join(ends)}"
 
 
 def decimals(low: float, high: float, units: int = 3) -> int:

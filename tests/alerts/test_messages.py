@@ -124,7 +124,7 @@ def _still_degraded() -> Message:
     return compose(change, explained(), WHOSE, (), replace(LOSS, windows=9))
 
 
-def _degraded_and_not_shown_to_be_over() -> Message:
+def _degraded_and_not_clearly_over() -> Message:
     """One message after several windows: no rule finds the loss in the newest of them."""
     at_once = {"start": MONDAY, "start_low": MONDAY, "start_high": MONDAY, "groups": ()}
     loss = replace(LOSS, **at_once, still=-0.002, still_low=-0.017, still_high=0.013)
@@ -440,7 +440,7 @@ CASES: dict[str, Callable[[], Message]] = {
         _degraded,
         _degraded_for_weeks,
         _still_degraded,
-        _degraded_and_not_shown_to_be_over,
+        _degraded_and_not_clearly_over,
         _back,
         _degraded_in_a_segment_by_late_labels,
         _degraded_by_a_floor,

@@ -38,7 +38,7 @@ def test_a_change_is_one_line_with_its_window_and_what_decided() -> None:
     over = Caveat("no-longer-certain", change=0.0, low=-0.017, high=0.013)
     unsure = replace(change, after=Status.OK, reasons=(over,))
     assert text.transitions([unsure], ZoneInfo("UTC")) == (
-        "2013-09-16 00:00  ◆ at risk since 2013-09-09: not shown to be over: 0.017 lower to 0.013 higher"
+        "2013-09-16 00:00  ◆ at risk since 2013-09-09: not clearly over: 0.017 lower to 0.013 higher"
     )
     far = text.transitions([replace(change, since=FIRST)], ZoneInfo("Asia/Kolkata"))
     assert " since 2013-09-02 05:30: " in far
