@@ -20,6 +20,7 @@ from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.status import is_alarm
 from rocmonitor.policy.stops import Stop, as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.outages import outage_message
@@ -182,11 +183,17 @@ def _decline(runtime: Runtime, row: store.Delivery) -> Decline | None:
 
 
 def _changes(runtime: Runtime, rows: Sequence[store.Delivery]) -> list[Transition]:
-    """Return the changes of status; those of other segments with the status that these have now."""
+    """Return the changes of status; those of other segments with the status that these have now.
+
+    A segment that is well again has a message of its own, and is left out.
+    """
     changes = list[Transition]()
     for payload in (row.payload for row in rows if "transition" in row.payload):
         changes.append(Transition.from_dict(payload["transition"]))
-        changes += [_as_it_stands(runtime, Transition.from_dict(other)) for other in payload.get("also", ())]
+        for then in map(Transition.from_dict, payload.get("also", ())):
+            now = _as_it_stands(runtime, then)
+            if now.after is then.after or is_alarm(now.after):
+                changes.append(now)
     return changes
 
 
