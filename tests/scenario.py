@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -106,6 +107,11 @@ def until(end: str) -> str:
     return f"{{every: 7d, label_delay: 2d, revise_for: 60d, end: {end}}}"
 
 
+def undated(told: str) -> str:
+    """The messages in a file, without the times at which they were sent."""
+    return re.sub(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (?=[A-Z])", "", told, flags=re.MULTILINE)
+
+
 @dataclass
 class Clock:
     """Stands still until it is moved."""
@@ -188,9 +194,9 @@ class World:
 
     @property
     def alarms(self) -> str:
-        """What the channel was told."""
+        """What the channel was told, without the times of sending."""
         told = self.folder / "alarms.log"
-        return told.read_text(encoding="utf-8") if told.exists() else ""
+        return undated(told.read_text(encoding="utf-8")) if told.exists() else ""
 
     @contextmanager
     def _engine(self) -> Iterator[Any]:

@@ -394,7 +394,7 @@ OTHERS = {
     "tutorial.md": [
         ("text", "late-arrivals\n  normal", "output"),
         ("text", "window  ", "output"),
-        ("text", "DEGRADED late-arrivals", "output"),
+        ("text", "2026-11-29T11:41:40Z DEGRADED late-arrivals", "output"),
     ],
     "files.md": [
         ("text", "sources:", "test_the_german_file_is_a_source"),

@@ -12,6 +12,7 @@ from typing import Any
 import own_tables
 import pytest
 from commands import Rocmonitor
+from scenario import undated
 
 from rocmonitor import config
 from rocmonitor.web.alone import create_app
@@ -54,7 +55,7 @@ def watched(folder: Path, rocmonitor: Rocmonitor, *table: str) -> Told:
     text = re.sub(r"<(script|style)\b.*?</\1>|<[^>]+>", " ", html, flags=re.DOTALL)
     return Told(
         monitor=known.monitors[name],
-        alarms=(folder / "alarms.log").read_text(encoding="utf-8"),
+        alarms=undated((folder / "alarms.log").read_text(encoding="utf-8")),
         explained=rocmonitor("explain", name).stdout,
         status=rocmonitor("status", code=3).stdout,
         page=" ".join(text.split()),

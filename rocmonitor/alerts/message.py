@@ -20,6 +20,7 @@ from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.revised import Revised
+from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import outlook as outlook_wording
 from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import revised as revised_wording
@@ -113,7 +114,7 @@ def compose(
     ----------
     transition: The change; the gravest, where several segments changed with one window.
     evaluation: The window it was seen in; None when there is none, because evaluating it failed.
-    also: The other changes.
+    also: The other changes, each with the status of its segment now.
     episode: The loss that it begins, changes or ends.
 
     Examples
@@ -189,12 +190,12 @@ def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
     return assemble(title, kind, lines)
 
 
-def compose_review(review: Review, *, before: str, context: Context) -> Message:
-    """Return the message about a review whose decision is not the one that was sent before."""
+def compose_review(review: Review, *, before: str | None, context: Context) -> Message:
+    """Return the message about a review whose decision is not the one `before`; None if it is the first."""
     zone, sentence = context.zone, review_wording.sentence(review)
     lines = [
         Line("", f"{sentence[:1].upper()}{sentence[1:]}."),
-        Line("", f"The decision was “{before}” before. Nothing was promoted."),
+        Line("", f"{f'The decision was “{before}” before. ' if before else ''}Nothing was promoted."),
         Line("Why", " ".join(review_wording.summary(review))),
         *labelled("Next", review_wording.advice(review)),
         Line("Period", f"{review.period.in_zone(zone)} ({zone.key})"),
@@ -249,9 +250,9 @@ def where_to_look(context: Context) -> list[Line]:
 
 
 def since_line(transition: Transition, zone: ZoneInfo, episode: Decline | None = None) -> Line:
-    """Since when, and in which segment."""
-    where = f"; {transition.segment}" if transition.segment else ""
-    return Line("", f"{words.since(transition, zone, episode)}{where}.")
+    """Since when, in which segment, and that no rule finds it any more."""
+    parts = [words.since(transition, zone, episode), transition.segment, episodes.uncertain(episode)]
+    return Line("", f"{'; '.join(filter(None, parts))}.")
 
 
 def next_step(kind: Kind, monitor: str, context: Context, *parts: str) -> Line:

@@ -52,7 +52,7 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
     Parameters
     ----------
     url: An Apprise URL of one service, or ``file:///absolute/path`` or ``file://relative/path``, which
-        appends the message to a file.
+        appends the message to a file, after the time in UTC.
     folder: What a relative path is relative to: where the configuration is.
     picture: Returns a PNG, attached where the service can carry it, and shown within a mail; else it is not
         asked.
@@ -78,7 +78,8 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
     >>> folder = Path(mkdtemp())
     >>> message = Message("OK credit-default: AUROC 0.76", "no alarm stands", "recovery")
     >>> send("file://alarms.log", message, folder=folder)
-    >>> print((folder / "alarms.log").read_text(), end="")
+    >>> time, message = (folder / "alarms.log").read_text().split(" ", 1)
+    >>> print(message, end="")
     OK credit-default: AUROC 0.76
     no alarm stands
     <BLANKLINE>
@@ -339,7 +340,7 @@ def _file(url: str, folder: Path) -> Path | None:
 
 def _append(path: Path, message: Message) -> None:
     """One write, on the disk before it counts as sent; a new file is for its owner's eyes only."""
-    text = f"{message.title}\n{message.body}\n\n".encode()
+    text = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {message.title}\n{message.body}\n\n".encode()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:

@@ -62,7 +62,8 @@ def review(
 
     Uses the rows that both have scored: over the whole period, by window and by segment. Each window is
     one check; reviewing often does not make a false decision more likely. The verdict goes to MLflow, on
-    both model versions; nothing is promoted. The exit code is 0 whatever the decision.
+    both model versions, and a new decision about the configured period to the channels under notify;
+    nothing is promoted. The exit code is 0 whatever the decision.
     """
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -72,20 +73,23 @@ def review(
     with open_runtime(config, make=not dry_run) as runtime:
         options = {"start": begin, "end": stop, "segment": segment, "dry_run": dry_run}
         try:
-            reviewed, delivered = _review(runtime, chosen, options)
+            reviewed, delivered, told = _review(runtime, chosen, options)
         except RocmonitorError as error:
             if not runtime.stop.is_set():
                 raise
             echo(str(error), err=True)
             return STOPPED
+        if told:
+            echo(f"a message about this decision goes to {', '.join(told)}", err=True)
         code = _conclude_review(runtime, reviewed, delivered, output, as_json=as_json, explain=explain)
         return STOPPED if runtime.stop.is_set() else code
 
 
 def _review(
     runtime: Runtime, monitor: Monitor, options: Mapping[str, Any]
-) -> tuple[Review, Delivered | None]:
-    """Review and deliver; SIGTERM ends it within seconds."""
+) -> tuple[Review, Delivered | None, list[str]]:
+    """Review and deliver, and return the channels that are told; SIGTERM ends it within seconds."""
+    from rocmonitor import store
     from rocmonitor.service.delivery import drain
     from rocmonitor.service.once import run_alone
     from rocmonitor.service.outages import note_review
@@ -93,14 +97,17 @@ def _review(
 
     with shown_progress() as progress:
 
-        def work() -> tuple[Review, Delivered | None]:
+        def work() -> tuple[Review, Delivered | None, list[str]]:
+            before = store.last_number(runtime.store)
             reviewed = review_monitor(runtime, monitor, now=runtime.clock(), progress=progress, **options)
             if options["dry_run"]:
-                return reviewed, None
+                return reviewed, None, []
             note_review(runtime, monitor, None)
-            return reviewed, drain(runtime, progress=progress)
+            told = store.channels_of(runtime.store, reviewed.key, after=before)
+            return reviewed, drain(runtime, progress=progress), told
 
-        done: tuple[Review, Delivered | None] = run_alone(runtime, f"the review of {monitor.name}", work)
+        done: tuple[Review, Delivered | None, list[str]]
+        done = run_alone(runtime, f"the review of {monitor.name}", work)
         return done
 
 
@@ -116,12 +123,13 @@ def _conclude_review(
     """Print, write the report, and the exit code; no delivery in a dry run."""
     from rocmonitor import store
     from rocmonitor.report.review import brief, page, text
+    from rocmonitor.wording.review import with_verdict
 
     zone = runtime.config.monitors[review.monitor].timezone
     waiting = store.outbox_summary(runtime.store)
     if as_json:
         sent = {"delivered": 0 if delivered is None else delivered.sent, "undelivered": waiting.errors}
-        print_json({"review": review.to_dict(), **sent})
+        print_json({"review": with_verdict(review), **sent})
     else:
         echo(text(review, zone) if explain else brief(review, zone))
     if delivered is not None:

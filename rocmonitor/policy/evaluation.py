@@ -212,7 +212,7 @@ class Transition(Stored):
 
     @property
     def shown(self) -> Status:
-        """The status as people see it: at risk while a loss may go on that no rule finds any more."""
+        """The new status as people see it: at risk while a loss is not clearly over."""
         doubtful = any(isinstance(reason, Caveat) and reason.code == IN_DOUBT for reason in self.reasons)
         return Status.AT_RISK if doubtful else self.after
 

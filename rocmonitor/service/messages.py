@@ -6,6 +6,7 @@ Channels take seconds to import: they are imported when there is something to se
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,8 @@ from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.revised import Revised
-from rocmonitor.policy.stops import Stop
+from rocmonitor.policy.status import is_alarm
+from rocmonitor.policy.stops import Stop, as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.outages import outage_message
 from rocmonitor.service.publishing import story, zone_of
@@ -160,7 +162,7 @@ def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], subject: Found) ->
         return alerts.compose_revised(
             [Revised.from_dict(delivery.payload["revised"]) for delivery in rows], context
         )
-    changes = _changes(rows)
+    changes = _changes(runtime, rows)
     stop = _stop(rows)
     if stop is not None:
         return alerts.compose_stop(Stop.from_dict(stop), context, changes)
@@ -180,13 +182,26 @@ def _decline(runtime: Runtime, row: store.Delivery) -> Decline | None:
     return newest if goes_on else decline
 
 
-def _changes(rows: Sequence[store.Delivery]) -> list[Transition]:
-    return [
-        Transition.from_dict(change)
-        for row in rows
-        if "transition" in row.payload
-        for change in (row.payload["transition"], *row.payload.get("also", ()))
-    ]
+def _changes(runtime: Runtime, rows: Sequence[store.Delivery]) -> list[Transition]:
+    """Return the changes of status; those of other segments with the status that these have now.
+
+    A segment that is well again has a message of its own, and is left out.
+    """
+    changes = list[Transition]()
+    for payload in (row.payload for row in rows if "transition" in row.payload):
+        changes.append(Transition.from_dict(payload["transition"]))
+        for then in map(Transition.from_dict, payload.get("also", ())):
+            now = _as_it_stands(runtime, then)
+            if now.after is then.after or is_alarm(now.after):
+                changes.append(now)
+    return changes
+
+
+def _as_it_stands(runtime: Runtime, change: Transition) -> Transition:
+    newest = store.last_transition(runtime.store, change.monitor, change.segment)
+    decline = store.last_decline(runtime.store, change.monitor, change.segment)
+    shown = as_shown(change.after if newest is None else newest.after, None, (), None, decline)
+    return replace(change, after=Status(shown.status))
 
 
 def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.Delivery]) -> Message:
@@ -206,7 +221,7 @@ def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.
             alerts.Concerned(monitor=name, owner=monitor.owner, runbook=monitor.runbook)
             for name, monitor in ((key, config.monitors[key]) for key in monitors)
         ],
-        also=[len(_changes(by_monitor[name])) - 1 for name in named],
+        also=[len(_changes(runtime, by_monitor[name])) - 1 for name in named],
         shared=shared,
         since=datetime.fromisoformat(stop["start"] if stop else rows[0].payload["transition"]["since"]),
         zone=zone_of(runtime, monitors[0]),

@@ -50,6 +50,7 @@ from rocmonitor.service.runtime import Runtime, leave
 from rocmonitor.service.tick import Tick, run_monitor
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers import Workers
+from rocmonitor.wording.review import decision
 
 log = logging.getLogger(__name__)
 
@@ -324,7 +325,7 @@ def _review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) 
     else:
         runtime.failures.pop(name, None)
         note_review(runtime, monitor, None)
-        log.info("review of %s: %s", monitor.name, review.decision)
+        log.info("review of %s: %s", monitor.name, decision(review))
 
 
 def _deliver(deliveries: Deliveries, watch: StoreWatch) -> None:

@@ -75,7 +75,7 @@ from rocmonitor.store.reading import (
     series,
     transitions,
 )
-from rocmonitor.store.reviews import last_reviewed, review, review_with_key, reviews, save_review
+from rocmonitor.store.reviews import channels_of, last_reviewed, review, review_with_key, reviews, save_review
 from rocmonitor.store.saving import (
     LastTick,
     OutlookRecord,

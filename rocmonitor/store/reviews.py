@@ -11,6 +11,7 @@ from rocmonitor.policy.review.document import BY_HAND, Review
 from rocmonitor.store.connection import Store, insert
 from rocmonitor.store.leases import Lease, require
 from rocmonitor.store.outbox import Outgoing, put
+from rocmonitor.store.tables import outbox
 from rocmonitor.store.tables import review as table
 
 
@@ -72,6 +73,17 @@ def review(store: Store, id: int) -> Review:
 def review_with_key(store: Store, key: str) -> Review | None:
     """Return the review of the same rows by the same rule, if it was saved."""
     return next(map(_review, store.rows(select(table).where(table.c.key == key))), None)
+
+
+def channels_of(store: Store, key: str, *, after: int) -> list[str]:
+    """Return the channels that a review goes to with deliveries of a number above `after`."""
+    query = (
+        select(outbox.c.destination)
+        .join_from(outbox, table, table.c.id == outbox.c.review_id)
+        .where(table.c.key == key, outbox.c.id > after, outbox.c.destination.startswith("channel:"))
+        .order_by(outbox.c.id)
+    )
+    return [row["destination"].removeprefix("channel:") for row in store.rows(query)]
 
 
 def _review(row: RowMapping) -> Review:

@@ -42,7 +42,7 @@ _SHOWN = {
 
 
 _LOSS = ("episode/windows", "episode/size", "episode/size_low", "episode/size_high")
-_STILL = ("episode/still", "episode/still_low", "episode/still_high")
+_STILL = ("episode/still_low", "episode/still_high")
 
 
 def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = None) -> str:
@@ -65,7 +65,7 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
         since = f" since {instant(datetime.fromisoformat(start), evaluation.zone)}" if start else ""
         behind = f" Behind it: {line(listed(groups))}." if groups else ""
         unsure = known(evaluation.metrics, *_STILL)
-        rest = "" if unsure is None else f" Since then {still(*unsure)}."
+        rest = "" if unsure is None else f" It is {still(*unsure)} since then."
         parts.append(f"**Loss**{since}: {lower(*loss[1:])} in {count(loss[0], 'window')}.{behind}{rest}")
     explained = explanation_of(evaluation)
     if text := main_group(explained) or spread(explained):

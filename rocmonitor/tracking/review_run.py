@@ -12,7 +12,7 @@ from rocmonitor.policy.evaluation import Point
 from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking import access, content
 from rocmonitor.tracking.note import caveats, interval, line
-from rocmonitor.wording.review import advice, decision, in_words, sentence, summary
+from rocmonitor.wording.review import advice, decision, in_words, sentence, summary, with_verdict
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -50,8 +50,8 @@ def tags(review: Review) -> dict[str, str]:
         "champion_version": review.champion_version,
         "challenger_version": review.challenger_version,
         "period": str(review.period),
-        "decision": str(review.decision),
-        "registered": str(review.registered).lower(),
+        "decision": decision(review),
+        "chosen_by_hand": _by_hand(review),
     }
     return content.origin("review") | {f"rocmonitor.{name}": value for name, value in plain.items()}
 
@@ -72,7 +72,7 @@ def params(review: Review) -> dict[str, str]:
     values = {
         "period_start": review.period.start.isoformat(),
         "period_end": review.period.end.isoformat(),
-        "registered": str(review.registered).lower(),
+        "chosen_by_hand": _by_hand(review),
         "reviewed_at": review.reviewed_at.isoformat(),
         "decided_at": None if review.decided_at is None else review.decided_at.isoformat(),
         **{f"rule/{name}": value for name, value in review.rule.items()},
@@ -88,7 +88,7 @@ def point(review: Review) -> Point:
 def files(review: Review) -> dict[str, str]:
     """Return the whole review as JSON, and its tables as JSON with codes and as CSV with words."""
     words = {name: [in_words(name, row, review) for row in rows] for name, rows in review.tables.items()}
-    return content.documents("review.json", review.to_dict(), review.tables, words=words)
+    return content.documents("review.json", with_verdict(review), review.tables, words=words)
 
 
 def dataset(review: Review) -> DatasetInput:
@@ -155,10 +155,10 @@ def _decision_tags(review: Review, role: str, run_id: str) -> dict[str, str]:
         "window": str(review.period),
         "run_id": run_id,
         "reviewed_at": review.reviewed_at.isoformat(),
-        "registered": str(review.registered).lower(),
+        "chosen_by_hand": _by_hand(review),
     }
     tags = {f"{CC}{name}": value for name, value in plain.items()}
-    return tags | {SENTENCE: sentence(review), _VERDICT: str(review.decision)}
+    return tags | {SENTENCE: sentence(review), _VERDICT: decision(review)}
 
 
 def _is_newest(review: Review, tags: Mapping[str, str]) -> bool:
@@ -174,7 +174,11 @@ def _is_newest(review: Review, tags: Mapping[str, str]) -> bool:
         before, now = (end, at), (review.period.end, review.reviewed_at)
     except (KeyError, ValueError):  # no tags yet, incomplete ones, or somebody else's
         return True
-    return (review.registered, *now) >= (tags.get(f"{CC}registered") == "true", *before)
+    return (review.registered, *now) >= (tags.get(f"{CC}chosen_by_hand") == "false", *before)
+
+
+def _by_hand(review: Review) -> str:
+    return str(not review.registered).lower()
 
 
 def _number(review: Review, role: str) -> str:

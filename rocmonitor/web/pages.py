@@ -23,6 +23,7 @@ from rocmonitor.web.overview import Filters, as_json, overview, segments_view
 from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.page import WORST_FIRST
+from rocmonitor.wording.review import with_verdict
 
 log = logging.getLogger(__name__)
 
@@ -216,7 +217,7 @@ def _segments(site: Site, name: str) -> Any:
 def _review(site: Site, name: str, id: int) -> Any:
     chosen = review_of(site, name, id)
     if _wants_json():
-        return _json(chosen.to_dict())
+        return _json(with_verdict(chosen))
     address = _json_address("review_json", name=name, id=id)
     return review.page(chosen, zone=chosen.zone, home=_home(), json_address=address)
 

@@ -61,19 +61,19 @@ def headline(decline: Decline, zone: ZoneInfo) -> str:
 
 def began(decline: Decline, zone: ZoneInfo) -> str:
     """Return when it began, as far as that is known."""
-    if decline.start_low == decline.start and decline.start_high == decline.alarm.end:
-        return f"Began with the window of {instant(decline.start, zone)}"
-    return (
-        f"Began about {instant(decline.start, zone)} ({instant(decline.start_low, zone)} to "
-        f"{instant(decline.start_high, zone)}); alarm with the window of {instant(decline.alarm.start, zone)}"
-    )
+    start, low, high = (instant(at, zone) for at in (decline.start, decline.start_low, decline.start_high))
+    alarm = f"; alarm with the window of {instant(decline.alarm.start, zone)}"
+    if decline.start_low < decline.start or decline.start_high not in (decline.start, decline.alarm.end):
+        return f"Began about {start} ({low} to {high}){alarm}"
+    is_dated = decline.start_high == decline.start < decline.alarm.start
+    return f"Began with the window of {start}{alarm if is_dated else ''}"
 
 
 def uncertain(decline: Decline | None) -> str:
     """Return how much lower the AUROC still may be after an alarm that has not ended; else empty."""
     if decline is None or not decline.is_uncertain:
         return ""
-    return still(decline.still, decline.still_low, decline.still_high)
+    return still(decline.still_low, decline.still_high)
 
 
 def brief(decline: Decline | None) -> str:

@@ -13,7 +13,7 @@ from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition,
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import status as words
-from rocmonitor.wording.format import count, decimals, normal_range, one_line, percent
+from rocmonitor.wording.format import count, decimals, instant, normal_range, one_line, percent
 from rocmonitor.wording.verdicts import reasons, without_basis
 from rocmonitor.wording.window import moved_briefly
 
@@ -32,9 +32,12 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
         The loss that it begins, changes or ends.
     """
     moved, rival = moved_briefly(evaluation) if evaluation else "", ""
+    window = instant(evaluation.window.start, evaluation.zone) if evaluation else ""
     if episode is not None and episode.is_open:
         if episode.windows > 1:
-            moved = episodes.groups(episode) or (moved and f"(first window) {moved}")
+            moved = episodes.groups(episode) or (
+                moved and f"In the window of {window}: {moved[0].lower()}{moved[1:]}"
+            )
         rival = episodes.challenger(episode)
     doubts = [] if evaluation is None else doubts_of(evaluation.reference)
     doubt = str(doubts[0].bare()) if doubts else ""

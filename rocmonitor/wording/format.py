@@ -234,19 +234,19 @@ def lower(size: float, low: float, high: float) -> str:
     return f"{-size:.{digits}f} lower ({span_of(-high, -low)})"
 
 
-def still(change: float | None, low: float | None, high: float | None) -> str:
-    """Return the same of these numbers.
+def still(low: float | None, high: float | None) -> str:
+    """Return how far a loss that no rule finds any more may go on.
 
     Examples
     --------
-    >>> still(-0.015, -0.034, 0.004)
-    'no longer certain: still 0.015 lower (−0.004 to 0.034)'
-    >>> still(0.045, -0.027, 0.118)
-    'no longer certain: 0.04 higher (−0.03 to 0.12)'
+    >>> still(-0.017, 0.013)
+    'not clearly over: 0.017 lower to 0.013 higher'
     """
-    if change is None or low is None or high is None:
-        return "no longer certain"
-    return f"no longer certain: {'still ' if change < 0 else ''}{lower(change, low, high)}"
+    if low is None or high is None:
+        return "not clearly over"
+    digits = decimals(low, high)
+    ends = (f"{abs(end):.{digits}f} {'lower' if end < 0 else 'higher'}" for end in (low, high))
+    return f"not clearly over: {' to '.join(ends)}"
 
 
 def decimals(low: float, high: float, units: int = 3) -> int:

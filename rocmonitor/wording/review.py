@@ -57,6 +57,11 @@ def decision(review: Review) -> str:
     return decided(review.decision, review.rule.get("margin"), review.tables.get("episodes", ()))
 
 
+def with_verdict(review: Review) -> dict[str, Any]:
+    """Return a review as programs read it: with its decision in words as ``verdict``."""
+    return review.to_dict() | {"verdict": decision(review)}
+
+
 def decided(decision: str, margin: float | None, episodes: Sequence[Row]) -> str:
     """Return the same from a decision and the differences before, in and after losses."""
     better = {row["part"]: row["low"] > (margin or 0) for row in episodes}

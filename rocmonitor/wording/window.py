@@ -53,11 +53,8 @@ def moved_briefly(evaluation: Evaluation) -> str:
     """Return the same for an alarm: the group that made most of it, else the class of rows."""
     groups, metrics = explanation_of(evaluation), evaluation.metrics
     text = main_group(groups) or _explained(evaluation, main_part, told=False)
-    values = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
-    if text and values is not None and metrics.get("shift/foreseen_known", 1):
-        seen, auc, before = values
-        text = f"{text.rstrip('.')}; {_in_scores(seen, auc - before)}."
-    return " ".join(filter(None, [text, spread(groups) or _groups_not_known(evaluation)]))
+    shown = foretold(metrics, brief=True) if text else ""
+    return " ".join(filter(None, [text, shown, spread(groups) or _groups_not_known(evaluation)]))
 
 
 def _groups_not_known(evaluation: Evaluation) -> str:
@@ -86,15 +83,11 @@ def _explained(evaluation: Evaluation, words: Callable[..., str], *, told: bool 
     return " ".join(filter(None, [text, foretold(metrics) if told else ""]))
 
 
-def _in_scores(seen: float, change: float) -> str:
-    """Say how much of a change the scores showed, before any label."""
-    if seen * change < 0:
-        return f"the scores showed {signed(seen, 3)}, labels {signed(change, 3)}"
-    return f"the scores showed {signed(seen, 3)} of {signed(change, 3)} before labels"
+def foretold(metrics: Mapping[str, float], *, brief: bool = False) -> str:
+    """Say in one sentence how much of a change the scores showed; empty where that was not asked.
 
-
-def foretold(metrics: Mapping[str, float]) -> str:
-    """Say in one sentence how much of a change the scores showed; empty where that was not asked."""
+    `brief` leaves out what either part means, and what is not known.
+    """
     values = known(metrics, "shift/foreseen", "champion/auc", "reference/auc")
     if values is None:
         return ""
@@ -103,11 +96,19 @@ def foretold(metrics: Mapping[str, float]) -> str:
     if ends is not None and not metrics.get("shift/foreseen_known", 1):
         low, high = (signed(end, 3) for end in ends)
         return (
-            f"How much of this the scores showed is not known: between {low} and {high}"
-            f"{_where_unsure(metrics)}."
+            ""
+            if brief
+            else (
+                f"How much of this the scores showed is not known: between {low} and {high}"
+                f"{_where_unsure(metrics)}."
+            )
         )
     rest = change - seen
     printed = rounded_parts({"seen": seen, "rest": rest}, change)
+    if brief:
+        what = "rise" if change > 0 else "fall"
+        scores, others = (signed(printed[name], 3) for name in ("seen", "rest"))
+        return f"Of the {what}, {scores} showed in the scores and {others} did not."
     cases, model = "harder" if seen < 0 else "easier", "worse" if rest < 0 else "better"
     return (
         f"Of this, {signed(printed['seen'], 3)} showed in the scores (the cases became {cases} to rank) "

@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -370,8 +370,10 @@ def test_a_file_channel_keeps_every_message_in_order(tmp_path: Path) -> None:
     send("file://alarms.log", MESSAGE, folder=tmp_path)
     send(f"file://{tmp_path}/alarms.log", trial_message("ops"), folder=tmp_path / "elsewhere")
     told = (tmp_path / "alarms.log").read_text(encoding="utf-8")
-    assert told.split("\n\n")[0] == f"{MESSAGE.title}\n{MESSAGE.body}"
-    assert told.split("\n\n")[1].startswith("TEST of channel ops\n")
+    (at, first), (_, second) = (entry.split(" ", 1) for entry in told.rstrip().split("\n\n"))
+    assert timedelta() <= datetime.now(UTC) - datetime.fromisoformat(at) < timedelta(minutes=1)
+    assert first == f"{MESSAGE.title}\n{MESSAGE.body}"
+    assert second.startswith("TEST of channel ops\n")
 
 
 def test_a_file_channel_that_cannot_be_written_says_why(tmp_path: Path) -> None:

@@ -124,6 +124,18 @@ def _still_degraded() -> Message:
     return compose(change, explained(), WHOSE, (), replace(LOSS, windows=9))
 
 
+def _degraded_and_not_clearly_over() -> Message:
+    """One message after several windows: no rule finds the loss in the newest of them."""
+    at_once = {"start": MONDAY, "start_low": MONDAY, "start_high": MONDAY, "groups": ()}
+    loss = replace(LOSS, **at_once, still=-0.002, still_low=-0.017, still_high=0.013)
+    found = explained(provenance={"timezone": BERLIN.key})
+    others = [transition(status, segment=f"country={name}") for status, name in _OTHERS]
+    return compose(transition(Status.DEGRADED, reasons=(LASTS,)), found, CONTEXT, others, loss)
+
+
+_OTHERS = ((Status.DEGRADED, "PL"), (Status.AT_RISK, "ES"))
+
+
 def _back() -> Message:
     over = replace(
         LOSS,
@@ -323,6 +335,10 @@ def _review() -> Message:
     return compose_review(review(), before=str(Decision.UNDECIDED), context=WHOSE)
 
 
+def _first_review() -> Message:
+    return compose_review(review(), before=None, context=WHOSE)
+
+
 def _revised(**changes: object) -> Revised:
     window = evaluation().window
     plain = Revised(
@@ -424,6 +440,7 @@ CASES: dict[str, Callable[[], Message]] = {
         _degraded,
         _degraded_for_weeks,
         _still_degraded,
+        _degraded_and_not_clearly_over,
         _back,
         _degraded_in_a_segment_by_late_labels,
         _degraded_by_a_floor,
@@ -443,6 +460,7 @@ CASES: dict[str, Callable[[], Message]] = {
         _outage_of_the_store,
         _outage_ended,
         _review,
+        _first_review,
         _judged_again_and_degraded,
         _judged_again_and_no_longer_degraded,
         _judged_again_when_rows_came,

@@ -24,6 +24,19 @@ def test_a_review_is_printed_written_and_told(here, rocmonitor):
     assert told["review"]["registered"]
     assert "no decision yet" in page.lower()
     assert here.alarms == ""
+    assert "a message" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_review_that_is_told_says_where(here, rocmonitor):
+    for number in range(22, 26):
+        here.score(number, shift=0.3)
+    here.configure(window=until("2026-07-06"))
+    done = rocmonitor("review", "credit", "--json")
+    assert json.loads(done.stdout)["review"]["verdict"] == "challenger better"
+    assert done.stderr.endswith("a message about this decision goes to log\n")
+    assert here.alarms.startswith("REVIEW credit: ")
+    assert "a message" not in rocmonitor("review", "credit").stderr  # nothing is told twice
 
 
 def test_a_review_that_cannot_be_is_refused_with_its_exit_code(here, closed_port, rocmonitor):

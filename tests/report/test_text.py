@@ -35,6 +35,11 @@ def test_a_change_is_one_line_with_its_window_and_what_decided() -> None:
         f"2013-09-16 00:00  ▲ degraded since 2013-09-09: {verdict(below).rsplit(' (', 1)[0]} (+1 reason)",
         "2013-09-16 00:00  ✕ error: no such table",
     ]
+    over = Caveat("no-longer-certain", change=0.0, low=-0.017, high=0.013)
+    unsure = replace(change, after=Status.OK, reasons=(over,))
+    assert text.transitions([unsure], ZoneInfo("UTC")) == (
+        "2013-09-16 00:00  ◆ at risk since 2013-09-09: not clearly over: 0.017 lower to 0.013 higher"
+    )
     far = text.transitions([replace(change, since=FIRST)], ZoneInfo("Asia/Kolkata"))
     assert " since 2013-09-02 05:30: " in far
 

@@ -2,9 +2,11 @@
 
 from datetime import timedelta
 
+import pytest
 from scenario import Clock, World, until, week
 
 from rocmonitor import store
+from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import run_monitor
 
 
@@ -33,3 +35,21 @@ def test_people_were_told_when_the_message_went_out_not_when_its_window_was_due(
         run_monitor(runtime, runtime.config.monitors["credit"], now=now)
         [loss] = store.declines(runtime.store, "credit")
     assert (loss.start, loss.first_message, loss.last_message) == (week(20), now, now)
+
+
+@pytest.mark.slow
+def test_a_message_says_how_its_segments_stand_when_it_is_sent(here: World) -> None:
+    """All are degraded; in the last week one region is well again, and of one no rule finds the loss.
+
+    All weeks are judged at once, and the message goes out after the last of them.
+    """
+    regions = {"north": (0.3, 0.3, 0.3), "all": (0.8, 0.8, 1.05), "west": (0.3, 0.3, 1.1)}
+    for region, shifts in regions.items():
+        for number, shift in enumerate((*[1.2] * 20, *shifts)):
+            if region != "all" or number >= 20:  # else there are such rows
+                here.score(number, region=region, shift=shift)
+    changes = {"window": until("2026-06-15"), "rules": "[{kind: forecast}]", "segments": "[region]"}
+    with here.runtime(Clock(week(40)), **changes) as runtime:
+        assert run_monitor(runtime, runtime.config.monitors["credit"], now=week(40)).error is None
+        drain(runtime)
+    assert "Also: at-risk: region=all; degraded: region=north\n" in here.alarms

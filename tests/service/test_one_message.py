@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from scenario import Clock, World, runtime_of, week
+from scenario import Clock, World, runtime_of, undated, week
 
 from rocmonitor import config, store
 from rocmonitor.policy.evaluation import Status, Transition
@@ -111,7 +111,8 @@ def test_what_is_one_message(known, rows, expected):
 def told(folder: Path) -> list[str]:
     """The first line of each message."""
     path = folder / "alarms.log"
-    return [each.splitlines()[0] for each in path.read_text().split("\n\n") if each] if path.exists() else []
+    sent = undated(path.read_text()).split("\n\n") if path.exists() else []
+    return [each.splitlines()[0] for each in sent if each]
 
 
 def judged(runtime: Runtime, number: int, *names: str) -> None:

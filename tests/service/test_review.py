@@ -409,7 +409,7 @@ def test_a_channel_hears_of_a_decision_once(here):
     assert here.alarms.startswith(f"REVIEW credit: {title(last)}\n")
     assert here.alarms.count("REVIEW credit:") == 1
     assert "\nChallenger better, challenger 8 against champion 7: AUROC +" in here.alarms
-    assert "\nThe decision was “no decision yet” before. Nothing was promoted.\n" in here.alarms
+    assert "\nNothing was promoted.\n" in here.alarms
 
 
 def test_no_decision_is_no_news(here):
@@ -422,7 +422,15 @@ def test_a_decision_that_later_windows_leave_open_is_no_news_nor_is_its_return(h
     assert reviewed(here).decision is Decision.CHALLENGER
     assert reviewed(here, review="decides: future").decision is Decision.UNDECIDED
     assert reviewed(here, review="tuned_for: 9").decision is Decision.CHALLENGER
+    [first] = [each.payload for each in waiting(here) if each.destination == "channel:log"]
+    assert first == {"before": None}
     assert [each.destination for each in waiting(here)].count("channel:log") == 1
+
+
+def test_the_message_about_a_first_decision_names_the_undecided_review_before_it(here):
+    assert reviewed(here, review="decides: future").decision is Decision.UNDECIDED
+    assert reviewed(here).decision is Decision.CHALLENGER
+    assert {"before": "no decision yet"} in [each.payload for each in waiting(here)]
 
 
 def test_a_dry_run_saves_nothing(here, registry):

@@ -446,9 +446,9 @@ def test_segments_that_change_with_one_window_are_one_message_and_one_recovery(h
         for region in regions:
             here.score(number, n=200, region=region, shift=shift)
         tick(here, week(number + 1) + 2 * DAY, segments=segments)
-    with here.runtime(week(24), segments=segments) as runtime:
-        changed = [each for each in store.transitions(runtime.store, "credit") if each.notified]
-        drain(runtime)
+        with here.runtime(week(24), segments=segments) as runtime:
+            changed = [each for each in store.transitions(runtime.store, "credit") if each.notified]
+            drain(runtime)
     assert len(changed) >= 6
     titles = [line for line in here.alarms.splitlines() if line.startswith(("DEGRADED credit", "OK credit"))]
     assert [each.split(":")[0] for each in titles] == ["DEGRADED credit", "OK credit"]

@@ -11,6 +11,7 @@ from rocmonitor.store import (
     Outgoing,
     Store,
     acquire,
+    channels_of,
     last_reviewed,
     mark_delivered,
     pending,
@@ -41,6 +42,9 @@ def test_a_review_comes_back_as_it_was_with_what_is_to_be_told(store: Store) -> 
     assert reviews(store, "credit") == [a_review()]
     assert review_with_key(store, a_review().key) == a_review()
     assert review_with_key(store, "another") is None
+    assert channels_of(store, a_review().key, after=0) == ["ops"]
+    assert channels_of(store, a_review().key, after=due[-1].id) == []
+    assert channels_of(store, "another", after=0) == []
 
 
 def test_a_repeat_changes_nothing_and_gives_the_first(store: Store) -> None:

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 for course in of.values():
                     before.update((name, status) for status in _each_change(course))
         sent = (folder / "alarms.log").read_text().split("\n\n")
-    titles = [each.splitlines()[0] for each in sent if each]
+    titles = [each.splitlines()[0].partition(" ")[2] for each in sent if each]
     words = Counter(title.split()[0] for title in titles)
     then = Counter(status for (_, status), count in before.items() for _ in range(count))
     rows = [[word, str(then[word]), str(words[word])] for word in sorted({*then, *words})]

@@ -26,7 +26,7 @@ from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window
 from rocmonitor.tracking import Tracking, connect, review_run
 from rocmonitor.tracking.note import RUNS, line
-from rocmonitor.wording.review import summary
+from rocmonitor.wording.review import summary, with_verdict
 
 INSTANCE = "0b5fc1f6-2f1a-4f0e-9a52-3d1f3a7f6f10"
 PERIOD = Window(week(0).start, week(3).end)
@@ -209,12 +209,13 @@ class TestRun:
         tags, params = run.data.tags, run.data.params
         assert tags["rocmonitor.key"] == f"{INSTANCE}|{told.key}"
         assert tags["rocmonitor.decision"] == "challenger better"
+        assert tags["rocmonitor.chosen_by_hand"] == params["chosen_by_hand"] == "false"
         assert "rocmonitor.not_tagged" not in tags
         assert (params["champion_version"], params["challenger_version"]) == ("1", "2")
         assert (params["rule/margin"], params["rule/fpr"]) == ("0.005", "[0.05]")
         assert (params["seed"], params["data_digest"]) == ("42", "d" * 64)
         assert params["period_end"] == PERIOD.end.isoformat()
-        assert json.loads(artifact(tracking, run, "review.json", tmp_path)) == told.to_dict()
+        assert json.loads(artifact(tracking, run, "review.json", tmp_path)) == with_verdict(told)
         assert artifact(tracking, run, "report.html", tmp_path).decode() == page
         assert json.loads(artifact(tracking, run, "tables/windows.json", tmp_path)) == told.tables["windows"]
         lines = artifact(tracking, run, "tables/windows.csv", tmp_path).decode().splitlines()
@@ -325,7 +326,7 @@ class TestVersions:
             "window": "2013-09-02T00:00Z/2013-09-30T00:00Z",
             "run_id": run.info.run_id,
             "reviewed_at": review(name).reviewed_at.isoformat(),
-            "registered": "true",
+            "chosen_by_hand": "false",
         }
         assert verdict(tracking, name, "1") == common | {"role": "champion", "against_version": "2"}
         assert verdict(tracking, name, "2") == common | {"role": "challenger", "against_version": "1"}
@@ -340,6 +341,19 @@ class TestVersions:
             f"name='{name}' and tags.`{PREFIX}verdict`='challenger better'"
         )
         assert {str(each.version) for each in found} == {"1", "2"}
+
+    def test_one_that_is_better_only_during_a_loss_is_said_to_be_so_in_every_tag(
+        self, tracking: Tracking, name: str
+    ) -> None:
+        rows = [{"part": "before", "low": -0.01}, {"part": "in", "low": 0.02}]
+        rows = [row | {"high": 0.05, "difference": 0.03, "windows": 2} for row in rows]
+        told = review(name, tables={"episodes": rows})
+        tracking.publish_review(INSTANCE, told)
+        said = "challenger better, but only during a loss of the champion"
+        (run,) = reviews(tracking, name)
+        assert run.data.tags["rocmonitor.decision"] == said
+        assert verdict(tracking, name, "2")["verdict"] == said
+        assert (with_verdict(told)["decision"], with_verdict(told)["verdict"]) == ("challenger better", said)
 
     def test_the_latest_review_is_written_and_a_replay_of_an_older_one_leaves_it(
         self, tracking: Tracking, name: str
@@ -370,7 +384,7 @@ class TestVersions:
     ) -> None:
         by_hand = later(review(name), registered=False, decision=Decision.CHAMPION)
         tracking.publish_review(INSTANCE, by_hand)
-        assert verdict(tracking, name, "1")["registered"] == "false"
+        assert verdict(tracking, name, "1")["chosen_by_hand"] == "true"
         tracking.publish_review(INSTANCE, review(name))
         assert verdict(tracking, name, "1")["verdict"] == "challenger better"
         tracking.publish_review(INSTANCE, by_hand)
@@ -381,8 +395,8 @@ class TestVersions:
         for each in (review(name), by_hand):
             tracking.publish_review(INSTANCE, each)
         assert verdict(tracking, name, "1")["against_version"] == "2"
-        assert verdict(tracking, name, "1")["registered"] == "true"
-        assert verdict(tracking, name, "3")["registered"] == "false"  # which had none
+        assert verdict(tracking, name, "1")["chosen_by_hand"] == "false"
+        assert verdict(tracking, name, "3")["chosen_by_hand"] == "true"  # which had none
 
     def test_a_new_challenger_takes_the_tags_of_the_champion_over(
         self, tracking: Tracking, name: str

@@ -456,9 +456,10 @@ class TestReview:
 
     def test_the_json_is_the_review(self, client: FlaskClient, site: Site) -> None:
         from rocmonitor.store import review
+        from rocmonitor.wording.review import with_verdict
 
         found = client.get("/monitors/credit/reviews/1.json").get_json()
-        assert found == review(site.store(), 1).to_dict()
+        assert found == with_verdict(review(site.store(), 1))
 
     def test_the_page_has_the_numbers_of_the_json(self, client: FlaskClient) -> None:
         text = text_of(client.get("/monitors/credit/reviews/1").text)

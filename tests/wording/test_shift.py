@@ -104,15 +104,17 @@ def test_what_the_scores_foretold_and_the_rest_add_up() -> None:
 @pytest.mark.parametrize(
     ("seen", "said"),
     [
-        (-0.004, "the scores showed −0.004 of −0.079 before labels"),
-        (0.05, "the scores showed +0.050, labels −0.079"),
+        (-0.004, "Of the fall, −0.004 showed in the scores and −0.075 did not."),
+        (0.05, "Of the fall, +0.050 showed in the scores and −0.129 did not."),
     ],
 )
 def test_an_alarm_says_what_the_scores_showed(seen: float, said: str) -> None:
     metrics = {"champion/auc": 0.791, "reference/auc": 0.87, "shift/foreseen": seen}
     of = an_evaluation(0, metrics=metrics | {"shift/from_positives": -0.07, "shift/from_negatives": -0.009})
     of = replace(of, tables={"shift": bins((0.2, 0.6), (0.8, 0.4))})
-    assert f"; {said}." in moved_briefly(of)
+    assert moved_briefly(of).endswith(f". {said}")
+    unknown = {"shift/foreseen_low": -0.1, "shift/foreseen_high": 0.1, "shift/foreseen_known": 0.0}
+    assert "scores and" not in moved_briefly(replace(of, metrics=of.metrics | unknown))
 
 
 def test_an_alarm_says_why_the_group_that_moved_is_not_known() -> None:

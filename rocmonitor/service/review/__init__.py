@@ -35,6 +35,7 @@ from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.timekeeping import believed
 from rocmonitor.service.versions import alias_or_version
 from rocmonitor.sources import Batch, SqlSource, open_source
+from rocmonitor.wording.review import decision
 
 __all__ = ["review_monitor"]
 
@@ -300,14 +301,13 @@ class _ReviewRun:
 
         None yet is no news: seldom was the decision before it wrong (docs/coverage.md).
         """
-        decided = (past.decision for past in reversed(earlier) if past.registered)
-        last_decision = next(
-            (decision for decision in decided if decision is not Decision.UNDECIDED), Decision.UNDECIDED
-        )
+        past = [one for one in earlier if one.registered]
+        last = next((one for one in reversed(past) if one.decision is not Decision.UNDECIDED), None)
+        before = decision(last or past[-1]) if past else None
         outbox = [store.Outgoing(destination="mlflow", payload={})]
-        if review.registered and review.decision not in (Decision.UNDECIDED, last_decision):
+        if review.registered and review.decision not in (Decision.UNDECIDED, last and last.decision):
             outbox += [
-                store.Outgoing(destination=f"channel:{channel}", payload={"before": str(last_decision)})
+                store.Outgoing(destination=f"channel:{channel}", payload={"before": before})
                 for channel in self.monitor.notify
             ]
         return outbox

@@ -157,7 +157,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     # Outlooks, from rocmonitor.policy.outlook and judge
     "judged-again": judged_again,
     "rows-since-outlook": "{now:,} rows are scored now; the outlook was made from {then:,}",
-    "no-longer-certain": lambda *, change, low, high: still(change, low, high),
+    "no-longer-certain": lambda *, low, high, **_: still(low, high),
     "recovered": lambda *, change, low, high: (
         "no rule finds a loss any more" if change is None else f"back: {lower(change, low, high)} since then"
     ),
