@@ -63,7 +63,7 @@ class Read(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] in ("style", "script"):
             self.styles += data if self.open[-1] == "style" else ""
-        elif self.open and self.open[-1] in ("td", "th"):
+        elif {"td", "th"} & set(self.open):
             self.tables[self.table][-1][-1] += data.replace("\u00a0", " ")
         else:
             self.words.append(data)
