@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor import store
 from rocmonitor.config import Monitor
+from rocmonitor.config.values import written
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Status
@@ -244,6 +245,7 @@ def _standing(
         ],
         "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
         "foresees": monitor.outlook is not None,
+        "label_delay": "" if monitor.joining is not None else written(monitor.labels.delay),
         "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
     }
 

@@ -228,15 +228,23 @@ def monitor_lead(
     next_due: str | None,
     unjudged: str = "",
     foresees: bool = True,
+    delay: str = "",
 ) -> str:
-    """Model, zone and what comes next."""
+    """Return the model, the zone, and when and how windows are judged.
+
+    Examples
+    --------
+    >>> monitor_lead("m", "7", "UTC", "2026-05-20", delay="59d")
+    'Model m, version 7; times in UTC; a window is judged within 59d of its end, the next by 2026-05-20.'
+    """
     parts = [f"Model {model}" + ("" if version is None else f", version {version}"), f"times in {zone}"]
-    if next_due is not None:
-        parts.append(f"the next window is judged by {next_due}")
+    due = [f"a window is judged within {delay} of its end"] if delay else []
+    due += [f"the next {'' if delay else 'window is judged '}by {next_due}"] if next_due is not None else []
+    parts += [", ".join(due)] if due else []
     if unjudged:
         parts.append(f"waiting: {unjudged}")
     if not foresees:
-        parts.append("no outlook")
+        parts.append("no outlook configured")
     return "; ".join(parts) + "."
 
 
