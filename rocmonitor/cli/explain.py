@@ -61,7 +61,7 @@ def explain(
     from rocmonitor.service.counted_parts import CountedParts
     from rocmonitor.service.explaining import digest, request
     from rocmonitor.sources import open_source
-    from rocmonitor.wording.episode import headline
+    from rocmonitor.wording.episode import began, headline
     from rocmonitor.wording.format import count
 
     config = load(path)
@@ -108,7 +108,8 @@ def explain(
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     if loss is not None and (words := headline(loss, chosen.timezone)):
-        echo_folded(f"{words}, a mean of {count(loss.windows, 'window')}. Their rows together:", hang=0)
+        words += f", a mean of {count(loss.windows, 'window')}. {began(loss, chosen.timezone)}"
+        echo_folded(f"{words}. Their rows together:", hang=0)
     _print(explanation, whole)
     return OK
 

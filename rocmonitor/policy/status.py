@@ -132,6 +132,12 @@ class SegmentState:
         return self._windows[-1] if self._windows else None
 
     @property
+    def first(self) -> Window | None:
+        """The oldest sufficient window."""
+        judged = zip(self._windows, self._outcomes, strict=True)
+        return next((window for window, outcome in judged if outcome is not Status.INSUFFICIENT), None)
+
+    @property
     def status(self) -> Status:
         """The status after the last change that was said."""
         return self._said.status

@@ -60,13 +60,29 @@ def headline(decline: Decline, zone: ZoneInfo) -> str:
 
 
 def began(decline: Decline, zone: ZoneInfo) -> str:
-    """Return when it began, as far as that is known."""
-    if decline.start_low == decline.start and decline.start_high == decline.alarm.end:
-        return f"Began with the window of {instant(decline.start, zone)}"
-    return (
-        f"Began about {instant(decline.start, zone)} ({instant(decline.start_low, zone)} to "
-        f"{instant(decline.start_high, zone)}); alarm with the window of {instant(decline.alarm.start, zone)}"
-    )
+    """Return when it began, as far as that is known.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime, timedelta
+    >>> from rocmonitor.policy.windows import Window
+    >>> may, week = datetime(2026, 5, 25, tzinfo=UTC), timedelta(days=7)
+    >>> began(Decline(
+    ...     monitor="credit", champion_version="3", start=may, start_low=may, start_high=may + week,
+    ...     from_first=True, alarm=Window(may, may + week),
+    ... ), ZoneInfo("UTC"))
+    'Began at or before 2026-05-25, the first judged window'
+    """
+    start, high = instant(decline.start, zone), instant(decline.start_high, zone)
+    alarm = f"alarm with the window of {instant(decline.alarm.start, zone)}"
+    sure = decline.start_low == decline.start and decline.start_high == decline.alarm.end
+    if decline.from_first:
+        text = f"Began at or before {start}, the first judged window"
+        latest = f" ({high} at the latest)" if high != start else ""
+        return text if sure else f"{text}{latest}; {alarm}"
+    if sure:
+        return f"Began with the window of {start}"
+    return f"Began about {start} ({instant(decline.start_low, zone)} to {high}); {alarm}"
 
 
 def uncertain(decline: Decline | None) -> str:
@@ -142,7 +158,8 @@ def now_what(decline: Decline | None, zone: ZoneInfo) -> str:
     if decline is None or not decline.is_open:
         return ""
     where = f" for {listed(decline.group_names[:_MOST_NAMED])}" if decline.groups else ""
-    text = f"see what changed about {instant(decline.start, zone)}{where}"
+    about = "at or before" if decline.from_first else "about"
+    text = f"see what changed {about} {instant(decline.start, zone)}{where}"
     if decline.challenger is not None and decline.challenger["low"] > 0:
         text += f"; `rocmonitor review {decline.monitor}`: should the challenger take over?"
     return text
@@ -195,8 +212,9 @@ def line(episode: Episode, zone: ZoneInfo) -> str:
     >>> line(down, ZoneInfo("UTC"))
     '2026-06-01 03:10 to 2026-06-01 04:22: source dwh failed 14 times: sources.dwh: no answer within 60 s'
     """
+    earlier = "or before " if isinstance(episode, Decline) and episode.from_first else ""
     period = (
-        f"{instant(episode.start, zone)} "
+        f"{instant(episode.start, zone)} {earlier}"
         f"{'on' if episode.end is None else f'to {instant(episode.end, zone)}'}"
     )
     return f"{f'{episode.segment}: ' if episode.segment else ''}{period}: {_what(episode)}"
