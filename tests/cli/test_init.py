@@ -251,20 +251,46 @@ def test_the_length_of_windows_is_the_one_that_finds_declines_and_says_so():
 
 
 @pytest.mark.parametrize(
-    ("per_day", "lost_from", "to", "said"),
+    ("per_day", "lost_from", "noise", "to", "said"),
     [
-        (200, "2025-09-15", "2025-09-15", r"Ends before 2025-09-15: the AUROC is about 0\.1\d* lower .*\."),
+        (
+            200,
+            "2025-09-15",
+            0.3,
+            "2025-09-15",
+            r"Ends before 2025-09-15: the AUROC is about 0\.1\d* lower .*\.",
+        ),
         # A loss after eight weeks: 56 days are enough, of weeks there are too few.
-        (500, "2025-03-03", "2025-03-03", r"Ends before 2025-03-03: the AUROC is about 0\.1\d* lower .*\."),
-        (30, "2025-03-31", "2026-07-20", r"Holds a loss since 2025-03-31: .* too few windows come before\."),
-        pytest.param(200, "2027-01-01", "2026-01-05", "", marks=pytest.mark.slow),
+        (
+            500,
+            "2025-03-03",
+            0.3,
+            "2025-03-03",
+            r"Ends before 2025-03-03: the AUROC is about 0\.1\d* lower .*\.",
+        ),
+        (
+            30,
+            "2025-03-31",
+            0.3,
+            "2026-07-20",
+            r"Holds a loss since 2025-03-31: .* too few windows come before\.",
+        ),
+        # Two weeks before the end of three fifths, and too small for these alone.
+        (
+            200,
+            "2025-12-22",
+            0.1,
+            "2025-12-22",
+            r"Ends before 2025-12-22: the AUROC is about 0\.03\d* lower .*",
+        ),
+        pytest.param(200, "2027-01-01", 0.3, "2026-01-05", "", marks=pytest.mark.slow),
     ],
 )
-def test_a_reference_ends_before_a_loss_if_enough_windows_are_left(per_day, lost_from, to, said):
+def test_a_reference_ends_before_a_loss_if_enough_windows_are_left(per_day, lost_from, noise, to, said):
     rows = _drawn(per_day, 616)
     lost = rows["scored_at"] >= lost_from
-    noise = np.random.default_rng(2).normal(0, 0.3, len(rows))
-    rows["score"] = rows["score"].where(~lost, rows["score"] + noise)
+    added = np.random.default_rng(2).normal(0, noise, len(rows))
+    rows["score"] = rows["score"].where(~lost, rows["score"] + added)
     proposed = propose(rows, find_roles(rows, {}), datetime(2027, 1, 1, tzinfo=UTC))
     assert re.fullmatch(said, proposed.loss)
     assert proposed.reference[1] == to
