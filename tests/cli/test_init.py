@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from commands import Rocmonitor
 from sqlalchemy import create_engine, make_url
 
 from rocmonitor import config, demo
@@ -149,8 +150,40 @@ def test_a_table_in_another_schema_is_named_with_it(tmp_path, rocmonitor, postgr
     engine.dispose()
     told = rocmonitor("init", "--url", postgres_url, "--table", "ScoredLoans", code=2).stderr
     assert "there is no table ScoredLoans; there are Risk.ScoredLoans" in told
-    rocmonitor("init", "--url", postgres_url, "--table", "Risk.ScoredLoans")
+    told = rocmonitor("init", "--url", postgres_url, "--table", "Risk.Nosuch", code=5).stderr
+    assert "does not exist; see --table" in told
+    rocmonitor("init", "--url", postgres_url, "--table", 'Risk."ScoredLoans"')
     assert '"Risk"."ScoredLoans"' in (tmp_path / "rocmonitor.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("lake/**/*.parquet", "lake"),
+        ("lake/day=*/a.parquet", "lake"),
+        ("*/*/a.parquet", "here"),
+        ("lake", "lake"),
+    ],
+)
+def test_a_monitor_has_the_name_of_the_folder_before_a_pattern(pattern, name, tmp_path):
+    here = tmp_path / "here"
+    (here / "lake" / "day=1").mkdir(parents=True)
+    table(weeks=40).to_parquet(here / "lake" / "day=1" / "a.parquet")
+    Rocmonitor(here)("init", "--url", pattern)
+    assert list(config.load(here / "rocmonitor.yaml").monitors) == [name]
+
+
+@pytest.mark.parametrize("kind", ["csv", "folder of csv", "sqlite"])
+def test_a_path_is_typed_from_here_and_written_from_the_configuration(kind, tmp_path):
+    data, other = tmp_path / "data", tmp_path / "other"
+    data.mkdir()
+    other.mkdir()
+    asked = write(table(weeks=40), data, kind)
+    for folder, start in ((other, f"{data}/"), (tmp_path, "data/"), (data, "")):
+        Rocmonitor(data)("--config", str(folder / "rocmonitor.yaml"), "init", *asked)
+        spec = config.load(folder / "rocmonitor.yaml").sources["data"]
+        place = spec.url.removeprefix("sqlite:///") if kind == "sqlite" else spec.path
+        assert place == f"{start}{asked[1].removeprefix('sqlite:///')}"
 
 
 @pytest.mark.slow
