@@ -338,6 +338,7 @@ class Attention:
         Until then no message is sent. Windows are judged as ever; a status that differs from the one that
         was sent last is sent with the first window after that.
     note : str
+        The last one, after the name of its author and a colon.
     """
 
     acknowledged_by: str | None = None
