@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, wall_time
+from rocmonitor.cli.opening import load, monitor_argument, monitor_named, wall_time
 from rocmonitor.cli.terminal import (
     OK,
     echo,
     echo_folded,
     echo_table,
-    monitor_names,
     print_json,
     shown_progress,
     width_of,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("monitor", shell_complete=monitor_names)
+@monitor_argument
 @click.option(
     "--window", "start", metavar="START", help="Start of one window. [default: the open or last loss]"
 )

@@ -54,7 +54,7 @@ def test_a_loss_that_is_over_is_on_the_first_screen(here: World) -> None:
     assert "Ok since" in done.stdout
     html = re.sub(r"<[^>]*>", "", (here.folder / "credit.html").read_text(encoding="utf-8"))
     first = html.partition("Last loss")[2][:200]
-    assert re.match(r"2026-05-25 to 2026-06-01: 0\.\d+ lower \(.*\) in 1.window; forecast", first), first
+    assert re.match(r"2026-05-25 or before to 2026-06-01: 0\.\d+ lower \(.*\) in 1.window; forecast", first), first
     assert "rocmonitor acknowledge" not in html.partition("The windows as a table")[0]
 
 
