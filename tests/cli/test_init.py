@@ -470,11 +470,11 @@ def test_a_german_table_without_english_names_in_its_own_encoding(tmp_path, rocm
 
 @pytest.mark.slow
 def test_the_encoding_is_that_of_the_file_beside_the_configuration(tmp_path, rocmonitor):
-    """Paths begin in the folder of the configuration, wherever the command is called."""
+    """It is looked for where it is, not where the command is called."""
     (tmp_path / "there").mkdir()
     rows = _drawn(40, 350).rename(columns={"score": "Büro"})
     rows.to_csv(tmp_path / "there" / "scored.csv", index=False, encoding="cp1252")
-    rocmonitor("--config", "there/rocmonitor.yaml", "init", "--url", "scored.csv", "--score", "Büro")
+    rocmonitor("--config", "there/rocmonitor.yaml", "init", "--url", "there/scored.csv", "--score", "Büro")
     assert config.load(tmp_path / "there" / "rocmonitor.yaml").sources["data"].encoding == "latin-1"
 
 
