@@ -114,6 +114,7 @@ def test_a_german_csv_with_a_small_loss_that_stays(tmp_path, rocmonitor):
     start = own_tables.german(tmp_path)
     told = watched(tmp_path, rocmonitor, "--url", "antraege.csv", "--label", "Ausfall")
     length = told.monitor.windows(datetime.now().astimezone())[0]
+    assert told.monitor.reference_period.end.replace(tzinfo=None) <= start
     loss = the_loss(told, start, within=4 * (length.end - length.start))
     assert loss["size_low"] <= -0.02 <= loss["size_high"]
     assert told.monitor.columns.id == "Antragsnummer"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, wall_time
-from rocmonitor.cli.terminal import OK, echo, monitor_names
+from rocmonitor.cli.opening import load, monitor_argument, monitor_named, wall_time
+from rocmonitor.cli.terminal import OK, echo
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _note = click.option("--note", default="", metavar="TEXT", help="Why; shown besi
 
 
 @click.command()
-@click.argument("monitor", shell_complete=monitor_names)
+@monitor_argument
 @click.option("--for", "length", metavar="DURATION", help="For this long, such as 12h or 2d.")
 @click.option("--until", metavar="TIME", help="Until a time in the monitor's zone, or one with an offset.")
 @click.option("--end", is_flag=True, help="Send messages again from now on.")
@@ -54,7 +54,7 @@ def mute(
 
 
 @click.command()
-@click.argument("monitor", shell_complete=monitor_names)
+@monitor_argument
 @click.option("--close", is_flag=True, help="The loss is over, or none: close it, whatever the windows show.")
 @_by
 @_note

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, wall_time
+from rocmonitor.cli.opening import load, monitor_argument, monitor_named, wall_time
 from rocmonitor.cli.terminal import (
     OK,
     echo,
     echo_folded,
     echo_table,
-    monitor_names,
     print_json,
     shown_progress,
     width_of,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("monitor", shell_complete=monitor_names)
+@monitor_argument
 @click.option(
     "--window", "start", metavar="START", help="Start of one window. [default: the open or last loss]"
 )
@@ -61,7 +60,7 @@ def explain(
     from rocmonitor.service.counted_parts import CountedParts
     from rocmonitor.service.explaining import digest, request
     from rocmonitor.sources import open_source
-    from rocmonitor.wording.episode import headline
+    from rocmonitor.wording.episode import began, headline
     from rocmonitor.wording.format import count
 
     config = load(path)
@@ -108,7 +107,8 @@ def explain(
         return OK
     echo(f"{monitor}, {window.in_zone(chosen.timezone)} ({chosen.timezone})", style="bold")
     if loss is not None and (words := headline(loss, chosen.timezone)):
-        echo_folded(f"{words}, a mean of {count(loss.windows, 'window')}. Their rows together:", hang=0)
+        words += f", a mean of {count(loss.windows, 'window')}. {began(loss, chosen.timezone)}"
+        echo_folded(f"{words}. Their rows together:", hang=0)
     _print(explanation, whole)
     return OK
 

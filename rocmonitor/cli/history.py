@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named
+from rocmonitor.cli.opening import load, monitor_argument, monitor_named
 from rocmonitor.cli.terminal import (
     OK,
     echo,
     echo_folded,
     echo_table,
     evaluation_json,
-    monitor_names,
     print_json,
     print_outbox,
     print_outlooks,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("monitor", shell_complete=monitor_names)
+@monitor_argument
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the newest N windows.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, with all revisions.")
 @tables_option

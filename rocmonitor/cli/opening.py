@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocmonitor.cli.terminal import STOPPED
+import click
+
+from rocmonitor.cli.terminal import STOPPED, monitor_names
 from rocmonitor.errors import ConfigError, quoted
 
 if TYPE_CHECKING:
@@ -35,6 +37,22 @@ def monitor_named(config: Config, name: str) -> Monitor:
     if name not in config.monitors:
         raise ConfigError(f"no monitor {name!r} under monitors (defined: {', '.join(config.monitors)})")
     return config.monitors[name]
+
+
+def _or_the_only(context: click.Context, _: click.Parameter, name: str | None) -> str | None:
+    """Return the name that was given, or that of the only monitor."""
+    if name is not None or context.resilient_parsing:
+        return name
+    names = list(load(context.obj).monitors)
+    if len(names) == 1:
+        return names[0]
+    raise ConfigError(f"which monitor? Name one of {', '.join(names)}")
+
+
+monitor_argument = click.argument(
+    "monitor", required=False, callback=_or_the_only, shell_complete=monitor_names
+)
+"""The name of a monitor, which may be left out where there is only one."""
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pydantic import ValidationError
 
 from rocmonitor.cli.terminal import shown_progress
 from rocmonitor.config import Database, Files
+from rocmonitor.config.values import beside
 from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.wording.format import percent
 
@@ -28,6 +30,10 @@ _TRIED = 2**24
 """Bytes of a text file that tell its encoding."""
 _SQLITE = b"SQLite format 3\0"
 _VARIABLE = "ROCMONITOR_SOURCE_URL"
+_SQLITE_FILE = "sqlite:///"
+_QUOTED = re.compile(r"""(?<![^.])["`[]([^."`[\]]+)["`\]](?![^.])""")
+"""A part of a table's name in the quotes of SQL."""
+_PATTERN = re.compile(r"[*?[]")
 _REMOTE = ("s3://", "gs://", "gcs://", "r2://", "az://", "abfss://", "https://")
 
 
@@ -37,7 +43,8 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
     Parameters
     ----------
     path: Where it will be.
-    url: A SQLAlchemy URL, or the path of files.
+    url: A SQLAlchemy URL, or the path of files, from the current folder.
+    table: May have SQL's quotes, as in ``risk."Loan Scores"``.
     given: Columns that are known, by role.
 
     Raises
@@ -51,12 +58,12 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
     from rocmonitor.service.proposing import find_roles, propose, some_text
     from rocmonitor.sources import open_source
 
-    spec, section = _source(url, path.resolve().parent)
-    if table is None:
-        if isinstance(spec, Database):
-            raise click.UsageError("--table: which table of the database? Name it, or schema.table")
-        table = "scored"
-    with open_source(spec, path.resolve().parent, name="data") as source, shown_progress() as progress:
+    folder = path.resolve().parent
+    spec, section = _source(url, folder)
+    if table is None and isinstance(spec, Database):
+        raise click.UsageError("--table: which table of the database? Name it, or schema.table")
+    table = _QUOTED.sub(r"\1", table or "scored")
+    with open_source(spec, folder, name="data") as source, shown_progress() as progress:
         progress(f"looking at {table}")
         some = source.look(table, limit=_FEW)
         roles = find_roles(some, given, choose=_choose)
@@ -74,7 +81,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
             f"with datetime({roles.time}), and name it with --table"
         )
     casts, form = {}, roles.date_format if isinstance(spec, Files) else None
-    if _needs_casts(spec, url, path.resolve().parent):
+    if _needs_casts(spec, url, folder):
         textual = [name for name in (roles.time, roles.labelled_at) if name and some_text(rows[name])]
         casts = {name: _as_time(quoted[name], form, zoned=proposal.zone_known) for name in textual}
     texts = {"decimal": roles.decimal, "date_format": None if casts else roles.date_format}
@@ -96,7 +103,7 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
         newest=len(rows) == _MOST,
         table=table,
         source=section | {key: value for key, value in texts.items() if value is not None},
-        name=_name(spec, table),
+        name=_name(spec, table, folder),
         select=", ".join(chosen[name] for name in roles.columns),
         quoted_table=".".join(quoted[name] for name in table.split(".")),
         quoted_time=casts.get(roles.time, quoted[roles.time]),
@@ -114,6 +121,7 @@ def _source(url: str, folder: Path) -> tuple[Database | Files, dict[str, str]]:
             raise click.UsageError(
                 f"--url: {url} is an SQLite database: sqlite:///{url}, and name its --table"
             )
+        url = url if url.startswith(_REMOTE) else _from(folder, url)
         usual = _is_utf8(url, folder)
         try:
             spec = Files(path=url, encoding="utf-8" if usual else "latin-1")
@@ -123,11 +131,19 @@ def _source(url: str, folder: Path) -> tuple[Database | Files, dict[str, str]]:
                 "--url: holds a login or a token; leave it out: DuckDB keeps one with "
                 "CREATE PERSISTENT SECRET"
             ) from None
+    if beside(url, folder) != url:  # a relative file
+        url = _SQLITE_FILE + _from(folder, url.removeprefix(_SQLITE_FILE))
     try:
         return Database(url=url), {"url": url}
     except ValidationError:
         os.environ[_VARIABLE] = url
         return Database(url_env=_VARIABLE), {"url_env": _VARIABLE}
+
+
+def _from(folder: Path, place: str) -> str:
+    """Return a path that was typed here as it is read from the folder: relative if it is below."""
+    whole = Path(os.path.abspath(place))
+    return (whole.relative_to(folder) if whole.is_relative_to(folder) else whole).as_posix()
 
 
 def _is_utf8(path: str, folder: Path) -> bool:
@@ -180,12 +196,13 @@ def _choose(role: str, candidates: Sequence[str]) -> str | None:
     return chosen
 
 
-def _name(spec: Database | Files, table: str) -> str:
-    """Return a name for the monitor: that of the table, or of the folder or file."""
+def _name(spec: Database | Files, table: str, folder: Path) -> str:
+    """Return a name for the monitor: that of the table, the file, or the last folder before a pattern."""
     name = table.rpartition(".")[2]
     if isinstance(spec, Files):
-        place = Path(spec.path)
-        name = place.parent.name if "*" in place.name else place.stem
+        parts = (folder / spec.path).parts
+        fixed = list(takewhile(lambda part: not _PATTERN.search(part), parts))
+        name = Path(fixed[-1]).stem if len(fixed) == len(parts) else fixed[-1]
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-") or "model"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, period
+from rocmonitor.cli.opening import load, monitor_argument, monitor_named, period
 from rocmonitor.cli.terminal import OK, echo, require_writable, write
 from rocmonitor.errors import ConfigError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("monitor")
+@monitor_argument
 @click.option("--from", "start", metavar="TIME", help="Only windows that begin then or later.")
 @click.option("--to", "end", metavar="TIME", help="Only windows that end then or earlier.")
 @click.option("--segment", default="", metavar="COLUMN=VALUE", help="The windows of one segment.")

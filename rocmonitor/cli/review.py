@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, open_runtime, period
+from rocmonitor.cli.opening import load, monitor_argument, monitor_named, open_runtime, period
 from rocmonitor.cli.terminal import (
     EXTERNAL,
     OK,
     STOPPED,
     echo,
-    monitor_names,
     print_json,
     print_outbox,
     require_writable,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("monitor", shell_complete=monitor_names)
+@monitor_argument
 @click.option("--from", "start", metavar="TIME", help="Start of the period, in place of the configured one.")
 @click.option(
     "--to",

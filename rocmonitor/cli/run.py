@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_named, open_runtime, past_instant, period
+from rocmonitor.cli.opening import load, monitor_argument, monitor_named, open_runtime, past_instant, period
 from rocmonitor.cli.terminal import (
     DEGRADED,
     EXTERNAL,
@@ -137,7 +137,7 @@ def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
 
 
 @click.command()
-@click.argument("monitor", shell_complete=monitor_names)
+@monitor_argument
 @click.option("--from", "start", metavar="TIME", required=True, help="Start of the first window, or earlier.")
 @click.option("--to", "end", metavar="TIME", required=True, help="End of the last window, or later.")
 @click.option(

@@ -108,6 +108,8 @@ class Decline(Episode):
         All that found the loss.
     start_low, start_high : datetime
         Interval (95 %) of the start where a rule ``lasting`` shows it; else the alarm's window.
+    from_first : bool
+        Whether `start` is the first judged window: the loss may have begun before.
     windows : int
         Since the start, up to the presumed end.
     auc, auc_low, auc_high : float or None
@@ -133,6 +135,7 @@ class Decline(Episode):
     rules: tuple[str, ...] = ()
     start_low: datetime
     start_high: datetime
+    from_first: bool = False
     windows: int = 1
     auc: float | None = None
     auc_low: float | None = None
@@ -323,7 +326,8 @@ def episodes_after(
     if is_new and status is Status.DEGRADED:
         new = begun(evaluation, state.since(status, evaluation.window), zone)
         episodes.append(followed(new, evaluation, points(), status, zone))
-    return episodes
+    first = state.first
+    return [replace(one, from_first=first is not None and one.start <= first.start) for one in episodes]
 
 
 def due_for_update(episode: Decline, at: datetime, *, again: bool) -> bool:

@@ -132,6 +132,12 @@ class SegmentState:
         return self._windows[-1] if self._windows else None
 
     @property
+    def first(self) -> Window | None:
+        """The oldest sufficient window."""
+        judged = zip(self._windows, self._outcomes, strict=True)
+        return next((window for window, outcome in judged if outcome is not Status.INSUFFICIENT), None)
+
+    @property
     def status(self) -> Status:
         """The status after the last change that was said."""
         return self._said.status
@@ -332,6 +338,7 @@ class Attention:
         Until then no message is sent. Windows are judged as ever; a status that differs from the one that
         was sent last is sent with the first window after that.
     note : str
+        The last one, after the name of its author and a colon.
     """
 
     acknowledged_by: str | None = None

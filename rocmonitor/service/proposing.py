@@ -38,6 +38,8 @@ _SURE, _FILLED, _SPARE = 0.95, 0.98, 1.5
 _DAY = pd.Timedelta(days=1)
 _BEGINS = pd.Timedelta(hours=1)
 """A first day whose rows begin so soon after midnight is whole."""
+_SURELY = 0.01
+"""Chance of a loss that is none, over a whole history."""
 _STILL_WRITTEN = 60 * _DAY
 """A table with a row that is younger than this may still get labels."""
 
@@ -516,12 +518,15 @@ def _windows(
 
 
 def _loss(classes: pd.DataFrame, made: Mapping[str, tuple[list[pd.Timestamp], Any]]) -> Loss | None:
-    """Return a loss within the longest reference, from the shortest windows that show an AUROC."""
+    """Return a loss that began within the longest reference, from the shortest windows that show it.
+
+    Later windows count, too: those of the reference alone do not show one that began shortly before its end.
+    """
     end = max(edges[_reference(edges, None)] for edges, _ in made.values())
-    for edges, counts in made.values():
-        if np.mean(counts.min(axis=1) >= _SHOWN_BY) >= _FILLED:
-            return loss_at_end(classes, [edge for edge in edges if edge <= end])
-    return None
+    shown = [edges for edges, counts in made.values() if np.mean(counts.min(axis=1) >= _SHOWN_BY) >= _FILLED]
+    asked = [edges for all_ in shown for edges in ([edge for edge in all_ if edge <= end], all_)]
+    losses = (loss_at_end(classes, edges, sure=_SURELY / len(asked)) for edges in asked)
+    return next((loss for loss in losses if loss is not None and loss.start < end), None)
 
 
 def _reference(edges: Sequence[pd.Timestamp], loss: Loss | None) -> int:

@@ -32,9 +32,6 @@ BUDGET = 2.0
 
 FEWEST_REFERENCE = windows_needed(LEVEL)
 
-_SURELY = 0.01
-"""Chance of a false alarm of the chart over a whole history."""
-
 _ALARM = AlarmPolicy().policy()
 _NAMES = {
     "1d": "daily",
@@ -111,17 +108,18 @@ class Loss(NamedTuple):
     drop: float
 
 
-def loss_at_end(rows: pd.DataFrame, edges: Sequence[pd.Timestamp]) -> Loss | None:
+def loss_at_end(rows: pd.DataFrame, edges: Sequence[pd.Timestamp], *, sure: float) -> Loss | None:
     """Return the loss with which the windows between these edges end; None where none is sure.
 
-    The chart of lasting changes, set up by the first 19 windows; by 8 where it shows none.
+    The chart of lasting changes, set up by the first 19 windows; by 8 where it shows none. `sure` is the
+    chance of a false alarm of each.
     """
     samples = [sample if sample.n_pos and sample.n_neg else None for _, sample in _cut(rows, edges)]
     for first in (FEWEST_REFERENCE, ENOUGH_WINDOWS):
         horizon = min(len(samples), LONGEST)
         try:
             change = lasting_change(
-                samples[:first], samples[first:], false_alarm_probability=_SURELY, horizon=horizon
+                samples[:first], samples[first:], false_alarm_probability=sure, horizon=horizon
             )
         except InputError:
             continue

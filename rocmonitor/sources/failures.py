@@ -119,6 +119,11 @@ class Origin:
         return next(given, self.key)
 
     @property
+    def query_key(self) -> str:
+        """Dotted path of the query; of a first look at a table, the option that names it."""
+        return "--table" if self.monitor is None else f"monitors.{self.monitor}.query"
+
+    @property
     def subject(self) -> tuple[str, str]:
         """The name of the reader, in a word, and the way to make it faster."""
         return _SUBJECTS[self.spec.kind]
@@ -164,7 +169,7 @@ def _overdue(overdue: Overdue, origin: Origin) -> SourceError:
 def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
     cause: BaseException = error.orig if isinstance(error, DBAPIError) and error.orig else error
     line = _first_line(cause, origin.secrets)
-    query = f"monitors.{origin.monitor}.query"
+    query = origin.query_key
     seconds = f"{origin.spec.timeout.total_seconds():g} s"
     match _kind(cause, origin):
         case "timeout":

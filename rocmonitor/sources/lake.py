@@ -226,12 +226,10 @@ class LakeSession(ArrowSession):
             self._opened.parquet.show(self._query, bound)
         parsed = self.connection.extract_statements(text_of(statement, bound, self.dialect))
         if [part.type for part in parsed] != [duckdb.StatementType.SELECT]:
-            raise ConfigError(
-                f"monitors.{self._origin.monitor}.query: must be one SELECT and nothing after it"
-            )
+            raise ConfigError(f"{self._origin.query_key}: must be one SELECT and nothing after it")
         if unknown := sorted(parsed[0].named_parameters):
             raise ConfigError(
-                f"monitors.{self._origin.monitor}.query: has a parameter without a value "
+                f"{self._origin.query_key}: has a parameter without a value "
                 f"(${', $'.join(unknown)}; ? is $1); only :start, :end and :as_of have one"
             )
         return self.connection.sql(parsed[0])

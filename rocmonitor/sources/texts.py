@@ -419,7 +419,7 @@ def _require_time(column: str, kind: Kind | None, surveys: Sequence[_Survey], or
             "days are written, such as '%d.%m.%Y' (the day first) or '%m/%d/%Y' (the month first)"
         )
     raise ConfigError(
-        f"monitors.{origin.monitor}.query: the column {column} holds {shown!r}, which is not a time that "
+        f"{origin.query_key}: the column {column} holds {shown!r}, which is not a time that "
         f"starts with the year; convert it in the query, such as to_timestamp({column}), or set "
         f"{origin.key}.date_format"
     )

@@ -23,6 +23,7 @@ _LARGEST_EXACT_INTEGER = 2**53
 _AT_ONCE = 1 << 15
 _MISSING = ("NAType", "NaTType")  # of pandas, which is not imported here; comparing them has no truth value
 _SEARCHED = 1 << 10
+_POSITIVE = ("1", "1.0", "true", "t", "yes", "y", "pos", "positive")
 
 
 def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
@@ -40,14 +41,20 @@ def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
         example = labels[~np.asarray(positive | negative, dtype=np.bool_)][:1].tolist()[0]
         raise InputError(
             f"y_true must hold only 0 and 1: {bad} of {len(labels)} labels are neither, "
-            f"for example {example!r}; {_way_out(example)}"
+            f"for example {example!r}; {_way_out(example, set(map(repr, labels.tolist())))}"
         )
     return np.asarray(positive, dtype=np.bool_)
 
 
-def _way_out(label: object) -> str:
-    if isinstance(label, str):
-        return f"name the positive one, as in auc(…, pos_label={label!r}), or map the labels"
+def _way_out(label: object, shown: set[str]) -> str:
+    """Return what to do about labels; a wrong positive one would turn the AUROC around."""
+    if isinstance(label, str) and len(shown) == 2:
+        sure = [name for name in shown if name.strip("'\" ").casefold() in _POSITIVE]
+        positive = sure[0] if len(sure) == 1 else "…"
+        return (
+            f"of {' and '.join(sorted(shown))} name the positive one, as in auc(…, pos_label={positive}), or "
+            "map the labels"
+        )
     if isinstance(label, float) and not label.is_integer():
         return "labels come first, scores second: are they swapped?"
     return "map the labels or set the rows aside"

@@ -28,13 +28,13 @@ def acknowledge(store: Store, monitor: str, *, by: str, at: datetime, note: str 
     """Somebody takes on the alarm of a monitor."""
     with store.writing() as connection:
         mark_acknowledged(connection, monitor, at)
-        _put(connection, monitor, {"acknowledged_by": by, "acknowledged_at": at}, note)
+        _put(connection, monitor, {"acknowledged_by": by, "acknowledged_at": at}, by, note)
 
 
 def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, note: str = "") -> None:
     """Send nothing about a monitor until then; None sends again from now on."""
     with store.writing() as connection:
-        _put(connection, monitor, {"muted_by": by if until else None, "muted_until": until}, note)
+        _put(connection, monitor, {"muted_by": by if until else None, "muted_until": until}, by, note)
 
 
 def end_acknowledgement(connection: Connection, monitor: str) -> None:
@@ -43,6 +43,6 @@ def end_acknowledgement(connection: Connection, monitor: str) -> None:
     connection.execute(update(table).where(table.c.monitor == monitor).values(nobody))
 
 
-def _put(connection: Connection, monitor: str, values: dict[str, Any], note: str) -> None:
-    values |= {"note": note} if note else {}  # an earlier one stays
+def _put(connection: Connection, monitor: str, values: dict[str, Any], by: str | None, note: str) -> None:
+    values |= {"note": f"{by}: {note}" if by else note} if note else {}  # an earlier one stays
     put_row(connection, table, {"monitor": monitor}, {"note": "", **values}, changed=values)

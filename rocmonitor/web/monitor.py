@@ -353,7 +353,7 @@ def _facts(
     if episode is not None and episode.is_open and (episode.windows > 1 or episode.is_uncertain):
         shown["Loss"] = headline(episode, zone)
         shown["Now"] = uncertain(episode)
-        if episode.start < episode.alarm.start:
+        if episode.from_first or episode.start < episode.alarm.start:
             shown["Began"] = began(episode, zone).removeprefix("Began ")
         shown["How sure"] = ""  # holds its place
         shown["What moved"] = groups(episode)

@@ -60,13 +60,32 @@ def headline(decline: Decline, zone: ZoneInfo) -> str:
 
 
 def began(decline: Decline, zone: ZoneInfo) -> str:
-    """Return when it began, as far as that is known."""
+    """Return when it began, as far as that is known.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime, timedelta
+    >>> from rocmonitor.policy.windows import Window
+    >>> may, week = datetime(2026, 5, 25, tzinfo=UTC), timedelta(days=7)
+    >>> began(Decline(
+    ...     monitor="credit", champion_version="3", start=may, start_low=may, start_high=may + week,
+    ...     from_first=True, alarm=Window(may, may + week),
+    ... ), ZoneInfo("UTC"))
+    'Began at or before 2026-05-25, the first judged window'
+    """
     start, low, high = (instant(at, zone) for at in (decline.start, decline.start_low, decline.start_high))
+    is_sure = decline.start_low == decline.start and decline.start_high in (decline.start, decline.alarm.end)
     alarm = f"; alarm with the window of {instant(decline.alarm.start, zone)}"
-    if decline.start_low < decline.start or decline.start_high not in (decline.start, decline.alarm.end):
-        return f"Began about {start} ({low} to {high}){alarm}"
-    is_dated = decline.start_high == decline.start < decline.alarm.start
-    return f"Began with the window of {start}{alarm if is_dated else ''}"
+    if is_sure and not decline.start_high == decline.start < decline.alarm.start:
+        alarm = ""
+    if decline.from_first:
+        latest = "" if is_sure else f" ({high} at the latest)"
+        return f"Began at or before {start}, the first judged window{latest}{alarm}"
+    return (
+        f"Began with the window of {start}{alarm}"
+        if is_sure
+        else f"Began about {start} ({low} to {high}){alarm}"
+    )
 
 
 def uncertain(decline: Decline | None) -> str:
@@ -148,7 +167,8 @@ def now_what(decline: Decline | None, zone: ZoneInfo, *, reviewed: bool = False)
     if decline is None or not decline.is_open:
         return ""
     where = f" for {listed(decline.group_names[:_MOST_NAMED])}" if decline.groups else ""
-    text = f"see what changed about {instant(decline.start, zone)}{where}"
+    about = "at or before" if decline.from_first else "about"
+    text = f"see what changed {about} {instant(decline.start, zone)}{where}"
     if decline.challenger is not None and decline.challenger["low"] > 0:
         review = "see the review" if reviewed else f"`rocmonitor review {decline.monitor}`"
         text += f"; {review}: should the challenger take over?"
@@ -202,8 +222,9 @@ def line(episode: Episode, zone: ZoneInfo) -> str:
     >>> line(down, ZoneInfo("UTC"))
     '2026-06-01 03:10 to 2026-06-01 04:22: source dwh failed 14 times: sources.dwh: no answer within 60 s'
     """
+    earlier = "or before " if isinstance(episode, Decline) and episode.from_first else ""
     period = (
-        f"{instant(episode.start, zone)} "
+        f"{instant(episode.start, zone)} {earlier}"
         f"{'on' if episode.end is None else f'to {instant(episode.end, zone)}'}"
     )
     return f"{f'{episode.segment}: ' if episode.segment else ''}{period}: {_what(episode)}"

@@ -274,15 +274,27 @@ _LONGEST_NOTE = 80
 
 
 def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneInfo) -> str:
-    """Return what has stopped arriving, and what people said about a monitor and still holds."""
+    """Return what has stopped arriving, and what people said about a monitor and still holds.
+
+    Examples
+    --------
+    >>> said = Attention(acknowledged_by="Kim", muted_by="Lu", note="Kim: asked the brokers")
+    >>> attention(said, (), datetime(2026, 6, 1), ZoneInfo("UTC"))
+    'Kim is taking care of it (asked the brokers)'
+    """
     stopped = [standing(stop, zone) for stop in stops]
-    parts = []
+    held: list[tuple[str | None, str]] = []
     if said.acknowledged_by is not None:
-        parts.append(f"{said.acknowledged_by} is taking care of it")
+        held.append((said.acknowledged_by, f"{said.acknowledged_by} is taking care of it"))
     if said.is_muted(now):
         assert said.muted_until is not None
         by = f" by {said.muted_by}" if said.muted_by else ""
-        parts.append(f"muted{by} until {instant(said.muted_until, zone)}")
-    if parts and said.note:
-        parts.append(one_line(said.note, _LONGEST_NOTE))
+        held.append((said.muted_by, f"muted{by} until {instant(said.muted_until, zone)}"))
+    note, parts = said.note, list[str]()
+    for who, text in held:
+        own = note.removeprefix(f"{who}: ") if note.startswith(f"{who}: ") else ""
+        parts.append(f"{text} ({one_line(own, _LONGEST_NOTE)})" if own else text)
+        note = "" if own else note
+    if parts and note:
+        parts.append(one_line(note, _LONGEST_NOTE))
     return "; ".join([*stopped, *parts])

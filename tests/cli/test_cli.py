@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from scenario import until
 
 
@@ -32,6 +33,15 @@ def test_help_tells_every_command_and_exit_code(rocmonitor):
 )
 def test_wrong_use_is_exit_code_2_and_says_what_to_do(here, arguments, says, rocmonitor):
     assert says in rocmonitor(*arguments, code=2).stderr
+
+
+def test_a_name_is_left_out_where_there_is_one_monitor(here, rocmonitor):
+    assert "credit has not been judged yet" in rocmonitor("history").stderr
+    path = here.folder / "rocmonitor.yaml"
+    known = yaml.safe_load(path.read_text())
+    known["monitors"]["other"] = known["monitors"]["credit"]
+    path.write_text(yaml.safe_dump(known))
+    assert "which monitor? Name one of credit, other" in rocmonitor("history", code=2).stderr
 
 
 @pytest.mark.parametrize(

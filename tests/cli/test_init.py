@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from commands import Rocmonitor
 from sqlalchemy import create_engine, make_url
 
 from rocmonitor import config, demo
@@ -149,8 +150,40 @@ def test_a_table_in_another_schema_is_named_with_it(tmp_path, rocmonitor, postgr
     engine.dispose()
     told = rocmonitor("init", "--url", postgres_url, "--table", "ScoredLoans", code=2).stderr
     assert "there is no table ScoredLoans; there are Risk.ScoredLoans" in told
-    rocmonitor("init", "--url", postgres_url, "--table", "Risk.ScoredLoans")
+    told = rocmonitor("init", "--url", postgres_url, "--table", "Risk.Nosuch", code=5).stderr
+    assert "does not exist; see --table" in told
+    rocmonitor("init", "--url", postgres_url, "--table", 'Risk."ScoredLoans"')
     assert '"Risk"."ScoredLoans"' in (tmp_path / "rocmonitor.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("lake/**/*.parquet", "lake"),
+        ("lake/day=*/a.parquet", "lake"),
+        ("*/*/a.parquet", "here"),
+        ("lake", "lake"),
+    ],
+)
+def test_a_monitor_has_the_name_of_the_folder_before_a_pattern(pattern, name, tmp_path):
+    here = tmp_path / "here"
+    (here / "lake" / "day=1").mkdir(parents=True)
+    table(weeks=40).to_parquet(here / "lake" / "day=1" / "a.parquet")
+    Rocmonitor(here)("init", "--url", pattern)
+    assert list(config.load(here / "rocmonitor.yaml").monitors) == [name]
+
+
+@pytest.mark.parametrize("kind", ["csv", "folder of csv", "sqlite"])
+def test_a_path_is_typed_from_here_and_written_from_the_configuration(kind, tmp_path):
+    data, other = tmp_path / "data", tmp_path / "other"
+    data.mkdir()
+    other.mkdir()
+    asked = write(table(weeks=40), data, kind)
+    for folder, start in ((other, f"{data}/"), (tmp_path, "data/"), (data, "")):
+        Rocmonitor(data)("--config", str(folder / "rocmonitor.yaml"), "init", *asked)
+        spec = config.load(folder / "rocmonitor.yaml").sources["data"]
+        place = spec.url.removeprefix("sqlite:///") if kind == "sqlite" else spec.path
+        assert place == f"{start}{asked[1].removeprefix('sqlite:///')}"
 
 
 @pytest.mark.slow
@@ -251,20 +284,46 @@ def test_the_length_of_windows_is_the_one_that_finds_declines_and_says_so():
 
 
 @pytest.mark.parametrize(
-    ("per_day", "lost_from", "to", "said"),
+    ("per_day", "lost_from", "noise", "to", "said"),
     [
-        (200, "2025-09-15", "2025-09-15", r"Ends before 2025-09-15: the AUROC is about 0\.1\d* lower .*\."),
+        (
+            200,
+            "2025-09-15",
+            0.3,
+            "2025-09-15",
+            r"Ends before 2025-09-15: the AUROC is about 0\.1\d* lower .*\.",
+        ),
         # A loss after eight weeks: 56 days are enough, of weeks there are too few.
-        (500, "2025-03-03", "2025-03-03", r"Ends before 2025-03-03: the AUROC is about 0\.1\d* lower .*\."),
-        (30, "2025-03-31", "2026-07-20", r"Holds a loss since 2025-03-31: .* too few windows come before\."),
-        pytest.param(200, "2027-01-01", "2026-01-05", "", marks=pytest.mark.slow),
+        (
+            500,
+            "2025-03-03",
+            0.3,
+            "2025-03-03",
+            r"Ends before 2025-03-03: the AUROC is about 0\.1\d* lower .*\.",
+        ),
+        (
+            30,
+            "2025-03-31",
+            0.3,
+            "2026-07-20",
+            r"Holds a loss since 2025-03-31: .* too few windows come before\.",
+        ),
+        # Two weeks before the end of three fifths, and too small for these alone.
+        (
+            200,
+            "2025-12-22",
+            0.1,
+            "2025-12-22",
+            r"Ends before 2025-12-22: the AUROC is about 0\.03\d* lower .*",
+        ),
+        pytest.param(200, "2027-01-01", 0.3, "2026-01-05", "", marks=pytest.mark.slow),
     ],
 )
-def test_a_reference_ends_before_a_loss_if_enough_windows_are_left(per_day, lost_from, to, said):
+def test_a_reference_ends_before_a_loss_if_enough_windows_are_left(per_day, lost_from, noise, to, said):
     rows = _drawn(per_day, 616)
     lost = rows["scored_at"] >= lost_from
-    noise = np.random.default_rng(2).normal(0, 0.3, len(rows))
-    rows["score"] = rows["score"].where(~lost, rows["score"] + noise)
+    added = np.random.default_rng(2).normal(0, noise, len(rows))
+    rows["score"] = rows["score"].where(~lost, rows["score"] + added)
     proposed = propose(rows, find_roles(rows, {}), datetime(2027, 1, 1, tzinfo=UTC))
     assert re.fullmatch(said, proposed.loss)
     assert proposed.reference[1] == to
@@ -411,11 +470,11 @@ def test_a_german_table_without_english_names_in_its_own_encoding(tmp_path, rocm
 
 @pytest.mark.slow
 def test_the_encoding_is_that_of_the_file_beside_the_configuration(tmp_path, rocmonitor):
-    """Paths begin in the folder of the configuration, wherever the command is called."""
+    """It is looked for where it is, not where the command is called."""
     (tmp_path / "there").mkdir()
     rows = _drawn(40, 350).rename(columns={"score": "Büro"})
     rows.to_csv(tmp_path / "there" / "scored.csv", index=False, encoding="cp1252")
-    rocmonitor("--config", "there/rocmonitor.yaml", "init", "--url", "scored.csv", "--score", "Büro")
+    rocmonitor("--config", "there/rocmonitor.yaml", "init", "--url", "there/scored.csv", "--score", "Büro")
     assert config.load(tmp_path / "there" / "rocmonitor.yaml").sources["data"].encoding == "latin-1"
 
 

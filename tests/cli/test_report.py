@@ -15,6 +15,7 @@ from scenario import World, until, week
 
 from rocmonitor.cli.terminal import write
 from rocmonitor.report.chart import monitor_chart
+from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.web.monitor import Choice, monitor_view
 from rocmonitor.web.site import Site
@@ -54,8 +55,25 @@ def test_a_loss_that_is_over_is_on_the_first_screen(here: World) -> None:
     assert "Ok since" in done.stdout
     html = re.sub(r"<[^>]*>", "", (here.folder / "credit.html").read_text(encoding="utf-8"))
     first = html.partition("Last loss")[2][:200]
-    assert re.match(r"2026-05-25 to 2026-06-01: 0\.\d+ lower \(.*\) in 1.window; forecast", first), first
+    loss = r"2026-05-25 or before to 2026-06-01: 0\.\d+ lower \(.*\) in 1.window; forecast"
+    assert re.match(loss, first), first
     assert "rocmonitor acknowledge" not in html.partition("The windows as a table")[0]
+
+
+def test_a_loss_since_the_first_judged_window_may_have_begun_before(here: World) -> None:
+    for number in (20, 21):
+        here.clear(number)
+        here.score(number, shift=0.2)
+    with here.runtime(week(22) + timedelta(days=3), window=until("2026-06-08")) as runtime:
+        assert run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock()).error is None
+        drain(runtime)
+    first = "at or before 2026-05-25, the first judged window"
+    assert f"Began {first} (UTC)." in here.alarms
+    rocmonitor = Rocmonitor(here.folder)
+    rocmonitor("report")
+    html = re.sub(r"<[^>]*>", "", (here.folder / "credit.html").read_text(encoding="utf-8"))
+    assert f"Began{first}" in html
+    assert "2026-05-25 or before on: " in rocmonitor("history").stdout
 
 
 def test_the_page_says_the_same_in_the_same_words(judged: World) -> None:

@@ -34,6 +34,7 @@ from rocmonitor.policy.status import Alarm, SegmentState
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Drop, Forecast, Lasting, Rule
 from rocmonitor.stats import AucSpread, Sample, WindowAuc
+from rocmonitor.wording.episode import began, line, now_what
 
 WEEK, START = timedelta(days=7), datetime(2025, 9, 1, tzinfo=UTC)
 UTC_ZONE = ZoneInfo("UTC")
@@ -236,6 +237,18 @@ def test_an_episode_begins_with_the_window_of_its_alarm(known: Scenario) -> None
     assert episode.size == pytest.approx(-0.08, abs=0.005)
     assert episode.size_low < episode.size < episode.size_high < 0
     assert not episode.is_uncertain
+    assert not episode.from_first
+
+
+def test_a_loss_in_the_first_judged_window_may_have_begun_before(known: Scenario) -> None:
+    stream = Stream(known)
+    for _ in range(3):
+        stream.add(known.auc.auc - 0.08)
+        assert stream.open is not None
+        assert stream.open.from_first
+    assert began(stream.open, UTC_ZONE).startswith("Began at or before 2026-03-02, the first judged window")
+    assert line(stream.open, UTC_ZONE).startswith("2026-03-02 or before on: ")
+    assert now_what(stream.open, UTC_ZONE).startswith("see what changed at or before 2026-03-02")
 
 
 def test_a_chart_sets_the_start_and_pools_what_came_since(known: Scenario) -> None:
@@ -309,6 +322,7 @@ def test_the_count_begins_anew_with_an_end(known: Scenario) -> None:
     again = stream.add(known.auc.auc - 0.08)
     assert stream.open is not None
     assert stream.open.start == again.window.start
+    assert (episode.from_first, stream.open.from_first) == (True, False)
 
 
 def test_another_version_ends_it_and_begins_its_own(known: Scenario) -> None:

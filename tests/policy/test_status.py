@@ -52,6 +52,12 @@ def test_path(alarm: Alarm, outcomes: str, statuses: str):
     assert path(outcomes, alarm) == statuses
 
 
+def test_the_first_window_that_counts_is_sufficient():
+    outcomes = [(window(number), LETTERS[letter]) for number, letter in enumerate("??od")]
+    assert SegmentState("credit", "", Alarm(), outcomes=outcomes).first == window(2)
+    assert SegmentState("credit", "", Alarm(), outcomes=outcomes[:2]).first is None
+
+
 @given(st.text("odi", max_size=12), st.integers(1, 3), st.integers(0, 2), st.integers(1, 3))
 def test_degraded_exactly_when_k_of_the_last_n_were_or_not_yet_recovered(
     outcomes, after, more, recover_after

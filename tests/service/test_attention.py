@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from commands import Rocmonitor
@@ -11,8 +13,10 @@ from scenario import World, week
 
 from rocmonitor import store
 from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.status import Attention
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.wording.status import attention
 
 DAY = timedelta(days=1)
 
@@ -76,13 +80,21 @@ def test_the_commands(here: World) -> None:
     rocmonitor("acknowledge", "credit", "--by", "anna", "--note", "retraining")
     rocmonitor("mute", "credit", "--for", "2d", "--by", "berta")
     shown = rocmonitor("status", code=3).stdout
-    assert "anna is taking care of it; muted by berta until" in shown
-    assert "retraining" in shown
+    assert "anna is taking care of it (retraining); muted by berta until" in " ".join(shown.split())
+    rocmonitor("mute", "credit", "--for", "2d", "--by", "berta", "--note", "on it")
+    shown = " ".join(rocmonitor("status", code=3).stdout.split())
+    assert re.search(r"anna is taking care of it; muted by berta until [^;]* \(on it\)", shown)
     rocmonitor("mute", "credit", "--end")
     with here.runtime() as runtime:
         said = store.attention(runtime.store, "credit")
     assert not said.is_muted(datetime.now(UTC))
     assert said.acknowledged_by == "anna"
+
+
+def test_a_note_stays_with_its_author_when_only_others_are_named():
+    said = Attention(muted_by="Lu", muted_until=datetime(2026, 6, 2, tzinfo=UTC), note="Kim: asked")
+    told = attention(said, (), datetime(2026, 6, 1, tzinfo=UTC), ZoneInfo("UTC"))
+    assert told == "muted by Lu until 2026-06-02; Kim: asked"
 
 
 @pytest.mark.parametrize(

@@ -619,18 +619,25 @@ def checked_with(here, **changes):
 
 
 @pytest.mark.parametrize(
-    ("low", "expected", "high", "says"),
+    ("low", "expected", "high", "improved", "says"),
     [
-        (0.0, 0.02, 0.04, "hardly any false alarms (under 0.05 a year)"),
-        (0.0, 0.02, 0.3, "hardly any false alarms (under 0.05 a year); up to 0.3 are possible"),
-        (0.0, 0.4, 2.0, "about 0.4 false alarms a year (0 to 2)"),
-        (0.5, 1.0, 2.0, "about 1 false alarm a year (0.5 to 2)"),
+        (0.0, 0.02, 0.04, 0.4, "hardly any false alarms (under 0.05 a year)"),
+        (0.0, 0.02, 0.3, 0.0, "hardly any false alarms (under 0.05 a year); up to 0.3 are possible"),
+        (0.0, 0.4, 2.0, 0.0, "about 0.4 false alarms a year (0 to 2)"),
+        (
+            0.5,
+            1.0,
+            2.0,
+            2.2,
+            "about 1 false alarm a year (0.5 to 2), and about 2 messages of an improvement that is not real",
+        ),
     ],
 )
-def test_false_alarms_in_words(here, low, expected, high, says):
+def test_false_alarms_in_words(here, low, expected, high, improved, says):
     monitor = config.load(here.folder / "rocmonitor.yaml").monitors["credit"]
     rate = Rate(expected=expected, low=low, high=high)
-    drawn = SimpleNamespace(false_alarms=lambda _: rate)
+    better = Rate(expected=improved, low=improved, high=improved)
+    drawn = SimpleNamespace(false_alarms=lambda _: rate, improvements=lambda _: better)
     early = [SimpleNamespace(warnings_a_year=0.001)]
     said, doubts = answers.alarms(monitor, drawn, early, budgeted=False)
     assert said == f"{says}, and hardly any false warnings (under 0.05 a year) before the labels"

@@ -246,6 +246,7 @@ def test_an_episode_has_the_same_figures_in_every_view(
         "start",
         "start_low",
         "start_high",
+        "from_first",
         "first_message",
         "groups",
     } <= of_page.keys()

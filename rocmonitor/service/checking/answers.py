@@ -19,6 +19,7 @@ from rocmonitor.stats.simulated import Simulation
 from rocmonitor.wording.format import count, instant, listed, normal_range
 
 _HARDLY = 0.05  # a year
+_WORTH_NAMING = 0.5  # a year
 _MOST_FALSE = 12.0  # a year: more than one a month
 _MOST_SMALL = 0.1  # share of windows that cannot be judged
 _MOST_POOLED = 12
@@ -197,10 +198,13 @@ def alarms(
         )
         text = f"{_many(max(warnings), 'false warning', per='a year')}, before the labels" if warnings else ""
         return text, [doubt]
-    yearly = drawn.false_alarms(monitor.alarm.policy())
+    alarm = monitor.alarm.policy()
+    yearly, improved = drawn.false_alarms(alarm), drawn.improvements(alarm).expected
     line = _many(yearly.expected, "false alarm", per="a year")
     if (low := _about(yearly.low)) != (high := _about(yearly.high)) and yearly.high >= _HARDLY:
         line += f" ({low} to {high})" if yearly.expected >= _HARDLY else f"; up to {high} are possible"
+    if improved >= _WORTH_NAMING:
+        line += f", and {_many(improved, 'message')} of an improvement that is not real"
     if warnings:
         line += f", and {_many(max(warnings), 'false warning')} before the labels"
     if monitor.segments:

@@ -230,9 +230,12 @@ class AucResult(Result):
     def __str__(self) -> str:
         within = "" if self.clusters is None else " in {} and {} clusters".format(*self.clusters)
         digits = f".{decimals(self.se)}f"
+        error = f"{self.se:{digits}}, {self.method}"
+        if self.se == 0 and self.error is None:
+            error = "0: the interval is an exact bound"
         return (
             f"AUC {self.auc:{digits}}, 95 % interval {self.ci():{digits}} "
-            f"(standard error {self.se:{digits}}, {self.method}; {classes(self.n_pos, self.n_neg)}{within})"
+            f"(standard error {error}; {classes(self.n_pos, self.n_neg)}{within})"
         )
 
 

@@ -434,5 +434,6 @@ def test_as_plain_data():
     assert plain["auc"] == 1.0
     assert plain["caveats"] == [{"code": "no-scatter", "values": {"pairs": 2}, "about": []}]
     assert str(result) == (
-        "AUC 1.0000, 95 % interval 0.1581 to 1.0000 (standard error 0.0000, delong; 2 positives, 2 negatives)"
+        "AUC 1.0000, 95 % interval 0.1581 to 1.0000 "
+        "(standard error 0: the interval is an exact bound; 2 positives, 2 negatives)"
     )
