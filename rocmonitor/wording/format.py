@@ -220,6 +220,19 @@ def signed_with_interval(value: float, low: float, high: float, limit: float = 0
     return signed(value, digits), f"{signed(low, digits)} to {signed(high, digits)}"
 
 
+def points_with_interval(value: float, low: float, high: float) -> tuple[str, str]:
+    """Return the same of a difference of rates, in percentage points.
+
+    Examples
+    --------
+    >>> points_with_interval(-0.041, -0.062, -0.02)
+    ('−4.1 points', '−6.2 to −2.0')
+    """
+    digits = max(decimals(low, high), beside(0, low, high)) - 2
+    shown, *ends = (signed(100 * number, digits) for number in (value, low, high))
+    return f"{shown} points", " to ".join(ends)
+
+
 def lower(size: float, low: float, high: float) -> str:
     """Return by how much an AUROC is lower, or higher.
 

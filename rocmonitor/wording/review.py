@@ -14,6 +14,7 @@ from rocmonitor.wording.format import (
     count,
     decimals,
     listed,
+    points_with_interval,
     signed,
     signed_with_interval,
     span_of,
@@ -365,7 +366,7 @@ def _span(low: float, high: float) -> str:
 
 
 def _name(comparison: Comparison) -> str:
-    return "AUROC" if comparison.fpr is None else f"TPR at FPR {comparison.fpr:g}"
+    return "AUROC" if comparison.fpr is None else f"TPR at {100 * comparison.fpr:g} % FPR"
 
 
 def _interval(comparison: Comparison) -> str:
@@ -380,7 +381,7 @@ def _estimate(comparison: Comparison, more: str = "") -> str:
     assert value is not None
     if low is None or high is None:
         return signed(value, 3)
-    shown, ends = signed_with_interval(value, low, high)
+    shown, ends = (points_with_interval if comparison.fpr else signed_with_interval)(value, low, high)
     return f"{shown} ({ends}{more})"
 
 

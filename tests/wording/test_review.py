@@ -55,7 +55,7 @@ def test_a_better_model_has_its_numbers_and_since_when() -> None:
         "and +0.003 to +0.016 in the next 13 (95 %).",
         WHOLE,
     ]
-    assert "Also: the challenger is better by TPR at FPR 0.1, +0.030 (+0.010 to +0.050)." in summary(
+    assert "Also: the challenger is better by TPR at 10 % FPR, +3.0 points (+1.0 to +5.0)." in summary(
         decided(Decision.CHALLENGER, better, RATE)
     )
     assert ", more than 0.002 from 0." in lines(review(decision=Decision.CHALLENGER))
@@ -144,8 +144,8 @@ def test_a_trade_off_names_both_and_their_regions() -> None:
     ]
     crossed = decided(Decision.TRADE_OFF, AREA, RATE, champion, tables={"regions": regions})
     assert summary(crossed) == [
-        "The challenger is better by TPR at FPR 0.1, +0.030 (+0.010 to +0.050); the champion is better by "
-        "TPR at FPR 0.01, −0.020 (−0.030 to −0.010).",
+        "The challenger is better by TPR at 10 % FPR, +3.0 points (+1.0 to +5.0); the champion is better by "
+        "TPR at 1 % FPR, −2.0 points (−3.0 to −1.0).",
         "In the band over the whole period the challenger is better at FPR 0.3, the champion at FPR 0.01 to "
         "0.05.",
         WHOLE,
