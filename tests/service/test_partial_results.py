@@ -1,10 +1,14 @@
-"""Whatever a stored evaluation lacks, everything that reads the store goes on."""
+"""Whatever a stored evaluation lacks, and whichever release wrote it: all that reads the store goes on."""
 
 from __future__ import annotations
 
+import gzip
+import os
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,14 +17,17 @@ from commands import Rocmonitor
 from scenario import World, week
 from sqlalchemy import select, update
 
+import rocmonitor
 from rocmonitor import store
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.store import migrate
 from rocmonitor.store.tables import evaluation, evaluation_tables, outlook
 from rocmonitor.web.alone import create_app
 from rocmonitor.web.site import Site
 
+STORES = Path(__file__).parent / "stores"  # as each release wrote them
 DAY = timedelta(days=1)
 NOW = week(27) + 3 * DAY
 SECTIONS = {
@@ -120,7 +127,7 @@ def read_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "is_dropped",
     [
-        pytest.param(lambda name: True, id="everything"),
+        pytest.param(lambda name: True, id="everything", marks=pytest.mark.slow),
         pytest.param(lambda name: name.startswith("table:"), id="tables", marks=pytest.mark.slow),
         pytest.param(
             lambda name: name.endswith(("_low", "_high", "/low", "/high")),
@@ -152,4 +159,25 @@ def test_what_is_stored_may_lack_any_part(
     dropped = {name for name in names_in(judged / "rocmonitor.db") if chance.random() < (0.1, 0.5)[seed % 2]}
     shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
     without(tmp_path / "rocmonitor.db", dropped.__contains__)
+    read_everything(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("release", [path.name.removesuffix(".sql.gz") for path in STORES.glob("*.gz")])
+def test_the_store_of_a_release_is_upgraded_and_read(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
+) -> None:
+    """ROCMONITOR_WRITE_STORE=yes writes that of this version again, until it is released."""
+    shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
+    path, dump = tmp_path / "rocmonitor.db", STORES / f"{release}.sql.gz"
+    if os.environ.get("ROCMONITOR_WRITE_STORE") and release == rocmonitor.__version__:
+        with closing(sqlite3.connect(path)) as database:
+            newest = "(SELECT max(window_start) FROM rocmonitor_counts)"  # others would be half of the file
+            database.execute(f"DELETE FROM rocmonitor_counts WHERE window_start < {newest}")
+            dump.write_bytes(gzip.compress("\n".join(database.iterdump()).encode(), mtime=0))
+    path.unlink()
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(gzip.decompress(dump.read_bytes()).decode())
+    url = f"sqlite:///{path}"
+    migrate.upgrade(url)
+    migrate.check(url)
     read_everything(tmp_path, monkeypatch)

@@ -1,5 +1,8 @@
+import gzip
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,31 @@ def test_upgrading_an_empty_database_makes_the_tables_of_the_models(store_url: s
 def test_the_version_that_the_program_needs_is_that_of_the_last_migration() -> None:
     files = sorted((ROOT / "migrations" / "versions").glob("[0-9]*.py"))
     assert files[-1].name.startswith(f"{migrate.NEWEST}_")
+
+
+def test_the_first_migration_makes_the_tables_of_the_first_release(tmp_path: Path) -> None:
+    """A migration that was released is a promise: what changes later has one of its own."""
+    made, released = (tmp_path / f"{name}.db" for name in ("made", "released"))
+    run(
+        sys.executable,
+        "-m",
+        "alembic",
+        "-c",
+        "pyproject.toml",
+        "-x",
+        f"url=sqlite:///{made}",
+        "upgrade",
+        "0001",
+    )
+    dump = gzip.decompress((ROOT / "tests/service/stores/0.1.0.sql.gz").read_bytes()).decode()
+    with closing(sqlite3.connect(released)) as database:
+        database.executescript(dump)
+    assert schema(made) == schema(released)
+
+
+def schema(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as database:
+        return {sql for (sql,) in database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
 
 
 def test_upgrading_again_changes_nothing(store_url: str) -> None:
