@@ -34,6 +34,7 @@ def upgrade() -> None:
         sa.Column("muted_by", sa.String(), nullable=True),
         sa.Column("muted_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("note", sa.String(), nullable=False),
+        sa.Column("note_by", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("monitor", name="pk_rocmonitor_attention"),
     )
     op.create_table(

@@ -337,8 +337,8 @@ class Attention:
     muted_until : datetime or None
         Until then no message is sent. Windows are judged as ever; a status that differs from the one that
         was sent last is sent with the first window after that.
-    note : str
-        The last one, after the name of its author and a colon.
+    note, note_by : str, str or None
+        The last one, and its author.
     """
 
     acknowledged_by: str | None = None
@@ -346,6 +346,7 @@ class Attention:
     muted_by: str | None = None
     muted_until: datetime | None = None
     note: str = ""
+    note_by: str | None = None
 
     def is_muted(self, now: datetime) -> bool:
         """Return True if messages are held back now."""

@@ -44,5 +44,5 @@ def end_acknowledgement(connection: Connection, monitor: str) -> None:
 
 
 def _put(connection: Connection, monitor: str, values: dict[str, Any], by: str | None, note: str) -> None:
-    values |= {"note": f"{by}: {note}" if by else note} if note else {}  # an earlier one stays
+    values |= {"note": note, "note_by": by} if note else {}  # an earlier one stays
     put_row(connection, table, {"monitor": monitor}, {"note": "", **values}, changed=values)

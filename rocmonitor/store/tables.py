@@ -339,6 +339,7 @@ attention = Table(
     Column("muted_by", String),
     Column("muted_until", Instant),
     Column("note", String, nullable=False),
+    Column("note_by", String),
 )
 
 clock = Table(

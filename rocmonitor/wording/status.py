@@ -278,7 +278,7 @@ def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneI
 
     Examples
     --------
-    >>> said = Attention(acknowledged_by="Kim", muted_by="Lu", note="Kim: asked the brokers")
+    >>> said = Attention(acknowledged_by="Kim", note="asked the brokers", note_by="Kim")
     >>> attention(said, (), datetime(2026, 6, 1), ZoneInfo("UTC"))
     'Kim is taking care of it (asked the brokers)'
     """
@@ -290,11 +290,12 @@ def attention(said: Attention, stops: Sequence[Stop], now: datetime, zone: ZoneI
         assert said.muted_until is not None
         by = f" by {said.muted_by}" if said.muted_by else ""
         held.append((said.muted_by, f"muted{by} until {instant(said.muted_until, zone)}"))
-    note, parts = said.note, list[str]()
-    for who, text in held:
-        own = note.removeprefix(f"{who}: ") if note.startswith(f"{who}: ") else ""
-        parts.append(f"{text} ({one_line(own, _LONGEST_NOTE)})" if own else text)
-        note = "" if own else note
-    if parts and note:
-        parts.append(one_line(note, _LONGEST_NOTE))
+    parts = [text for _, text in held]
+    if parts and said.note:
+        authors = [who for who, _ in held]
+        if said.note_by is not None and said.note_by in authors:
+            parts[authors.index(said.note_by)] += f" ({one_line(said.note, _LONGEST_NOTE)})"
+        else:
+            by = "" if said.note_by is None else f"{said.note_by}: "
+            parts.append(one_line(f"{by}{said.note}", _LONGEST_NOTE))
     return "; ".join([*stopped, *parts])

@@ -92,7 +92,7 @@ def test_the_commands(here: World) -> None:
 
 
 def test_a_note_stays_with_its_author_when_only_others_are_named():
-    said = Attention(muted_by="Lu", muted_until=datetime(2026, 6, 2, tzinfo=UTC), note="Kim: asked")
+    said = Attention(muted_by="Lu", muted_until=datetime(2026, 6, 2, tzinfo=UTC), note="asked", note_by="Kim")
     told = attention(said, (), datetime(2026, 6, 1, tzinfo=UTC), ZoneInfo("UTC"))
     assert told == "muted by Lu until 2026-06-02; Kim: asked"
 
