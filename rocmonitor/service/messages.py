@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from rocmonitor import store
 from rocmonitor.config import Config
 from rocmonitor.errors import AlertError
-from rocmonitor.policy.episode import Decline
+from rocmonitor.policy.episode import Decline, in_doubt
 from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.revised import Revised
 from rocmonitor.policy.status import is_alarm
-from rocmonitor.policy.stops import Stop, as_shown
+from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.outages import outage_message
 from rocmonitor.service.publishing import story, zone_of
@@ -200,8 +200,7 @@ def _changes(runtime: Runtime, rows: Sequence[store.Delivery]) -> list[Transitio
 def _as_it_stands(runtime: Runtime, change: Transition) -> Transition:
     newest = store.last_transition(runtime.store, change.monitor, change.segment)
     decline = store.last_decline(runtime.store, change.monitor, change.segment)
-    shown = as_shown(change.after if newest is None else newest.after, None, (), None, decline)
-    return replace(change, after=Status(shown.status))
+    return replace(change, after=Status(in_doubt(newest.after if newest else change.after, decline)))
 
 
 def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.Delivery]) -> Message:

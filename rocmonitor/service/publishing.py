@@ -59,11 +59,13 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
         zone=windows.zone,
         picture=PICTURE,
         model=evaluation.model,
-        loss=brief_since(
-            store.last_decline(runtime.store, evaluation.monitor, evaluation.segment), windows.zone
-        ),
+        loss="" if evaluation.segment else _open_loss(runtime, evaluation.monitor, windows.zone),
     )
     return link
+
+
+def _open_loss(runtime: Runtime, monitor: str, zone: ZoneInfo) -> str:
+    return brief_since(store.last_decline(runtime.store, monitor, ""), zone)
 
 
 def _window_page(runtime: Runtime, evaluation: Evaluation) -> str:

@@ -75,17 +75,14 @@ def began(decline: Decline, zone: ZoneInfo) -> str:
     """
     start, low, high = (instant(at, zone) for at in (decline.start, decline.start_low, decline.start_high))
     is_sure = decline.start_low == decline.start and decline.start_high in (decline.start, decline.alarm.end)
-    alarm = f"; alarm with the window of {instant(decline.alarm.start, zone)}"
-    if is_sure and not decline.start_high == decline.start < decline.alarm.start:
-        alarm = ""
+    came_later = not is_sure or decline.start_high < decline.alarm.start
+    alarm = f"; alarm with the window of {instant(decline.alarm.start, zone)}" if came_later else ""
     if decline.from_first:
         latest = "" if is_sure else f" ({high} at the latest)"
         return f"Began at or before {start}, the first judged window{latest}{alarm}"
-    return (
-        f"Began with the window of {start}{alarm}"
-        if is_sure
-        else f"Began about {start} ({low} to {high}){alarm}"
-    )
+    if is_sure:
+        return f"Began with the window of {start}{alarm}"
+    return f"Began about {start} ({low} to {high}){alarm}"
 
 
 def uncertain(decline: Decline | None) -> str:

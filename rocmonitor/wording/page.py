@@ -238,9 +238,11 @@ def monitor_lead(
     'Model m, version 7; times in UTC; a window is judged within 59d of its end, the next by 2026-05-20.'
     """
     parts = [f"Model {model}" + ("" if version is None else f", version {version}"), f"times in {zone}"]
-    due = [f"a window is judged within {delay} of its end"] if delay else []
-    due += [f"the next {'' if delay else 'window is judged '}by {next_due}"] if next_due is not None else []
-    parts += [", ".join(due)] if due else []
+    if delay:
+        due = "" if next_due is None else f", the next by {next_due}"
+        parts.append(f"a window is judged within {delay} of its end{due}")
+    elif next_due is not None:
+        parts.append(f"the next window is judged by {next_due}")
     if unjudged:
         parts.append(f"waiting: {unjudged}")
     if not foresees:

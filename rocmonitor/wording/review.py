@@ -49,8 +49,9 @@ def versions(review: Review) -> str:
 def title(review: Review) -> str:
     """Return the decision, and the versions where a line has room for both."""
     words = decision(review)
-    sides = f" (champion {review.champion_version}, challenger {review.challenger_version})"
-    return words + sides * (words == review.decision)
+    if words != review.decision:
+        return words
+    return f"{words} (champion {review.champion_version}, challenger {review.challenger_version})"
 
 
 def decision(review: Review) -> str:

@@ -94,14 +94,12 @@ def foretold(metrics: Mapping[str, float], *, brief: bool = False) -> str:
     seen, change = values[0], values[1] - values[2]
     ends = known(metrics, "shift/foreseen_low", "shift/foreseen_high")
     if ends is not None and not metrics.get("shift/foreseen_known", 1):
+        if brief:
+            return ""
         low, high = (signed(end, 3) for end in ends)
         return (
-            ""
-            if brief
-            else (
-                f"How much of this the scores showed is not known: between {low} and {high}"
-                f"{_where_unsure(metrics)}."
-            )
+            f"How much of this the scores showed is not known: between {low} and {high}"
+            f"{_where_unsure(metrics)}."
         )
     rest = change - seen
     printed = rounded_parts({"seen": seen, "rest": rest}, change)

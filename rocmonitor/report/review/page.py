@@ -18,14 +18,15 @@ from rocmonitor.report.review.shapes import drawn, review_chart, still
 from rocmonitor.report.review.tables import (
     PULLED,
     count,
-    known,
     money_saved,
+    point_span,
+    points,
     shown,
     shown_table,
 )
 from rocmonitor.report.text import table
 from rocmonitor.wording import review as wording
-from rocmonitor.wording.format import instant, percent, points_with_interval, signed_with_interval
+from rocmonitor.wording.format import instant, percent, signed_with_interval
 from rocmonitor.wording.page import provenance
 
 _WIDTH = 110
@@ -113,11 +114,12 @@ def brief(review: Review, zone: ZoneInfo) -> str:
         *(f"  {words}" for words in (*wording.summary(review), wording.advice(review)) if words),
     ]
     for row in review.tables.get("fprs", ()):
-        if not known(row["low"], row["high"]):
-            continue
-        difference, ends = points_with_interval(row["difference"], row["low"], row["high"])
+        difference, ends = (
+            points(row["difference"], row["low"], row["high"]),
+            point_span(row["low"], row["high"]),
+        )
         at = f"True positives at {percent(row['fpr'])} false positives, all rows in one look"
-        lines.append(f"  {at}: {difference} ({ends})")
+        lines.append(f"  {at}: {difference} points ({ends})".replace("-", "−"))
     for row in review.tables.get("costs", ()):
         if row.get("money_saved") is not None:
             saved, ends = money_saved(row)
