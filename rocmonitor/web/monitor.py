@@ -358,7 +358,7 @@ def _facts(
         shown["How sure"] = ""  # holds its place
         shown["What moved"] = groups(episode)
         shown["Challenger"] = challenger(episode)
-    if changes and changes[-1].shown == status:
+    if changes and changes[-1].after == status:
         change = changes[-1]
         judged = next((one for revisions in windows for one in revisions if one.at == change.at), None)
         of_change = facts(change, None if judged is None else store.evaluation(kept, judged.id), episode)

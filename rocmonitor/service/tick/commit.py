@@ -222,7 +222,7 @@ def _since(episode: Decline | None, status: Status) -> datetime | None:
     """Return when a status began by its episode: with the end of one, or with the start of an open one."""
     if episode is None:
         return None
-    return episode.end or (episode.start if status is Status.DEGRADED or episode.is_uncertain else None)
+    return episode.end or (episode.start if status is Status.DEGRADED else None)
 
 
 def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Decline]:
