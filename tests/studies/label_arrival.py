@@ -9,7 +9,8 @@ from window to window. At the age at which a window is judged some rows have no 
 - on both;
 - on both, at a pace that varies from window to window;
 - on both, slower after the reference than in it (which nothing calibrated on the reference can allow for);
-- on the class or the score, with an AUC that is lower by 0.06 after the reference.
+- on the class or the score, with an AUC that is lower by 0.06 after the reference, also in windows of 800
+  rows with an AUC of 0.85 and with labels of 40 % of the positives.
 
 Each reference has 39 windows whose labels all came in the end. Shown are bias and standard deviation of the
 labelled rows alone and of the estimate, against the AUC of all rows once they have labels; how often its 95 %
@@ -30,7 +31,7 @@ import gzip
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from golden import DATA
@@ -72,6 +73,8 @@ class Arrival(NamedTuple):
     """By how much more positives have their label after the reference."""
     decline: float = 0.0
     """By how much the classes are less far apart after the reference."""
+    rows: int = ROWS
+    separation: float = SEPARATION
 
     def labelled(self, y: Mask, s: Floats, rng: np.random.Generator, *, later: bool) -> Mask:
         """Which rows have their label at the age at which windows are judged."""
@@ -80,6 +83,7 @@ class Arrival(NamedTuple):
         return rng.random(len(y)) < expit(level + positive * y + self.score * (s - 0.4))
 
 
+FEWER: dict[str, Any] = {"rows": 800, "separation": 1.466}
 DESIGNS = {
     "nothing": Arrival(0.4),
     "class": Arrival(-0.1, positive=2.0),
@@ -92,6 +96,10 @@ DESIGNS = {
     "positives faster later, decline": Arrival(0.4, faster=1.2, decline=DECLINE),
     "low scores first, decline": Arrival(0.4, score=-1.2, decline=DECLINE),
     "high scores first, decline": Arrival(0.4, score=1.2, decline=DECLINE),
+    "negatives first, AUC 0.85": Arrival(0.6, positive=-1.5, **FEWER),
+    "negatives first, AUC 0.85, decline": Arrival(0.6, positive=-1.5, decline=0.326, **FEWER),
+    "few positives, AUC 0.85": Arrival(1.5, positive=-2.5, **FEWER),
+    "few positives, AUC 0.85, decline": Arrival(1.5, positive=-2.5, decline=0.326, **FEWER),
 }
 SHARES = {0.3: -1.9, 0.5: -0.7, 0.7: 0.5, 0.9: 2.1}
 """Levels of the design "both" by the share of labelled rows that they give."""
@@ -118,9 +126,9 @@ class Window(NamedTuple):
 
 def drawn(arrival: Arrival, rng: np.random.Generator, *, later: bool) -> Window:
     """One window."""
-    y = rng.random(ROWS) < expit(np.log(PREVALENCE / (1 - PREVALENCE)) + 0.2 * rng.normal())
-    separation = SEPARATION + 0.06 * rng.normal() - arrival.decline * later
-    s = np.round(rng.normal(size=ROWS) + separation * y, 3)
+    y = rng.random(arrival.rows) < expit(np.log(PREVALENCE / (1 - PREVALENCE)) + 0.2 * rng.normal())
+    separation = arrival.separation + 0.06 * rng.normal() - arrival.decline * later
+    s = np.round(rng.normal(size=arrival.rows) + separation * y, 3)
     return Window(y, s, arrival.labelled(y, s, rng, later=later), float(ndtr(separation / 2**0.5)))
 
 

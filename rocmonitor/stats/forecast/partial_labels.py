@@ -238,8 +238,9 @@ class _Weighted:
         return auc, math.sqrt(left_open), math.sqrt(sampling)
 
 
-CHANGED = 0.5
-"""Chance, before labels are seen, that something has changed; chosen by simulation, docs/coverage.md."""
+CHANGED = 0.8
+"""Weight, before labels are seen, of the law that something has changed: a choice between the bias after a
+decline and the scatter of quiet windows, made by simulation, tests/studies/results.md."""
 
 SPREAD = 0.4  # standard deviation of beta where something has: 0.2 takes about 0.06 off an AUC of 0.85
 
@@ -348,7 +349,7 @@ class LabelErrors(Result):
     ratios: tuple[float, ...]  # final AUC minus estimate, over its `label_se`, of each window
     # By how much a new estimate may be off besides, because labels arrive at another pace than they did.
     arrival: float = 0.0
-    # Root mean square of `PartlyLabelledAuc.law_se` of the windows, which is within their errors.
+    # Root mean square of `PartlyLabelledAuc.law_change` of the windows, which is within their errors.
     law: float = 0.0
 
     @property
@@ -364,12 +365,11 @@ class LabelErrors(Result):
         The conformal quantile of |ratio|, times `label_se` of the new window. A window that is exchangeable
         with the past ones is covered with at least the level, also where arrival and P(y | score) drift, as
         long as they drifted so before. With n windows the level is at most n / (n + 1). `arrival`, and what
-        a change of P(y | score) leaves open more than in theirs, are added as errors that have nothing to do
-        with theirs.
+        a change of P(y | score) leaves open beyond the changes that were read from theirs, are added as
+        errors that have nothing to do with theirs.
         """
         require_level(confidence_level)
         quantile, level = observed_root(np.abs(self.ratios), np.ones(self.n_windows), confidence_level)
-        # What a change of P(y | score) leaves open more than in past windows.
         law_se = math.sqrt(max(estimate.law_se**2 - self.law**2, 0.0))
         beyond = quantile_beyond((1 - confidence_level) / 2) * law_se
         reach = math.hypot(quantile * estimate.label_se, self.arrival, beyond)
@@ -447,5 +447,5 @@ def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]
         (final - estimate.auc) / estimate.label_se if estimate.label_se else 0.0
         for estimate, final in zip(estimates, finals, strict=True)
     ]
-    law = math.sqrt(float(np.mean([estimate.law_se**2 for estimate in estimates])))
+    law = math.sqrt(float(np.mean([estimate.law_change**2 for estimate in estimates])))
     return LabelErrors(ratios=tuple(ratios), law=law)
