@@ -83,9 +83,10 @@ test-orchestrators: $(READY) ## See Airflow and Dagster run the recipes of the d
 test-images: $(READY) ## Build the image over Debian with buildah, as root, and run compose's services in it (two minutes)
 	.ci/images $(BIN)
 
-test-lowest: $(LOWEST)/.ready ## Run the quick tests with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" -k "not spark" \
-	  --ignore tests/sources/test_cluster.py --ignore tests/config/test_schema.py tests/stats tests/config tests/sources tests/store
+test-lowest: $(LOWEST)/.ready ## Run what rests on other packages with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest --numprocesses=2 --dist=loadgroup -m "not slow" -k "not spark" --doctest-modules \
+	  --ignore tests/sources/test_cluster.py --ignore tests/config/test_schema.py \
+	  rocmonitor/stats tests/stats/test_pictures.py tests/stats/test_result.py tests/config tests/sources tests/store
 
 test-warehouses: $(WAREHOUSES)/.ready ## See the SQL of warehouses compile: BigQuery, Snowflake, Databricks, Trino, …
 	PYTHONPATH=$(WAREHOUSES) $(BIN)/python -m pytest -rs tests/sources/test_warehouses.py
