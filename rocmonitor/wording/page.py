@@ -91,14 +91,8 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str
     """Return the overview in a few sentences: what needs attention, what may soon, and when it was last
     looked at.
 
-    Parameters
-    ----------
-    statuses : dict of str to int
-        How many monitors have each status.
-    last_tick : timedelta or None
-        Since when no monitor was worked on; None when none ever was.
-    over : str
-        Until when monitors were watched, where none is any more.
+    `statuses` counts monitors; `last_tick` is None when no monitor was ever worked on; `over` says until when
+    monitors were watched, where none is any more.
 
     Examples
     --------
@@ -113,7 +107,13 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str
     if total == 1:
         sentences = [_of_one(next(status for status, number in statuses.items() if number))]
     else:
-        sentences = _of_many(statuses, total)
+        sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
+        if risky := statuses.get("at-risk", 0):
+            sentences.append(f"{risky} {are(risky)} at risk.")
+        if lacking := statuses.get("insufficient", 0):
+            sentences.append(f"{lacking} cannot be judged.")
+        if waiting := statuses.get("waiting", 0):
+            sentences.append(f"{waiting} {'has' if waiting == 1 else 'have'} not been judged yet.")
     if over:
         return [f"As of {over}, when the watch ended:", *sentences]
     sentences.append("Not checked yet." if last_tick is None else f"Checked {ago(last_tick)}.")
@@ -125,16 +125,7 @@ def monitor_sentence(
 ) -> str:
     """Return what the newest measured window shows beside its normal range, and since when the status holds.
 
-    Parameters
-    ----------
-    metrics : dict of str to float
-        Of that window.
-    window : Window
-    zone : ZoneInfo
-        Of the dates.
-    status : str
-    since : str or None
-        Start of the status, where there was a change.
+    `since` is None where there was no change.
     """
     where = window_name(window, zone)
     state = f" {status_word(status).capitalize()} since {since}." if since else ""
@@ -150,13 +141,7 @@ def monitor_sentence(
 def not_judged(monitor: str, first_due: str | None = None, *, joined: bool = False) -> str:
     """Return what to do about a monitor without windows.
 
-    Parameters
-    ----------
-    monitor : str
-    first_due : str or None
-        When its first window falls due, if that is still to come.
-    joined : bool
-        Windows are joined, so that the first may fall due later.
+    `first_due` is None if that is past; the first window of a monitor that joins them may fall due later.
 
     Examples
     --------
@@ -416,17 +401,6 @@ def _of_one(status: str) -> str:
         "insufficient": "The model cannot be judged.",
         "waiting": "The model has not been judged yet.",
     }.get(status, "The model is ok.")
-
-
-def _of_many(statuses: Mapping[str, int], total: int) -> list[str]:
-    sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
-    if risky := statuses.get("at-risk", 0):
-        sentences.append(f"{risky} {are(risky)} at risk.")
-    if lacking := statuses.get("insufficient", 0):
-        sentences.append(f"{lacking} cannot be judged.")
-    if waiting := statuses.get("waiting", 0):
-        sentences.append(f"{waiting} {'has' if waiting == 1 else 'have'} not been judged yet.")
-    return sentences
 
 
 def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:

@@ -86,8 +86,14 @@ def summary(review: Review) -> list[str]:
 
     They are read below the decision, which they do not repeat.
     """
-    whole = _whole_period(review.metrics)
-    return list(filter(None, [difference_by_episode(review), *_reasons(review), *_windows(review), whole]))
+    lines = [difference_by_episode(review), *_reasons(review), *_windows(review)]
+    challenger, champion = (review.metrics.get(f"{model}/auc") for model in ("challenger", "champion"))
+    if challenger is not None and champion is not None:
+        lines.append(
+            f"Over all rows of the period the AUROC is {challenger:.3f} for the challenger and "
+            f"{champion:.3f} for the champion."
+        )
+    return list(filter(None, lines))
 
 
 def difference_by_episode(review: Review) -> str:
@@ -236,7 +242,8 @@ def _reasons(review: Review) -> list[str]:
     others = _better([comparison for comparison in review.comparisons if comparison.fpr is not None])
     also = f"Also: {others}." if others else ""
     if review.decision is Decision.UNDECIDED:
-        mean = f"{_mean(review, area)}, {_not_shown(area, margin)}."
+        may_be = f"below −{margin:g}{_not_above(area, margin)}" if margin else "0"
+        mean = f"{_mean(review, area)}, which may be {may_be}."
         return [mean, _few(review), _earlier(review, margin), also]
     if review.decision is Decision.NOT_WORSE:
         assert area.low is not None
@@ -265,12 +272,6 @@ def _mean(review: Review, area: Comparison) -> str:
         estimate = signed(area.estimate or 0.0, 3)
         return f"AUROC difference, {mean}: {estimate} (not bounded yet, at all checks together)"
     return f"AUROC difference, {mean}: {_estimate(area, ', at all checks together')}"
-
-
-def _not_shown(area: Comparison, margin: float) -> str:
-    if margin:
-        return f"which may be below −{margin:g}{_not_above(area, margin)}"
-    return "which may be 0"
 
 
 def _not_above(area: Comparison, margin: float) -> str:
@@ -327,16 +328,6 @@ def _windows(review: Review) -> list[str]:
     return lines
 
 
-def _whole_period(metrics: Mapping[str, float]) -> str:
-    challenger, champion = (metrics.get(f"{model}/auc") for model in ("challenger", "champion"))
-    if challenger is None or champion is None:
-        return ""
-    return (
-        f"Over all rows of the period the AUROC is {challenger:.3f} for the challenger and {champion:.3f} "
-        "for the champion."
-    )
-
-
 def _better(comparisons: Sequence[Comparison]) -> str:
     """Return which model is better by which comparisons, with their intervals over all checks."""
     parts = []
@@ -354,16 +345,14 @@ def _better(comparisons: Sequence[Comparison]) -> str:
 def _regions(regions: Sequence[Row]) -> str:
     parts: list[str] = []
     for better in ("challenger", "champion"):
-        spans = [_span(row["from_fpr"], row["to_fpr"]) for row in regions if row["better"] == better]
+        ends = [
+            (f"{row['from_fpr']:.3g}", f"{row['to_fpr']:.3g}") for row in regions if row["better"] == better
+        ]
+        spans = [low if low == high else f"{low} to {high}" for low, high in ends]
         if spans:
             verb = "" if parts else " is better"
             parts.append(f"the {better}{verb} at FPR {listed(spans)}")
     return f"In the band over the whole period {', '.join(parts)}." if parts else ""
-
-
-def _span(low: float, high: float) -> str:
-    one, other = f"{low:.3g}", f"{high:.3g}"
-    return one if one == other else f"{one} to {other}"
 
 
 def _name(comparison: Comparison) -> str:

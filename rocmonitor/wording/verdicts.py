@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from rocmonitor.conventions import LEVEL
 from rocmonitor.policy.episode import OF_EPISODE
@@ -33,8 +32,12 @@ def verdict(finding: Verdict) -> str:
     if finding.kind not in _SENTENCES:  # a rule of a newer version
         return f"{finding.rule}: {finding.outcome}"
     if "alone" in finding.details:
-        alone = replace(finding, outcome=Status(finding.details["alone"]))
-        return f"{_SENTENCES[finding.kind](alone)}{_early(finding)}; {_among(finding)}"
+        alone, details = replace(finding, outcome=Status(finding.details["alone"])), finding.details
+        among = (
+            f"{details['alone']} alone, but not as one of {details['segments']} segments judged together "
+            f"(p = {details['pvalue']:.2g}, adjusted {details['adjusted_pvalue']:.2g})"
+        )
+        return f"{_SENTENCES[finding.kind](alone)}{_early(finding)}; {among}"
     return _SENTENCES[finding.kind](finding) + _early(finding)
 
 
@@ -105,34 +108,23 @@ def _forecast(finding: Verdict) -> str:
 
 
 def _lasting(finding: Verdict) -> str:
-    details = finding.details
-    if finding.estimate is None:
-        return _nothing_lasts(details)
+    details, mean = finding.details, finding.details["mean_change"]
     needed = abs(details["alarm_change"])
-    inside = abs(details["statistic"]) <= details["chart_limit"]  # where the alarm still holds
-    what = "drop" if finding.outcome is Status.DEGRADED else "rise"
-    ends = f"the alarm ends at {needed / 2:.3f}" if inside else f"an alarm needs {needed:.3f}"
-    return _of_chart(f"lasting {what}", details, ends)
-
-
-def _nothing_lasts(details: Mapping[str, Any]) -> str:
-    what = "drop" if details["alternative"] == "less" else "change"
-    side = " either way"
-    if details["alternative"] == "less":
-        side = "" if details["mean_change"] < 0 else " below"
-    return _of_chart(
-        f"no lasting {what}", details, f"an alarm needs {abs(details['alarm_change']):.3f}{side}"
+    ends = f"an alarm needs {needed:.3f}"
+    if finding.estimate is not None:
+        what = "lasting drop" if finding.outcome is Status.DEGRADED else "lasting rise"
+        if abs(details["statistic"]) <= details["chart_limit"]:  # where the alarm still holds
+            ends = f"the alarm ends at {needed / 2:.3f}"
+    elif details["alternative"] == "less":
+        what = "no lasting drop"
+        ends += "" if mean < 0 else " below"
+    else:
+        what = "no lasting change"
+        ends += " either way"
+    return (
+        f"{what} of the AUROC: the weighted mean of recent windows is {abs(mean):.3f} "
+        f"{'below' if mean < 0 else 'above'} the reference; {ends}"
     )
-
-
-def _of_chart(found: str, details: Mapping[str, Any], ends: str) -> str:
-    mean = _beside(details["mean_change"])
-    return f"{found} of the AUROC: the weighted mean of recent windows is {mean} the reference; {ends}"
-
-
-def _beside(change: float) -> str:
-    """Return a difference of AUROCs in words."""
-    return f"{abs(change):.3f} {'below' if change < 0 else 'above'}"
 
 
 def _floor(finding: Verdict) -> str:
@@ -209,15 +201,6 @@ def _early(finding: Verdict) -> str:
     alone = finding.details["labelled_auc"]
     text = f"; estimated from {percent(share)} of the labels, {days(age)} days after the window"
     return text if alone is None else f"{text} (labelled rows alone {alone:.3f})"
-
-
-def _among(finding: Verdict) -> str:
-    """Say that a verdict does not hold once the number of segments is allowed for."""
-    details = finding.details
-    return (
-        f"{details['alone']} alone, but not as one of {details['segments']} segments judged together "
-        f"(p = {details['pvalue']:.2g}, adjusted {details['adjusted_pvalue']:.2g})"
-    )
 
 
 def _scores(finding: Verdict) -> str:

@@ -42,25 +42,13 @@ _WORDS = _Words()
 
 def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) -> str:
     """Return the sentence of a caveat, after the parts of the result that it is about."""
-    words = SENTENCES.get(code, "")
+    words, number = SENTENCES.get(code, ""), values.get("count", 0)
+    verbs = {"are": are(number), "have": "has" if number == 1 else "have"}
     try:
-        text = (
-            _WORDS.vformat(words, (), {**values, **_verbs(values)})
-            if isinstance(words, str)
-            else words(**values)
-        )
+        text = _WORDS.vformat(words, (), {**values, **verbs}) if isinstance(words, str) else words(**values)
     except (LookupError, TypeError, ValueError):  # other values than this version knows
         text = ""
-    return ": ".join([*about, text or _as_values(code, values)])
-
-
-def _verbs(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return ``{are}`` and ``{have}`` of a template, by its ``count``."""
-    number = values.get("count", 0)
-    return {"are": are(number), "have": "has" if number == 1 else "have"}
-
-
-def _as_values(code: str, values: Mapping[str, Any]) -> str:
-    """Return a caveat of a newer version: its code and values, as they are."""
-    shown = ", ".join(f"{name} {value}" for name, value in values.items())
-    return f"{code} ({shown})" if shown else code
+    if not text:  # the caveat of a newer version
+        shown = ", ".join(f"{name} {value}" for name, value in values.items())
+        text = f"{code} ({shown})" if shown else code
+    return ": ".join([*about, text])

@@ -31,16 +31,12 @@ def _too_few(
     used = "The widest observed distance is used"
     if batch:
         used += " (no less than sampling alone takes)"
+    levels = ((f"{achieved_level:.{digits}f}", f"{confidence_level:.{digits}f}") for digits in range(3, 10))
+    achieved = next((shown for shown, wanted in levels if shown != wanted), f"{achieved_level:.9f}")
     return (
         f"only {n_windows} past windows{weighing}; the level {confidence_level:g} needs {most}. {used}; its "
-        f"level is {share} = {_distinct(achieved_level, confidence_level)}"
+        f"level is {share} = {achieved}"
     )
-
-
-def _distinct(level: float, wanted: float) -> str:
-    """Return the level, with as many decimals (at least three) as show that it is not the wanted one."""
-    digits = next((places for places in range(3, 9) if f"{level:.{places}f}" != f"{wanted:.{places}f}"), 9)
-    return f"{level:.{digits}f}"
 
 
 def _set_aside(*, reason: str, numbers: Sequence[int], n_windows: int) -> str:
