@@ -6,7 +6,7 @@ seem to have ended, because the clock is ahead, must not be judged: they would b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 TOLERANCE = timedelta(minutes=5)
@@ -76,11 +76,7 @@ def believe(
         return clock, believed
     if same and seen.ahead is not None and seen.ahead_since is not None:
         if abs(ahead - seen.ahead) > TOLERANCE:  # it was set once more
-            return expected, _doubt(seen, ahead, elapsed)
+            return expected, replace(seen, ahead=ahead, ahead_since=elapsed)
         lasted = timedelta(seconds=elapsed - seen.ahead_since)
         return (clock, believed) if lasted >= CONFIRM_AFTER else (expected, seen)
-    return expected, _doubt(BelievedClock(at=expected, boot=boot, elapsed=elapsed), ahead, elapsed)
-
-
-def _doubt(seen: BelievedClock, ahead: timedelta, since: float) -> BelievedClock:
-    return BelievedClock(at=seen.at, boot=seen.boot, elapsed=seen.elapsed, ahead=ahead, ahead_since=since)
+    return expected, replace(believed, at=expected, ahead=ahead, ahead_since=elapsed)

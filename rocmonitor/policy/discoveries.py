@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import Finding, outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
@@ -63,7 +63,8 @@ def allow_for_segments(
         judged = {
             segment: verdict.outcome
             for segment, finding in findings.items()
-            if segment and (verdict := _of(finding, name)) and verdict.outcome is not Status.INSUFFICIENT
+            for verdict in finding.verdicts
+            if segment and verdict.rule == name and verdict.outcome is not Status.INSUFFICIENT
         }
         for status in (Status.DEGRADED, Status.IMPROVED):
             raised = [segment for segment, alone in judged.items() if alone is status]
@@ -78,10 +79,6 @@ def allow_for_segments(
                 values = {"pvalue": pvalues[segment], "adjusted_pvalue": rates[segment]}
                 changed[segment] = _allowed(changed[segment], name, values | {"segments": len(judged)}, tail)
     return changed
-
-
-def _of(finding: Finding, rule: str) -> Verdict | None:
-    return next((verdict for verdict in finding.verdicts if verdict.rule == rule), None)
 
 
 def _pvalue(outcome: Callable[[float], Status], status: Status, tail: float) -> float:

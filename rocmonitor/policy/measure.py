@@ -48,14 +48,6 @@ def guaranteed(sample: Sample) -> dict[str, dict[str, float]]:
     return {"guaranteed_error": {name: getattr(error, name) for name in ("auc", "se", "tpr", "fpr")}}
 
 
-def condensed_caveats(sample: Sample) -> list[Caveat]:
-    """Return a caveat if a window was condensed: how far its numbers may be off."""
-    return [
-        Caveat("condensed", rows=sample.n_pos + sample.n_neg, cells=len(sample.score), **error)
-        for error in guaranteed(sample).values()
-    ]
-
-
 LEVEL = conventions.LEVEL
 """Confidence level of the intervals that windows report; a rule has its own."""
 
@@ -155,7 +147,13 @@ def measure(
     """
     result = auc(champion)
     metrics = auc_metrics("champion", result, confidence_level)
-    caveats = [*caveats_of(result), *condensed_caveats(champion)]
+    caveats = [
+        *caveats_of(result),
+        *(
+            Caveat("condensed", rows=champion.n_pos + champion.n_neg, cells=len(champion.score), **error)
+            for error in guaranteed(champion).values()
+        ),
+    ]
     samples, difference = {"champion": champion}, None
     if pair is not None and shows_no_scatter(pair):
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
@@ -179,10 +177,16 @@ def measure(
         at_points, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
         tables |= {name: [*tables[name], *lines] for name, lines in at_points.items()}
         metrics |= named
-        caveats += _moved_fprs(sample, fprs, at_points["fprs"])
+        caveats += [
+            Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
+            for fpr, row in zip(fprs, at_points["fprs"], strict=True)
+            if abs(row["fpr"] - fpr) > 0.1 * fpr
+        ]
     if costs:
         tables["costs"] = _costs(champion, costs, confidence_level)
-        metrics |= _cost_metrics(tables["costs"])
+        for row in tables["costs"]:
+            name = f"champion/cost_at_w_{row['w']:g}"
+            metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
     # One score for all rows that both scored may be one of several for all that the champion scored.
     if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
         tables["dominance"] = _dominance(pair, list(thresholds.values()))
@@ -192,21 +196,17 @@ def measure(
     return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
-def from_one_cluster(sample: Sample | PairedSample) -> bool:
-    """Return True if the rows of a class come from a single cluster, which shows no scatter."""
-    return sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
-
-
 def shows_no_scatter(sample: Sample | PairedSample) -> bool:
     """Return True if a class has fewer than two rows, or clusters, so that an AUROC has no standard error."""
-    return min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample)
+    few_clusters = sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
+    return min(sample.n_pos, sample.n_neg) < 2 or few_clusters
 
 
 def unmeasurable(champion: Sample, max_error: float) -> Verdict | None:
     """Return a verdict if a class is one cluster, or cells leave too much of the AUROC open; else None."""
     if (coarse := too_coarse(champion, max_error)) is not None:
         return Verdict.lacking("data", "data", coarse)
-    if champion.clusters is None or not from_one_cluster(champion):
+    if champion.clusters is None or min(champion.clusters.sizes[:2]) > 1:
         return None
     pos, neg, _ = champion.clusters.sizes
     lack = Caveat("one-cluster", positives=pos, negatives=neg)
@@ -294,7 +294,8 @@ def _operating_points(
     model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
 ) -> tuple[Tables, dict[str, float]]:
     """Return the points of one model as tables and as metrics."""
-    at_fprs = _at_fprs(model, sample, fprs, level)
+    sizes = effective_sizes(sample) or (None, None)
+    at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs and sizes[1] != 1 else []
     at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
     metrics: dict[str, float] = {}
     for fpr, row in zip(fprs, at_fprs, strict=True):
@@ -303,15 +304,6 @@ def _operating_points(
         for rate in ("tpr", "fpr"):
             metrics |= _bounded(row, rate, f"threshold_{threshold:g}")
     return {"fprs": at_fprs, "thresholds": at_thresholds}, metrics
-
-
-def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level: float) -> list[Row]:
-    if not fprs:
-        return []
-    m_pos, m_neg = effective_sizes(sample) or (None, None)
-    if m_neg == 1:
-        return []
-    return _vertical(model, sample, fprs, confidence_level, (m_pos, m_neg))
 
 
 def _vertical(
@@ -323,15 +315,6 @@ def _vertical(
 
     # A tie counts as flagged with all of its positives: too many by half of them.
     return of_any_order(sample, table, halfway=("tpr",))
-
-
-def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:
-    """Return the rates that are not near a multiple of 1 / n_neg."""
-    return [
-        Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
-        for fpr, row in zip(fprs, table, strict=True)
-        if abs(row["fpr"] - fpr) > 0.1 * fpr
-    ]
 
 
 def _at_thresholds(
@@ -365,14 +348,6 @@ def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float
         return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
 
     return of_any_order(sample, table)
-
-
-def _cost_metrics(table: Sequence[Row]) -> dict[str, float]:
-    metrics: dict[str, float] = {}
-    for row in table:
-        name = f"champion/cost_at_w_{row['w']:g}"
-        metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
-    return metrics
 
 
 def _dominance(pair: PairedSample, thresholds: Sequence[float]) -> list[Row]:

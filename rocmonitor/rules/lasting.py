@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -113,22 +113,6 @@ class Lasting(Rule):
                 **evidence.stated,
             },
         )
-
-
-def lasting_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """``RULE/statistic`` and ``RULE/limit`` of each chart; with an alarm ``RULE/change`` and its interval."""
-    metrics: dict[str, float] = {}
-    for verdict in verdicts:
-        if verdict.kind == "lasting" and not verdict.lacks:
-            values = {
-                "statistic": verdict.details["statistic"],
-                "limit": verdict.details["chart_limit"],
-                "change": verdict.estimate,
-                "change_low": verdict.low,
-                "change_high": verdict.high,
-            }
-            metrics |= {f"{verdict.rule}/{k}": float(v) for k, v in values.items() if v is not None}
-    return metrics
 
 
 def _since(change: LastingChange, past: Past | None) -> Mapping[str, object]:
