@@ -45,46 +45,27 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Awaiting:
-    """The rows of a window that wait for a label.
+    """The rows of a window that wait for a label."""
 
-    Attributes
-    ----------
-    unlabelled : ScoreCounts
-        Champion scores of the rows without a label.
-    age : timedelta
-        From the end of the window to the instant of judging.
-    min_labelled : float or None
-        As configured.
-    """
-
-    unlabelled: ScoreCounts
-    age: timedelta
-    min_labelled: float | None = None
+    unlabelled: ScoreCounts  # champion scores
+    age: timedelta  # from the end of the window to the instant of judging
+    min_labelled: float | None = None  # as configured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """The AUROC that a window will have once its labels are in.
 
-    Attributes
-    ----------
-    partly : PartlyLabelledAuc
-    age : timedelta
-        Of the labels.
-    reading : Reading
-        The reference at that age, or when it had such a share of labels.
-    errors : LabelErrors or None
-        How far such estimates of the reference windows were off; None, with a reason in `lacks`, when
-        nothing can be compared at this age.
-    lacks, doubts : tuple of Caveat
-        Why no rule can be applied, and what is doubtful.
+    `reading` is the reference at the age of the labels, or when it had such a share of them. `errors` says
+    how far such estimates of the reference windows were off; it is None, with a reason in `lacks`, when
+    nothing can be compared at this age.
     """
 
     partly: PartlyLabelledAuc
     age: timedelta
     reading: Reading
     errors: LabelErrors | None
-    lacks: tuple[Caveat, ...] = ()
+    lacks: tuple[Caveat, ...] = ()  # why no rule can be applied
     doubts: tuple[Caveat, ...] = ()
 
     @property
@@ -144,11 +125,8 @@ class Estimate:
 def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Estimate | Caveat | None:
     """Return the estimate of a window some of whose labels are missing.
 
-    Returns
-    -------
-    Estimate, Caveat or None
-        None when no more labels will come, or nothing is known of when they come; a caveat that
-        says why nothing can be estimated.
+    None when no more labels will come, or nothing is known of when they come; a caveat that says why nothing
+    can be estimated.
     """
     if reference.labels is None or not awaiting.unlabelled.rows:
         return None

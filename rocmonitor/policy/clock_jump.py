@@ -19,43 +19,21 @@ _LONGEST_PAUSE = timedelta(days=3653)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BelievedClock:
-    """When the clock was last believed.
-
-    Attributes
-    ----------
-    at : datetime
-    boot : str
-        Which run of the machine it was: `elapsed` can be compared within one.
-    elapsed : float
-        Seconds since that began, on a clock that nobody sets.
-    ahead : timedelta or None
-        How far ahead the clock is that is not believed yet.
-    ahead_since : float or None
-        Since when, like `elapsed`.
-    """
+    """When the clock was last believed."""
 
     at: datetime
-    boot: str
-    elapsed: float
-    ahead: timedelta | None = None
-    ahead_since: float | None = None
+    boot: str  # the run of the machine, within one of which `elapsed` can be compared
+    elapsed: float  # seconds since that began, on a clock that nobody sets
+    ahead: timedelta | None = None  # how far ahead the clock is that is not believed yet
+    ahead_since: float | None = None  # like `elapsed`
 
 
 def believe(
     clock: datetime, boot: str, elapsed: float, seen: BelievedClock | None
 ) -> tuple[datetime, BelievedClock]:
-    """Return the time that can be believed, never after `clock`, and what to remember.
+    """Return the time that can be believed, never after `clock`, and what to remember for `seen` next time.
 
     Back, a clock is believed at once: nothing is judged too early by it.
-
-    Parameters
-    ----------
-    clock : datetime
-        What the clock says.
-    boot, elapsed : str, float
-        As in `BelievedClock`.
-    seen : BelievedClock or None
-        What was remembered last.
 
     Examples
     --------

@@ -28,23 +28,12 @@ def allow_for_segments(
 ) -> dict[str, Finding]:
     """Return the findings on one window, with the false discovery rate controlled over its segments.
 
-    Parameters
-    ----------
-    findings : dict of str to Finding
-        By segment. All rows (``""``) are a test of their own and are unchanged.
-    rules : dict of str to Rule
-        As applied, by name.
-    outcome : callable
-        Judges a segment again by one rule at another level.
-
-    Returns
-    -------
-    dict of str to Finding
-        A segment stays degraded (or improved) by a rule when its p-value, the smallest chance of a false
-        alarm at which the rule still says so, is a discovery among the segments that the rule judged in this
-        window, at the chance of a false alarm that the rule has. Else the verdict is ok, and a caveat says
-        what it is alone. Verdicts that were degraded alone have the details ``pvalue``, ``adjusted_pvalue``
-        and ``segments``, and those that do not stay so ``alone``, the outcome without the others.
+    All rows (``""``) are a test of their own and are unchanged. A segment stays degraded (or improved) by a
+    rule when its p-value, the smallest chance of a false alarm at which the rule still says so, is a
+    discovery among the segments that the rule judged in this window, at the chance of a false alarm that the
+    rule has. Else the verdict is ok, and a caveat says what it is alone. Verdicts that were degraded alone
+    have the details ``pvalue``, ``adjusted_pvalue`` and ``segments``, and those that do not stay so
+    ``alone``, the outcome without the others.
 
     Notes
     -----

@@ -65,32 +65,12 @@ def judge(
 ) -> Finding:
     """Measure a window and apply the rules that need labels.
 
-    Parameters
-    ----------
-    champion : Sample
-    pair : PairedSample or None
-        Champion and challenger on the rows that both scored, or on some of them.
-    counts : Counts
-    ranges : NormalRanges
-        Of the reference.
-    rules : dict of str to Rule
-        By name, as from `rocmonitor.rules.by_name`.
-    min_per_class : int
-        With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
-    day : float, optional
-        On which the window starts, for the season; default the middle of the year.
-    max_error : float
-        The same where cells of neighbouring scores leave more of the AUROC open.
-    fprs : sequence of float
-        Operating points to report.
-    thresholds : dict of float to float, optional
-        As for `rocmonitor.policy.measure.measure`.
-    scores : ScoreCounts, optional
-        All usable champion scores, labelled or not; default those of `champion`.
-    past : Course, optional
-        The windows before, for the rule `lasting`; by default this is the first one.
-    beyond : Beyond
-        What is measured besides the ranking.
+    With fewer usable rows of either class than `min_per_class` the window is ``insufficient`` and nothing is
+    measured, nor where cells of neighbouring scores leave more than `max_error` of the AUROC open. `day`, on
+    which the window starts, is for the season; by default the middle of the year. `thresholds` are as for
+    `rocmonitor.policy.measure.measure`, `scores` all usable champion scores, labelled or not (by default
+    those of `champion`), and `past` the windows before, for the rule `lasting` (by default this is the first
+    one).
     """
     reference, rules = ranges.reference, {name: rule for name, rule in rules.items() if rule.needs.labels}
     metrics = data_metrics(counts)
@@ -215,17 +195,13 @@ def rule_metrics(
 ) -> dict[str, float]:
     """Return what the rules compared with, as metrics.
 
-    Returns
-    -------
-    dict of str to float
-        ``RULE/margin`` of each verdict that has one. Of each forecast rule ``RULE/low`` and ``RULE/high``,
-        the interval for a batch of the window's size, and within it ``RULE/sampling_low`` and
-        ``RULE/sampling_high``, as wide as sampling alone makes it. ``RULE/distance`` is the
-        Kullback-Leibler distance that the interval allows, in nats, which is the sum of
-        ``RULE/sampling_distance`` (what that sampling takes) and ``RULE/drift_distance`` (what past
-        windows have moved beyond that).
-        ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``. Of each chart ``RULE/statistic``
-        and ``RULE/limit``; with an alarm ``RULE/change`` and its interval.
+    ``RULE/margin`` of each verdict that has one. Of each forecast rule ``RULE/low`` and ``RULE/high``, the
+    interval for a batch of the window's size, and within it ``RULE/sampling_low`` and ``RULE/sampling_high``,
+    as wide as sampling alone makes it. ``RULE/distance`` is the Kullback-Leibler distance that the interval
+    allows, in nats, which is the sum of ``RULE/sampling_distance`` (what that sampling takes) and
+    ``RULE/drift_distance`` (what past windows have moved beyond that). ``reference/auc``,
+    ``reference/auc_low`` and ``reference/auc_high``. Of each chart ``RULE/statistic`` and ``RULE/limit``;
+    with an alarm ``RULE/change`` and its interval.
     """
     metrics = verdict_metrics(verdicts)
     ends = ("low", "high", "sampling_low", "sampling_high")
@@ -298,26 +274,12 @@ def foresee(
 ) -> Finding:
     """Forecast the AUROC of a window from its scores, and apply the rules that need no labels.
 
-    Parameters
-    ----------
-    scores : ScoreCounts
-        All usable champion scores of the window, labelled or not.
-    ranges : NormalRanges
-        Of the reference.
-    rules : dict of str to Rule
-        By name. Of those that need labels, a ``floor`` and a ``forecast`` limit the rule ``outlook``.
-    min_rows : int
-        With fewer scores the outlook is ``insufficient``.
-    day : float, optional
-        As for `judge`.
-    since : sequence of JudgedOutlook
-        Windows since the reference that were judged after their outlook, oldest first.
+    `scores` are all usable champion scores of the window, labelled or not. Of the rules that need labels, a
+    ``floor`` and a ``forecast`` limit the rule ``outlook``. `since` are the windows since the reference that
+    were judged after their outlook, oldest first.
 
-    Returns
-    -------
-    Finding
-        ``at-risk`` when a rule warns, ``insufficient`` when there can be no outlook, else ``ok``: which here
-        says no more than that nothing warns.
+    The outcome is ``at-risk`` when a rule warns, ``insufficient`` when there can be no outlook (with fewer
+    scores than `min_rows`), else ``ok``: which here says no more than that nothing warns.
     """
     reference = ranges.reference
     history, cells = reference.history, reference.cells
@@ -371,10 +333,7 @@ def foresee(
 def forecast_of(scores: ScoreCounts, ranges: NormalRanges, rules: Mapping[str, Rule]) -> ScoreForecast:
     """Return the forecast of an AUROC from scores, at the lowest level that a rule asks of its interval.
 
-    Raises
-    ------
-    DegenerateDataError
-        The scores give none.
+    DegenerateDataError if the scores give none.
     """
     reference = ranges.reference
     assert reference.history is not None

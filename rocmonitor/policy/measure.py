@@ -68,23 +68,13 @@ _DOMINANCE = {
 class Measured:
     """The statistics of some scores.
 
-    Attributes
-    ----------
-    champion : AucResult
-    difference : AucDifference or None
-        Challenger minus champion, on the rows that both scored.
-    calibration : Calibration or None
-        Of scores that are probabilities; from `rocmonitor.policy.calibrating.beyond_ranking`.
-    metrics : dict of str to float
-        By name, such as ``champion/auc``, ``difference/auc_low``, ``champion/tpr_at_fpr_0.1_high``.
-    tables : dict of str to list of dict
-        ``roc``, ``fprs``, ``thresholds``; ``costs`` and ``dominance`` where they apply.
-    caveats : tuple of Caveat
+    Metrics have names such as ``champion/auc``, ``difference/auc_low``, ``champion/tpr_at_fpr_0.1_high``;
+    tables are ``roc``, ``fprs``, ``thresholds``, and where they apply ``costs`` and ``dominance``.
     """
 
     champion: AucResult
-    difference: AucDifference | None = None
-    calibration: CalibrationResult | None = None
+    difference: AucDifference | None = None  # challenger minus champion, on the rows that both scored
+    calibration: CalibrationResult | None = None  # from `rocmonitor.policy.calibrating.beyond_ranking`
     metrics: dict[str, float] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
     caveats: tuple[Caveat, ...] = ()
@@ -122,27 +112,14 @@ def measure(
 ) -> Measured:
     """Return the AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
 
-    Parameters
-    ----------
-    champion : Sample
-        With at least two rows of each class; higher scores are more positive.
-    pair : PairedSample or None
-        Challenger first, champion second, on the rows that both scored, or some of them. Left out, with a
-        caveat, when it has fewer than two rows of a class. A model with one score for all rows has an AUROC,
-        of 0.5, and no curve: a caveat stands in its place.
-    fprs : sequence of float
-        Operating points to report.
-    thresholds : dict of float to float
-        Thresholds to report, by the number that names them: the same number, unless scores were negated.
-    costs : dict of float to float
-        Operating conditions w at which the champion's cost is reported, and the threshold to use at each.
-    confidence_level : float
-        Of every interval.
-    missing : int, optional
-        The champion's rows without a score of the challenger; default those that `pair` lacks.
+    The champion has at least two rows of each class; higher scores are more positive. In `pair` the
+    challenger is first, on the rows that both scored, or some of them; it is left out, with a caveat, when it
+    has fewer than two rows of a class. A model with one score for all rows has an AUROC, of 0.5, and no
+    curve: a caveat stands in its place. `thresholds` are by the number that names them: the same number,
+    unless scores were negated. `costs` are the thresholds at which the champion's cost is reported, by
+    operating condition w. `missing` is the number of the champion's rows without a score of the challenger;
+    default those that `pair` lacks.
 
-    Notes
-    -----
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
     result = auc(champion)
@@ -260,14 +237,7 @@ def curves(points: Iterable[tuple[str, Sample]], confidence_level: float = LEVEL
 
 
 def rows(columns: Mapping[str, Any], **first: Any) -> list[Row]:
-    """Columns of equal length as rows of plain Python values, infinity as None.
-
-    Parameters
-    ----------
-    columns : dict of str to array or sequence
-        None stays None.
-    **first
-        Values that stand in front of every row.
+    """Columns of equal length as rows of plain Python values, infinity as None; each begins with `first`.
 
     Examples
     --------

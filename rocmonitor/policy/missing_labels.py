@@ -30,26 +30,10 @@ def allow_for_missing(
 ) -> Finding:
     """Return what holds of a finding on the labelled rows when other rows wait for their labels.
 
-    Parameters
-    ----------
-    finding : Finding
-        Of the labelled rows alone.
-    champion : Sample
-    counts : Counts
-    ranges : NormalRanges
-    rules : dict of str to Rule
-    awaiting : Awaiting
-    day, past
-        As for `rocmonitor.policy.judge.judge`.
-
-    Returns
-    -------
-    Finding
-        Unchanged for a window that is too small, or has all labels that will come. With a history
-        of the reference's labels the rules are applied to the estimate of all rows, and the
-        explanation of a change, which compares labelled rows only, is left out. Without one the finding
-        stands, with a caveat where the reference has other shares of labelled rows; with too few labels the
-        window is ``insufficient``.
+    Unchanged for a window that is too small, or has all labels that will come. With a history of the
+    reference's labels the rules are applied to the estimate of all rows, and the explanation of a change,
+    which compares labelled rows only, is left out. Without one the finding stands, with a caveat where the
+    reference has other shares of labelled rows; with too few labels the window is ``insufficient``.
     """
     reference = ranges.reference
     if not counts.unlabelled or any(verdict.kind == "data" for verdict in finding.verdicts):

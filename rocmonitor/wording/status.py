@@ -45,24 +45,12 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a status wherever it is shown.
+    """The words of a status wherever it is shown."""
 
-    Attributes
-    ----------
-    mark : str
-        Its sign, as in ``style.css``.
-    headline : str
-        The first word of a message about a change to it.
-    kind : {"alarm", "recovery", "notice"}
-        How urgent that message is.
-    check : str
-        What to look at first; empty when it depends on the window.
-    """
-
-    mark: str
-    headline: str
-    kind: Literal["alarm", "recovery", "notice"]
-    check: str = ""
+    mark: str  # its sign, as in ``style.css``
+    headline: str  # the first word of a message about a change to it
+    kind: Literal["alarm", "recovery", "notice"]  # how urgent that message is
+    check: str = ""  # what to look at first; empty when it depends on the window
 
 
 WORDS: dict[str, Words] = {

@@ -16,19 +16,9 @@ from rocmonitor.policy.windows import Window
 def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequence[Decline]) -> list[Row]:
     """Return the mean difference before, in and after the last episode in a period; empty without one.
 
-    Parameters
-    ----------
-    windows : sequence of Row
-        As `rocmonitor.policy.review.checks.windows_table` gives them.
-    period : Window
-        Of the review.
-    episodes : sequence of Decline
-        Of the same rows, oldest first.
-
-    Notes
-    -----
-    Checked windows are weighted by their rows, as in the average of the period, which so lies between its
-    parts. The intervals (95 %) are for a look at this one table.
+    `windows` are as `rocmonitor.policy.review.checks.windows_table` gives them, and `episodes` of the same
+    rows, oldest first. Checked windows are weighted by their rows, as in the average of the period, which so
+    lies between its parts. The intervals (95 %) are for a look at this one table.
     """
     overlapping = [
         episode

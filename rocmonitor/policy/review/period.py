@@ -91,7 +91,14 @@ def rates(
         **intervals,
     }
     return [
-        {"fpr": fpr, **row, **_over_checks(comparison)}
+        {
+            "fpr": fpr,
+            **row,
+            "running_mean": comparison.estimate,
+            "anytime_low": comparison.low,
+            "anytime_high": comparison.high,
+            "better": comparison.better,
+        }
         for (fpr, comparison), row in zip(by_rate.items(), rows(columns), strict=True)
     ]
 
@@ -119,15 +126,6 @@ def band(
         for region in roc_band.regions()
     ]
     return rows(columns), regions
-
-
-def _over_checks(comparison: Comparison) -> Row:
-    return {
-        "running_mean": comparison.estimate,
-        "anytime_low": comparison.low,
-        "anytime_high": comparison.high,
-        "better": comparison.better,
-    }
 
 
 def _exactly(
