@@ -267,12 +267,14 @@ def _operating_points(
     sizes = effective_sizes(sample) or (None, None)
     at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs and sizes[1] != 1 else []
     at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
-    metrics: dict[str, float] = {}
-    for fpr, row in zip(fprs, at_fprs, strict=True):
-        metrics |= _bounded(row, "tpr", f"fpr_{fpr:g}")
+    rates = [("tpr", f"fpr_{fpr:g}", row) for fpr, row in zip(fprs, at_fprs, strict=True)]
     for threshold, row in zip(thresholds, at_thresholds, strict=True):
-        for rate in ("tpr", "fpr"):
-            metrics |= _bounded(row, rate, f"threshold_{threshold:g}")
+        rates += [(rate, f"threshold_{threshold:g}", row) for rate in ("tpr", "fpr")]
+    metrics = {
+        f"{model}/{rate}_at_{point}{end}": row[f"{rate}{end}"]
+        for rate, point, row in rates
+        for end in ("", "_low", "_high")
+    }
     return {"fprs": at_fprs, "thresholds": at_thresholds}, metrics
 
 
@@ -302,10 +304,6 @@ def _at_thresholds(
         return rows({"threshold": thresholds, **_columns(curve, *names)}, model=model)
 
     return of_any_order(sample, table)
-
-
-def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
-    return {f"{row['model']}/{rate}_at_{point}{end}": row[f"{rate}{end}"] for end in ("", "_low", "_high")}
 
 
 def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float) -> list[Row]:

@@ -78,6 +78,14 @@ CALIBRATION = "Calibration of the champion's probabilities"
 
 _PLAIN = str.maketrans("▲◆●↑○✕·–—−…×⁺⁻²", "!?*+ox.---.x+-2")
 _ATTENTION = ("degraded", "error")
+_ONE = {
+    "degraded": "needs attention",
+    "error": "needs attention",
+    "at-risk": "is at risk",
+    "insufficient": "cannot be judged",
+    "waiting": "has not been judged yet",
+}
+"""What the overview says of the only model, by its status."""
 _DAY = timedelta(days=1)
 
 
@@ -105,7 +113,8 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str
     """
     total = sum(statuses.values())
     if total == 1:
-        sentences = [_of_one(next(status for status, number in statuses.items() if number))]
+        status = next(status for status, number in statuses.items() if number)
+        sentences = [f"The model {_ONE.get(status, 'is ok')}."]
     else:
         sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
         if risky := statuses.get("at-risk", 0):
@@ -329,7 +338,12 @@ def signs(warned: int, outlooks: int, charts: Mapping[str, Chart]) -> str:
     '3 of the last 8 outlooks warned; lasting: 70 % of the way to an alarm, and growing'
     """
     parts = [_warned(warned, outlooks)] if warned > 1 or warned == outlooks > 0 else []
-    parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.share >= NEAR]
+    for rule, chart in charts.items():
+        if chart.share >= NEAR:
+            way = ""
+            if chart.before not in (None, chart.share):
+                way = ", and growing" if chart.share > (chart.before or 0) else ", and shrinking"
+            parts.append(f"{rule}: {min(round(100 * chart.share), 99)} % of the way to an alarm{way}")
     return "; ".join(parts)
 
 
@@ -350,14 +364,6 @@ def _warned(warned: int, outlooks: int) -> str:
     if outlooks == 1:
         return f"the only outlook {'warned' if warned else 'did not warn'}"
     return f"{warned or 'none'} of the last {outlooks:,} outlooks warned"
-
-
-def _chart(rule: str, chart: Chart) -> str:
-    share = round(100 * chart.share)
-    way = ""
-    if chart.before not in (None, chart.share):
-        way = "growing" if chart.share > (chart.before or 0) else "shrinking"
-    return f"{rule}: {min(share, 99)} % of the way to an alarm{way and f', and {way}'}"
 
 
 def ago(age: timedelta) -> str:
@@ -391,16 +397,6 @@ def segments_line(statuses: Mapping[str, int]) -> str:
     first, *others = bad
     number, _, word = first.partition(" ")
     return ", ".join([f"{number} of {count(total, 'segment')} {word}", *others])
-
-
-def _of_one(status: str) -> str:
-    if status in _ATTENTION:
-        return "The model needs attention."
-    return {
-        "at-risk": "The model is at risk.",
-        "insufficient": "The model cannot be judged.",
-        "waiting": "The model has not been judged yet.",
-    }.get(status, "The model is ok.")
 
 
 def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:

@@ -86,7 +86,23 @@ def summary(review: Review) -> list[str]:
 
     They are read below the decision, which they do not repeat.
     """
-    lines = [difference_by_episode(review), *_reasons(review), *_windows(review)]
+    lines = [difference_by_episode(review), *_reasons(review)]
+    differences = [row["difference"] for row in review.tables.get("windows", ()) if row.get("checked")]
+    if differences:
+        leads = sum(difference > 0 for difference in differences)
+        last = ", ".join(signed(difference, 3) for difference in differences[-_LAST:])
+        lines.append(
+            f"The challenger leads in {leads} of {count(len(differences), 'window')}; the latest: {last}."
+        )
+    ends = [
+        f"{signed_with_interval(0, row['low'], row['high'])[1]} in the next {row['windows']}"
+        for row in review.tables.get("next", ())
+    ]
+    if ends:
+        lines.append(
+            f"If windows go on differing like these, the mean difference will be {listed(ends)} "
+            f"({level(review.rule)})."
+        )
     challenger, champion = (review.metrics.get(f"{model}/auc") for model in ("challenger", "champion"))
     if challenger is not None and champion is not None:
         lines.append(
@@ -244,7 +260,10 @@ def _reasons(review: Review) -> list[str]:
     if review.decision is Decision.UNDECIDED:
         may_be = f"below −{margin:g}{_not_above(area, margin)}" if margin else "0"
         mean = f"{_mean(review, area)}, which may be {may_be}."
-        return [mean, _few(review), _earlier(review, margin), also]
+        # Too few rows speak against the difference, and nothing else keeps the rule undecided.
+        few = next((str(caveat) for caveat in review.caveats if caveat.code == "few-rows-keep-undecided"), "")
+        few = f"{few[0].upper()}{few[1:]}." if few else ""
+        return [mean, few, _earlier(review, margin), also]
     if review.decision is Decision.NOT_WORSE:
         assert area.low is not None
         least = "0" if area.low > 0 else f"−{margin:g}"
@@ -252,12 +271,6 @@ def _reasons(review: Review) -> list[str]:
         return [f"{_mean(review, area)}{shown}.", _since(review), _earlier(review, margin), also]
     beyond = f", more than {margin:g} from 0" if margin else ""
     return [f"{_mean(review, area)}{beyond}.", _since(review), also]
-
-
-def _few(review: Review) -> str:
-    """Return that too few rows speak against the difference, if nothing else keeps the rule undecided."""
-    text = next((str(caveat) for caveat in review.caveats if caveat.code == "few-rows-keep-undecided"), "")
-    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _is_period(review: Review) -> bool:
@@ -304,28 +317,6 @@ def _earlier(review: Review, margin: float) -> str:
         return ""
     number, where = shown[-1]
     return f"The average of windows 1 to {number} was {where}; with the later ones it may not be."
-
-
-def _windows(review: Review) -> list[str]:
-    """Return the share of windows that the challenger leads, the latest ones, and the next ones."""
-    differences = [row["difference"] for row in review.tables.get("windows", ()) if row.get("checked")]
-    lines = []
-    if differences:
-        leads = sum(difference > 0 for difference in differences)
-        last = ", ".join(signed(difference, 3) for difference in differences[-_LAST:])
-        lines.append(
-            f"The challenger leads in {leads} of {count(len(differences), 'window')}; the latest: {last}."
-        )
-    ends = [
-        f"{signed_with_interval(0, row['low'], row['high'])[1]} in the next {row['windows']}"
-        for row in review.tables.get("next", ())
-    ]
-    if ends:
-        lines.append(
-            f"If windows go on differing like these, the mean difference will be {listed(ends)} "
-            f"({level(review.rule)})."
-        )
-    return lines
 
 
 def _better(comparisons: Sequence[Comparison]) -> str:

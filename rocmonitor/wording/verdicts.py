@@ -31,14 +31,19 @@ def verdict(finding: Verdict) -> str:
         return _lacking([finding])
     if finding.kind not in _SENTENCES:  # a rule of a newer version
         return f"{finding.rule}: {finding.outcome}"
-    if "alone" in finding.details:
-        alone, details = replace(finding, outcome=Status(finding.details["alone"])), finding.details
-        among = (
-            f"{details['alone']} alone, but not as one of {details['segments']} segments judged together "
+    details, more = finding.details, ""
+    if "label_age_days" in details:  # some labels are missing
+        share, age = percent(details["labelled_share"]), days(details["label_age_days"])
+        more = f"; estimated from {share} of the labels, {age} days after the window"
+        if details["labelled_auc"] is not None:
+            more += f" (labelled rows alone {details['labelled_auc']:.3f})"
+    if "alone" in details:  # it does not hold once the number of segments is allowed for
+        finding = replace(finding, outcome=Status(details["alone"]))
+        more += (
+            f"; {details['alone']} alone, but not as one of {details['segments']} segments judged together "
             f"(p = {details['pvalue']:.2g}, adjusted {details['adjusted_pvalue']:.2g})"
         )
-        return f"{_SENTENCES[finding.kind](alone)}{_early(finding)}; {among}"
-    return _SENTENCES[finding.kind](finding) + _early(finding)
+    return _SENTENCES[finding.kind](finding) + more
 
 
 def by_rule(findings: Sequence[Verdict]) -> list[tuple[str, Status, str]]:
@@ -191,16 +196,6 @@ def _challenger(finding: Verdict) -> str:
         f"{ahead}: challenger minus champion {_difference(finding)}, in this window alone, on "
         f"{finding.details['rows']:,} rows"
     )
-
-
-def _early(finding: Verdict) -> str:
-    """From how many of the labels, where some are missing."""
-    if "label_age_days" not in finding.details:
-        return ""
-    age, share = finding.details["label_age_days"], finding.details["labelled_share"]
-    alone = finding.details["labelled_auc"]
-    text = f"; estimated from {percent(share)} of the labels, {days(age)} days after the window"
-    return text if alone is None else f"{text} (labelled rows alone {alone:.3f})"
 
 
 def _scores(finding: Verdict) -> str:

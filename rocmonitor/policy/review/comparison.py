@@ -47,7 +47,6 @@ from rocmonitor.policy.reference import spanning
 from rocmonitor.policy.review.checks import (
     Check,
     Progress,
-    Ruling,
     Track,
     blocked_by_few,
     check_windows,
@@ -66,7 +65,7 @@ from rocmonitor.policy.review.supplementary import forecast, segments_table
 from rocmonitor.policy.review.thresholds import at_thresholds, costs, dominance, scale_caveats
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import PairedSample, auc
-from rocmonitor.stats.coming import NextWindows, next_windows
+from rocmonitor.stats.coming import next_windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,13 +156,14 @@ def compare(
     caveats: list[Caveat] = [*spanning(pairs)]
     if pair.clusters is not None:
         caveats.append(Caveat("clusters-in-part"))
-    tables = {"windows": windows_table(checks, tracks[0], settings.rule.confidence_level)}
+    level = settings.rule.confidence_level
+    tables = {"windows": windows_table(checks, tracks[0], level)}
     tables |= _period(pair, comparisons, settings, caveats, rng, progress)
     tables |= _in_use(pair, setting, settings, caveats, progress)
     progress("segments and forecast")
     tables["segments"] = segments_table(segments, settings)
     tables["forecast"] = forecast(past, pairs, settings, caveats)
-    by_number, level = checked(checks), settings.rule.confidence_level
+    by_number = checked(checks)
     differences = [area.difference for area in by_number.values()]
     # None if too few were checked; a window that was not is a gap.
     coming = next_windows(differences, [area.se for area in by_number.values()], tuple(by_number))
@@ -172,9 +172,17 @@ def compare(
         {"windows": number, "confidence_level": level, "low": low, "high": high}
         for number, (low, high) in ends.items()
     ]
-    further = _further(ruling, tracks[0], coming, settings)
-    blocked = blocked_by_few(tracks, settings.rule.margin)
-    beyond = _beyond_rule(ruling, comparisons[0], tables["auc"])
+    rule, area, undecided = settings.rule, tracks[0], ruling.decision is Decision.UNDECIDED
+    further = None  # a rule that decides about the future decides too seldom when it was expected to
+    if undecided and rule.decides == "period" and area.sequence is not None and coming is not None:
+        further = coming.until_decided(area.sequence, rule.margin)
+    doubts = [*blocked_by_few(tracks, rule.margin), *checks_caveats(checks, tracks)]
+    if undecided and comparisons[0].estimate is not None and not comparisons[0].better:
+        doubts += [  # the whole period shows a difference that the rule does not
+            Caveat("period-differs-more", difference=row["difference"], low=row["low"], high=row["high"])
+            for row in tables["auc"]
+            if row["method"] == "delong" and (row["low"] > 0 or row["high"] < 0)
+        ]
     return Compared(
         decision=ruling.decision,
         decided_in=None if ruling.number is None else checks[ruling.number].window,
@@ -182,7 +190,7 @@ def compare(
         further_windows=further,
         metrics=_metrics(pair, checks, tracks[0], tables, further),
         tables=tables,
-        caveats=tuple(dict.fromkeys([*blocked, *checks_caveats(checks, tracks), *beyond, *caveats])),
+        caveats=tuple(dict.fromkeys([*doubts, *caveats])),
     )
 
 
@@ -254,30 +262,6 @@ def _usable(
     else:
         return setting
     return None
-
-
-def _beyond_rule(ruling: Ruling, area: Comparison, areas: Sequence[Row]) -> list[Caveat]:
-    """Return a caveat if the whole period shows a difference that the rule does not."""
-    if ruling.decision is not Decision.UNDECIDED or area.estimate is None or area.better:
-        return []
-    return [
-        Caveat("period-differs-more", difference=row["difference"], low=row["low"], high=row["high"])
-        for row in areas
-        if row["method"] == "delong" and (row["low"] > 0 or row["high"] < 0)
-    ]
-
-
-def _further(ruling: Ruling, area: Track, coming: NextWindows | None, settings: ReviewSettings) -> int | None:
-    """Return the number of further windows that would probably decide; None if not needed or not known.
-
-    A rule that decides about the future decides too seldom when it was expected to.
-    """
-    rule = settings.rule
-    if ruling.decision is not Decision.UNDECIDED or rule.decides != "period":
-        return None
-    if area.sequence is None or coming is None:
-        return None
-    return coming.until_decided(area.sequence, rule.margin)
 
 
 def _metrics(

@@ -15,7 +15,7 @@ from rocmonitor.wording.caveats import (
     statistics,
     window,
 )
-from rocmonitor.wording.format import are, percent
+from rocmonitor.wording.format import percent
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     **statistics.SENTENCES,
@@ -29,9 +29,17 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
 
 
 class _Words(Formatter):
-    """Templates, with per cent as everywhere: ``:.0%`` as whole, ``:.1%`` with a digit more."""
+    """Templates, with per cent as everywhere: ``:.0%`` as whole, ``:.1%`` with a digit more.
+
+    ``{count:is|are}`` gives the first of both for one, for true and for any text, else the second.
+    """
 
     def format_field(self, value: Any, format_spec: str) -> Any:
+        if "|" in format_spec:
+            one, other = format_spec.split("|")
+            return one if value == 1 or (isinstance(value, str) and value) else other
+        if isinstance(value, list | tuple):
+            return ", ".join(value)
         if format_spec.endswith("%"):
             return percent(value, 2 if format_spec == ".0%" else 3)
         return super().format_field(value, format_spec)
@@ -42,10 +50,9 @@ _WORDS = _Words()
 
 def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) -> str:
     """Return the sentence of a caveat, after the parts of the result that it is about."""
-    words, number = SENTENCES.get(code, ""), values.get("count", 0)
-    verbs = {"are": are(number), "have": "has" if number == 1 else "have"}
+    words = SENTENCES.get(code, "")
     try:
-        text = _WORDS.vformat(words, (), {**values, **verbs}) if isinstance(words, str) else words(**values)
+        text = _WORDS.vformat(words, (), values) if isinstance(words, str) else words(**values)
     except (LookupError, TypeError, ValueError):  # other values than this version knows
         text = ""
     if not text:  # the caveat of a newer version
