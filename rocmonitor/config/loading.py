@@ -58,8 +58,11 @@ def _mapping(path: Path) -> dict[Any, Any]:
             f"{path}: cannot be read ({error.strerror}); "
             "name another with --config, or write one with `rocmonitor init`"
         ) from None
-    except yaml.MarkedYAMLError as error:
-        raise ConfigError(f"{path}: is not valid YAML: {_without_text(error)}") from None
+    except yaml.MarkedYAMLError as error:  # without PyYAML's copy of the line: a password may stand in it
+        mark = error.problem_mark or error.context_mark
+        where = "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
+        problem = ", ".join(part for part in (error.context, error.problem) if part)
+        raise ConfigError(f"{path}: is not valid YAML: {_shortened(problem)}{where}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: is not valid YAML: {_shortened(str(error))}") from None
     except (LookupError, AttributeError, TypeError):  # what PyYAML raises on `!!int ''` and its like
@@ -105,7 +108,10 @@ class _Loader(yaml.SafeLoader):
             if key_node.tag == _MERGE:
                 if parents is not None:
                     raise _refused("<< comes twice; write <<: [*first, *second]", key_node)
-                parents = _parents(value_node)
+                named = value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]
+                if any(not isinstance(parent, yaml.MappingNode) for parent in named):
+                    raise _refused("<< must name a mapping (*name), or a list of them", value_node)
+                parents = list(named)  # the first of which wins
                 continue
             key = self._key(key_node)
             if key in own:
@@ -141,27 +147,11 @@ class _Loader(yaml.SafeLoader):
         super().fetch_flow_collection_start(kind)
 
 
-def _parents(node: yaml.Node) -> list[yaml.MappingNode]:
-    """Return the mappings that a `<<` names, the first of which wins."""
-    named = node.value if isinstance(node, yaml.SequenceNode) else [node]
-    if any(not isinstance(one, yaml.MappingNode) for one in named):
-        raise _refused("<< must name a mapping (*name), or a list of them", node)
-    return list(named)
-
-
 def _refused(why: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(None, None, why, node.start_mark)
 
 
 _Loader.add_constructor(_TIMESTAMP, _Loader.construct_day)
-
-
-def _without_text(error: yaml.MarkedYAMLError) -> str:
-    """Return what is wrong and where, without PyYAML's copy of the line: a password may stand in it."""
-    mark = error.problem_mark or error.context_mark
-    where = "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
-    problem = ", ".join(part for part in (error.context, error.problem) if part)
-    return _shortened(problem) + where
 
 
 def _shortened(problem: str) -> str:
@@ -259,7 +249,10 @@ def _told(problem: Any) -> str:
         return f"{path}: needs at least one {where[-1].removesuffix('s')}"
     message = problem["msg"].removeprefix("Value error, ")
     if kind == "string_pattern_mismatch":
-        message = _pattern(problem["ctx"]["pattern"]) or message
+        if problem["ctx"]["pattern"] == NAME_PATTERN:
+            message = "a name may have only the letters A to Z and a to z, digits, and _ . -"
+        elif "https?" in problem["ctx"]["pattern"]:
+            message = "must be an address that starts with http:// or https://"
     # An address may hold a secret, and a section that is no mapping may be one.
     secret = any(word in path for word in _ADDRESSES) or path.endswith(("_env", "_file"))
     shown = "" if secret else _shown(problem["input"], message)
@@ -276,12 +269,6 @@ def _path_of(loc: Sequence[Any]) -> list[str]:
     if where[0] == "sources" and where[2:3] and where[2] in ("database", "files", "spark"):
         del where[2]
     return where[:-1] if where[-1] == "[key]" else where
-
-
-def _pattern(pattern: str) -> str:
-    if pattern == NAME_PATTERN:
-        return "a name may have only the letters A to Z and a to z, digits, and _ . -"
-    return "must be an address that starts with http:// or https://" if "https?" in pattern else ""
 
 
 def _shown(value: object, message: str) -> str:

@@ -32,8 +32,17 @@ class Processes(Section):
 
     @property
     def most(self) -> int:
-        """The largest number of processes."""
-        return self.workers or min(_cores(), _ENOUGH)
+        """The largest number of processes: by default the cores that this process may use."""
+        if self.workers:
+            return self.workers
+        has_affinity = hasattr(os, "sched_getaffinity")
+        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        try:  # a container may have fewer than its machine
+            quota, period = _CPU_LIMIT.read_text(encoding="ascii").split()
+            cores = min(cores, max(1, int(quota) // int(period)))
+        except (OSError, ValueError):  # no such file, or "max"
+            pass
+        return min(cores, _ENOUGH)
 
 
 class Config(Section):
@@ -91,14 +100,3 @@ class Config(Section):
     def tracking_uri(self) -> str:
         """The address of MLflow; default a SQLite file beside the configuration."""
         return self.mlflow.read(self.folder)
-
-
-def _cores() -> int:
-    """Return the cores that this process may use; a container may have fewer than its machine."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    try:
-        quota, period = _CPU_LIMIT.read_text(encoding="ascii").split()
-        return min(cores, max(1, int(quota) // int(period)))
-    except (OSError, ValueError):  # no such file, or "max"
-        return cores

@@ -103,17 +103,16 @@ class Monitor(Section):
 
     @model_validator(mode="after")
     def _challenger_complete(self) -> Monitor:
-        if self.columns.challenger is None:
-            named = ["model names a challenger"] if self.model.names_challenger else []
-            named += [f"rules has kind {rule.kind}" for rule in self.rules if rule.needs.challenger][:1]
-            if named:
-                raise ValueError(
-                    f"{' and '.join(named)}, but columns.challenger does not say where its scores are"
-                )
+        named = ["model names a challenger"] if self.model.names_challenger else []
+        named += [f"rules has kind {rule.kind}" for rule in self.rules if rule.needs.challenger][:1]
+        if named and self.columns.challenger is None:
+            raise ValueError(
+                f"{' and '.join(named)}, but columns.challenger does not say where its scores are"
+            )
         return self
 
     @model_validator(mode="after")
-    def _reference_of_some_windows(self) -> Monitor:
+    def _windows_as_possible(self) -> Monitor:
         parts, period = self.reference.windows, self.reference.end - self.reference.start
         many = period / self.window.length if parts is None else parts
         if many > _MOST_REFERENCE_WINDOWS:
@@ -121,28 +120,19 @@ class Monitor(Section):
                 f"reference has {many:,.0f} windows, which are too many (at most "
                 f"{_MOST_REFERENCE_WINDOWS:,}): let it begin later, or make window.every longer"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _without_some_windows(self) -> Monitor:
-        if not self.reference.without:
-            return self
-        if self.joining is not None and self.reference.windows is None:
+        without = self.reference.without
+        if without and self.joining is not None and parts is None:
             raise ValueError(
                 "reference.without leaves out windows of the calendar, and window.rows or window.pool join "
                 "them: leave the rows out in the query"
             )
-        starts = [self._wall(window.start) for window in self.whole_reference]
-        if unknown := [at for at in self.reference.without if at not in starts]:
+        starts = [self._wall(window.start) for window in self.whole_reference] if without else []
+        if unknown := [at for at in without if at not in starts]:
             listed = ", ".join(f"{at:%Y-%m-%d}" if at.time() == time() else f"{at}" for at in starts)
             raise ValueError(
                 f"reference.without: no window of the reference starts at {unknown[0]}; they start at "
                 f"{listed or 'no time: there is none'}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _rows_for_both_classes(self) -> Monitor:
         rows, least = self.window.rows, 2 * self.min_per_class
         if rows is not None and rows < least:
             raise ValueError(
@@ -152,7 +142,7 @@ class Monitor(Section):
         return self
 
     @model_validator(mode="after")
-    def _probabilities_when_asked(self) -> Monitor:
+    def _scores_as_needed(self) -> Monitor:
         needing = [rule.kind for rule in self.rules if rule.needs.probabilities]
         if needing and not self.is_probability:
             raise ValueError(
@@ -163,10 +153,6 @@ class Monitor(Section):
                 "score: probability is that of the positive class, but positive.scores is lower: give "
                 "1 - score in the query, and leave positive.scores out"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _condensed_where_possible(self) -> Monitor:
         if self.grouped == "condensed" and self._needs_rows:
             raise ValueError(
                 f"grouped: condensed joins neighbouring scores, and {self._needs_rows}: use grouped: auto or "
@@ -282,19 +268,15 @@ class Monitor(Section):
 
     @property
     def calendar(self) -> Calendar:
-        """The calendar that cuts time into windows."""
-        return Calendar(every=self.window.every, zone=self.timezone, align=self._align)
+        """The calendar that cuts time into windows.
 
-    @property
-    def _align(self) -> datetime | None:
-        """The start of some window: without `window.align` the start of judging, so that no row is left out.
-
-        Months are those of the calendar.
+        Without `window.align` one starts with the judging, so that no row is left out; but months are those
+        of the calendar.
         """
-        first, every = self.window.start or self.reference.end, self.window.every
-        if self.window.align is not None or isinstance(every, Months):
-            return self.window.align
-        return first
+        every, align = self.window.every, self.window.align
+        if align is None and not isinstance(every, Months):
+            align = self.window.start or self.reference.end
+        return Calendar(every=every, zone=self.timezone, align=align)
 
     @property
     def labels(self) -> LabelDelay:

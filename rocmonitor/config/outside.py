@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,8 +22,6 @@ from rocmonitor.config.values import (
     WebAddress,
     Zone,
     beside,
-    host_and_port,
-    require_regular,
     written,
 )
 from rocmonitor.errors import ConfigError, quoted
@@ -231,11 +230,6 @@ class Webhook(Section):
             )
         return self
 
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port."""
-        return host_and_port(self.listen)
-
     def read(self, folder: Path) -> str:
         """Return the secret; never to be printed."""
         return _read("webhook.secret", self.secret_env, self.secret_file, folder)
@@ -266,7 +260,13 @@ class Heartbeat(Section):
     def read(self, folder: Path) -> str:
         """Return the address; never to be printed."""
         value = _read("heartbeat.url", self.url_env, self.url_file, folder)
-        if not _can_be_called(value):
+        try:
+            parts = urlsplit(value)
+            _ = parts.port  # asked for, it is checked
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            is_address = False
+        if not is_address or not value.isascii() or not value.isprintable() or " " in value:
             key = "url_env" if self.url_env else "url_file"
             raise ConfigError(f"heartbeat.{key}: must hold an address such as https://hc-ping.com/…")
         return value
@@ -277,16 +277,6 @@ def _holds_secret(url: str) -> bool:
     return bool(_LOGIN.match(url) or _WEB_LOGIN.match(url) or _PASSWORD.search(plain))
 
 
-def _can_be_called(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        _ = parts.port  # asked for, it is checked
-    except ValueError:
-        return False
-    plain = address.isascii() and address.isprintable() and " " not in address
-    return plain and parts.scheme in ("http", "https") and bool(parts.hostname)
-
-
 def _read(name: str, variable: str | None, file: str | None, folder: Path) -> str:
     """Return what a variable or file holds; messages name the key: the file's name may be the secret."""
     if variable is not None:
@@ -295,7 +285,13 @@ def _read(name: str, variable: str | None, file: str | None, folder: Path) -> st
             raise ConfigError(f"{name}_env: the environment variable {variable} is not set; export it")
         return value
     path = folder / (file or "")
-    require_regular(path, f"{name}_file")
+    try:
+        kind = path.stat().st_mode
+    except (OSError, ValueError):  # the attempt to read it says why
+        kind = stat.S_IFREG
+    if not stat.S_ISREG(kind):  # a pipe or a device would be read without an end
+        what = "a folder" if stat.S_ISDIR(kind) else "a pipe or device"
+        raise ConfigError(f"{name}_file: cannot read the file named there: it is {what}; name a regular file")
     try:
         value = path.read_text(encoding="utf-8-sig").strip()  # Windows writes a byte order mark
     except OSError as error:

@@ -350,15 +350,23 @@ def one_bounded_select(query: str) -> str:
     query = query.strip().rstrip(";").strip()
     if not re.match(r"(select|with)\b", query, re.IGNORECASE):
         raise ValueError("must be one SELECT (or WITH … SELECT); it is only ever read from")
-    if quoted := _quoted_binds(query):
+    # Whichever way a backslash is read, as of the next question.
+    readings = [[match.span() for match in quoted.finditer(query)] for quoted in _QUOTED]
+    inside = {
+        bind[0]
+        for bind in _BIND.finditer(query)
+        if all(any(start < bind.start() < end for start, end in spans) for spans in readings)
+    }
+    if inside:
         raise ValueError(
-            f"has {' and '.join(quoted)} within quotes or a comment, where nothing can be bound; "
+            f"has {' and '.join(sorted(inside))} within quotes or a comment, where nothing can be bound; "
             "write :start, :end and :as_of outside of quotes and comments, and \\: for a colon in a text"
         )
-    if called := _side_effects(query):
+    called = {name.lower() for quoted in _QUOTED for name in _SIDE_EFFECTS.findall(quoted.sub(_blank, query))}
+    if called:  # a read-only transaction does not stop these
         raise ValueError(
-            f"calls {' and '.join(called)}, which reads files, reaches out or changes something; a source is "
-            "only ever read from: leave it out"
+            f"calls {' and '.join(sorted(called))}, which reads files, reaches out or changes something; a "
+            "source is only ever read from: leave it out"
         )
     bound = binds(query)
     if cast := _CAST.search(query):
@@ -383,28 +391,9 @@ def one_bounded_select(query: str) -> str:
     return query
 
 
-def _side_effects(query: str) -> list[str]:
-    """Functions that a read-only transaction does not stop; whichever way a backslash is read."""
-    names = set()
-    for text in _QUOTED:
-        names |= {name.lower() for name in _SIDE_EFFECTS.findall(text.sub(_blank, query))}
-    return sorted(names)
-
-
 def _blank(quoted: re.Match[str]) -> str:
     """Blank literals and comments; keep names in quotes, which may be functions."""
     return quoted[0] if quoted[0][0] in '"`' else " "
-
-
-def _quoted_binds(query: str) -> list[str]:
-    """Binds in quotes or comments, whichever way a backslash is read."""
-    readings = [[match.span() for match in quoted.finditer(query)] for quoted in _QUOTED]
-    inside = {
-        bind[0]
-        for bind in _BIND.finditer(query)
-        if all(any(start < bind.start() < end for start, end in spans) for spans in readings)
-    }
-    return sorted(inside)
 
 
 Query = Annotated[str, AfterValidator(one_bounded_select)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from rocmonitor.errors import ConfigError, quoted
+from rocmonitor.errors import quoted
 from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.windows import Length, Months
 
@@ -112,16 +112,12 @@ def _year_first(text: str) -> str:
     days = {f"{year}-{parts[1]}-{parts[0]}"} | (
         {f"{year}-{parts[0]}-{parts[1]}"} if match[2] == "/" else set()
     )
-    real = sorted(filter(_is_day, days))
+    real = []
+    for day in sorted(days):
+        with suppress(ValueError):  # no such day
+            date.fromisoformat(day)
+            real.append(day)
     return f"; write the year first: {' or '.join(real)}" if real else ""
-
-
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _zone(value: object) -> ZoneInfo:
@@ -165,17 +161,6 @@ def _file_name(name: str) -> str:
     if not name.strip() or "://" in name or not name.isprintable() or len(name) > _LONGEST_PATH:
         raise ValueError("must be the name of a file such as secrets/store-url, not what it holds")
     return name
-
-
-def require_regular(path: Path, key: str) -> None:
-    """Refuse a pipe, a device or a folder, of which the first two would be read without an end."""
-    try:
-        kind = path.stat().st_mode
-    except (OSError, ValueError):  # the attempt to read it says why
-        return
-    if not stat.S_ISREG(kind):
-        what = "a folder" if stat.S_ISDIR(kind) else "a pipe or device"
-        raise ConfigError(f"{key}: cannot read the file named there: it is {what}; name a regular file")
 
 
 def _address(value: str) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from statistics import fmean
-from typing import Any
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
@@ -30,7 +29,7 @@ from rocmonitor.stats import (
     partly_labelled_auc,
 )
 from rocmonitor.stats.forecast.kld import area
-from rocmonitor.stats.forecast.label_history import LabelHistory, Reading
+from rocmonitor.stats.forecast.label_history import Reading
 from rocmonitor.stats.forecast.partial_labels import LabelErrors, label_errors
 from rocmonitor.stats.sample import ScoreCounts
 
@@ -46,46 +45,27 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Awaiting:
-    """The rows of a window that wait for a label.
+    """The rows of a window that wait for a label."""
 
-    Attributes
-    ----------
-    unlabelled : ScoreCounts
-        Champion scores of the rows without a label.
-    age : timedelta
-        From the end of the window to the instant of judging.
-    min_labelled : float or None
-        As configured.
-    """
-
-    unlabelled: ScoreCounts
-    age: timedelta
-    min_labelled: float | None = None
+    unlabelled: ScoreCounts  # champion scores
+    age: timedelta  # from the end of the window to the instant of judging
+    min_labelled: float | None = None  # as configured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """The AUROC that a window will have once its labels are in.
 
-    Attributes
-    ----------
-    partly : PartlyLabelledAuc
-    age : timedelta
-        Of the labels.
-    reading : Reading
-        The reference at that age, or when it had such a share of labels.
-    errors : LabelErrors or None
-        How far such estimates of the reference windows were off; None, with a reason in `lacks`, when
-        nothing can be compared at this age.
-    lacks, doubts : tuple of Caveat
-        Why no rule can be applied, and what is doubtful.
+    `reading` is the reference at the age of the labels, or when it had such a share of them. `errors` says
+    how far such estimates of the reference windows were off; it is None, with a reason in `lacks`, when
+    nothing can be compared at this age.
     """
 
     partly: PartlyLabelledAuc
     age: timedelta
     reading: Reading
     errors: LabelErrors | None
-    lacks: tuple[Caveat, ...] = ()
+    lacks: tuple[Caveat, ...] = ()  # why no rule can be applied
     doubts: tuple[Caveat, ...] = ()
 
     @property
@@ -105,7 +85,7 @@ class Estimate:
         }
         if self.errors is not None:
             values["auc_low"], values["auc_high"], _ = self.errors.final_interval(self.partly, LEVEL)
-        if shares := self.past_shares:
+        if shares := [past.labelled_share for past in self.reading.estimates]:
             values["reference_labelled_share"] = fmean(shares)
         named = {f"estimate/{name}": value for name, value in values.items()}
         if self.errors is not None:
@@ -121,11 +101,6 @@ class Estimate:
         rows = partly.n_pos + partly.n_neg + partly.later_share * partly.n_unlabelled
         n_pos = max(1, round(partly.prevalence * rows))
         return n_pos, max(1, round(rows) - n_pos)
-
-    @property
-    def past_shares(self) -> list[float]:
-        """Shares of labelled rows of the reference windows at the same age."""
-        return [past.labelled_share for past in self.reading.estimates]
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
@@ -150,40 +125,61 @@ class Estimate:
 def estimate(reference: Reference, champion: Sample, awaiting: Awaiting) -> Estimate | Caveat | None:
     """Return the estimate of a window some of whose labels are missing.
 
-    Returns
-    -------
-    Estimate, Caveat or None
-        None when no more labels will come, or nothing is known of when they come; a caveat that
-        says why nothing can be estimated.
+    None when no more labels will come, or nothing is known of when they come; a caveat that says why nothing
+    can be estimated.
     """
     if reference.labels is None or not awaiting.unlabelled.rows:
         return None
     by_age = reference.labels.at(awaiting.age)
     if not by_age.later_share:
         return None
+    shares = [past.labelled_share for past in by_age.estimates]
     try:
         partly = _partly(champion, awaiting, by_age)
         reading, moved = by_age, 0.0
-        if otherwise := _arrives_otherwise(partly, by_age):
+        otherwise = bool(shares) and not min(shares) <= partly.labelled_share <= max(shares)
+        if otherwise:
             reading = reference.labels.at_share(partly.labelled_share)
             before, partly = partly, _partly(champion, awaiting, reading)
             moved = abs(_unchanged(partly) - _unchanged(before))
             moved += _pace_error(partly, champion, awaiting, reading)
     except DegenerateDataError as error:
         return Caveat("labels-not-estimated", why=str(error))
-    errors, lacks, doubts = None, list[Caveat](), _open_reference(reference.labels, reading)
+    errors, lacks, doubts = None, list[Caveat](), list[Caveat]()
+    known_for, complete = reference.labels.known_for, reference.labels.ages[-1]
+    if still := sum(known_for[number] < complete for number in reading.numbers):
+        doubts.append(Caveat("reference-labels-open", windows=still, n_windows=len(reading.numbers)))
     try:
         errors = label_errors(reading.estimates, [area(sample) for sample in reading.finals])
         errors = replace(errors, arrival=moved)
     except DegenerateDataError as error:
         lacks.append(Caveat("not-computed", why=str(error)))
     if otherwise:
+        # It is judged all the same when its missing labels leave no more open than sampling does once they
+        # are all in, for then the reference need not vouch for more, and at the latest with the share with
+        # which it would be judged if nothing were known of when labels come. Without labelled rows of both
+        # classes there is nothing but the scores, and these never make a window ok.
         enough = needed_share(awaiting.min_labelled, labelled_share(reference), dated=False)
-        borne = errors is None or _is_borne(partly, errors, enough)
-        caveat = _otherwise(partly, by_age, awaiting.age, reading.age if borne else None)
-        doubts, lacks = ((caveat, *doubts), lacks) if borne else (doubts, [caveat, *lacks])
+        borne = errors is None or (
+            partly.labelled_auc is not None
+            and (partly.labelled_share >= enough or errors.label_error(partly) <= partly.sampling_se)
+        )
+        caveat = Caveat(
+            "labels-arrive-otherwise",
+            labelled_share=partly.labelled_share,
+            label_age_days=awaiting.age / DAY,
+            lowest=min(shares),
+            highest=max(shares),
+            read_at_days=reading.age / DAY if borne else None,
+        )
+        (doubts if borne else lacks).insert(0, caveat)
     return Estimate(
-        partly=partly, age=awaiting.age, reading=reading, errors=errors, lacks=tuple(lacks), doubts=doubts
+        partly=partly,
+        age=awaiting.age,
+        reading=reading,
+        errors=errors,
+        lacks=tuple(lacks),
+        doubts=tuple(doubts),
     )
 
 
@@ -215,45 +211,6 @@ def _partly(champion: Sample, awaiting: Awaiting, reading: Reading) -> PartlyLab
         reading.late,
         later_share=reading.later_share,
         past=reading.past,
-    )
-
-
-def _open_reference(history: LabelHistory, reading: Reading) -> tuple[Caveat, ...]:
-    """Return the reference windows whose own labels are not all in."""
-    still = sum(history.known_for[number] < history.ages[-1] for number in reading.numbers)
-    return (Caveat("reference-labels-open", windows=still, n_windows=len(reading.numbers)),) if still else ()
-
-
-def _arrives_otherwise(partly: PartlyLabelledAuc, reading: Reading) -> bool:
-    """Return True if more or fewer rows have a label than in any reference window at that age."""
-    shares = [past.labelled_share for past in reading.estimates]
-    return bool(shares) and not min(shares) <= partly.labelled_share <= max(shares)
-
-
-def _is_borne(partly: PartlyLabelledAuc, errors: LabelErrors, enough: float) -> bool:
-    """Return True if a window is judged although its labels come at another pace.
-
-    It is when its missing labels leave no more open than sampling does once they are all in, for then the
-    reference need not vouch for more, and at the latest with the share `enough`, with which it would be
-    judged if nothing were known of when labels come. Without labelled rows of both classes there is nothing
-    but the scores, and these never make a window ok.
-    """
-    if partly.labelled_auc is None:
-        return False
-    return partly.labelled_share >= enough or errors.label_error(partly) <= partly.sampling_se
-
-
-def _otherwise(
-    partly: PartlyLabelledAuc, by_age: Reading, age: timedelta, read_at: timedelta | None
-) -> Caveat:
-    shares = [past.labelled_share for past in by_age.estimates]
-    return Caveat(
-        "labels-arrive-otherwise",
-        labelled_share=partly.labelled_share,
-        label_age_days=age / DAY,
-        lowest=min(shares),
-        highest=max(shares),
-        read_at_days=None if read_at is None else read_at / DAY,
     )
 
 
@@ -343,14 +300,9 @@ def evidence(
         past=past,
         partly=Caveat("rule-needs-all-labels", labelled_share=estimated.partly.labelled_share),
         lacks=estimated.lacks,
-        stated=details(estimated),
+        stated={
+            "label_age_days": estimated.age / DAY,
+            "labelled_share": estimated.partly.labelled_share,
+            "labelled_auc": estimated.partly.labelled_auc,
+        },
     )
-
-
-def details(estimated: Estimate) -> dict[str, Any]:
-    """Return what every verdict on an estimate states besides."""
-    return {
-        "label_age_days": estimated.age / DAY,
-        "labelled_share": estimated.partly.labelled_share,
-        "labelled_auc": estimated.partly.labelled_auc,
-    }

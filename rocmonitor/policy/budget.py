@@ -55,25 +55,13 @@ class AlarmBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """The number of windows and segments that one monitor judges in a year.
-
-    Attributes
-    ----------
-    monitor : str
-    windows_per_year : float
-    segmented : bool
-        Whether segments are judged beside all rows. Those of one window share one chance of a false alarm.
-    rules : dict of str to Rule
-        By name, as from `rocmonitor.rules.by_name`.
-    written : frozenset of str
-        Names of the rules whose level is written in the configuration: these keep it.
-    """
+    """The number of windows and segments that one monitor judges in a year."""
 
     monitor: str
     windows_per_year: float
-    segmented: bool
+    segmented: bool  # the segments of one window share one chance of a false alarm
     rules: Mapping[str, Rule]
-    written: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()  # rules whose level is written in the configuration: they keep it
 
     @property
     def families(self) -> float:
@@ -85,15 +73,9 @@ class Load:
 class Levels:
     """The rules of one monitor at the levels at which they are judged.
 
-    Attributes
-    ----------
-    rules : dict of str to Rule
-        By name.
-    derived : dict of str to Rule
-        Those whose level comes from the budget: they are judged by it also where the reference windows are
-        too few to show it.
-    budgeted : bool
-        Whether there is a budget: then the verdicts on the segments of a window allow for their number.
+    The levels of `derived` come from the budget: these rules are judged by it also where the reference
+    windows are too few to show it. With a budget the verdicts on the segments of a window allow for their
+    number.
     """
 
     rules: Mapping[str, Rule]
@@ -115,46 +97,23 @@ class Levels:
 class Allotment:
     """The use of one budget.
 
-    Attributes
-    ----------
-    group : str
-        Its name; empty for all monitors that are in no group.
-    budget : float
-        False alarms a year.
-    levels : dict of str to Levels
-        Of each monitor.
-    tail : float
-        The chance of a false alarm that a verdict with a derived level has, unless its default is smaller.
-    verdicts : float
-        Verdicts a year that may be false alarms.
-    written, expected : float
-        False alarms a year of the rules with a level of their own, and of all rules: upper bounds, reached
-        when verdicts are independent, reference windows are as later ones, and one window makes an alarm.
-    uncounted : tuple of str
-        Rules that alarm and state no chance of a false alarm, as ``RULE of MONITOR``: the budget leaves them
-        as they are, and ``check`` counts what they say of simulated windows.
+    `written` and `expected` are upper bounds, reached when verdicts are independent, reference windows are as
+    later ones, and one window makes an alarm. The budget leaves the `uncounted` rules, which alarm and state
+    no chance of a false alarm, as they are, and ``check`` counts what they say of simulated windows.
     """
 
-    group: str
-    budget: float
-    levels: Mapping[str, Levels]
-    tail: float
-    verdicts: float
-    written: float
-    expected: float
-    uncounted: tuple[str, ...] = ()
+    group: str  # empty for all monitors that are in no group
+    budget: float  # false alarms a year
+    levels: Mapping[str, Levels]  # by monitor
+    tail: float  # chance of a false alarm of a verdict with a derived level, unless its default is smaller
+    verdicts: float  # a year that may be false alarms
+    written: float  # false alarms a year of the rules with a level of their own
+    expected: float  # false alarms a year of all rules
+    uncounted: tuple[str, ...] = ()  # as ``RULE of MONITOR``
 
 
 def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
     """Derive the levels of the rules that have none of their own.
-
-    Parameters
-    ----------
-    budget : float
-        False alarms a year.
-    loads : sequence of Load
-        All monitors that share it.
-    group : str
 
     Notes
     -----

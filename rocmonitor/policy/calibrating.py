@@ -10,7 +10,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.policy.measure import LEVEL, Measured
 from rocmonitor.policy.record import Row, caveats_of
-from rocmonitor.stats import CalibrationResult, PairedSample, Sample, calibration, total_rate_intervals
+from rocmonitor.stats import PairedSample, Sample, calibration, total_rate_intervals
 
 NAMES = {
     "log_loss": "log_loss",
@@ -22,18 +22,10 @@ NAMES = {
 
 
 class Beyond(NamedTuple):
-    """The measures besides the ranking.
+    """The measures besides the ranking."""
 
-    Attributes
-    ----------
-    shares : sequence of float
-        Shares of rows to flag, for each of which the precision is reported.
-    probability : bool
-        Whether the champion's scores are probabilities, whose calibration is measured.
-    """
-
-    shares: Sequence[float] = ()
-    probability: bool = False
+    shares: Sequence[float] = ()  # of rows to flag, for each of which the precision is reported
+    probability: bool = False  # True if the champion's scores are probabilities: their calibration
 
 
 RANKING = Beyond()
@@ -43,14 +35,18 @@ RANKING = Beyond()
 def beyond_ranking(
     measured: Measured, champion: Sample, pair: PairedSample | None, wanted: Beyond
 ) -> Measured:
-    """Return the statistics of some scores with what the AUROC does not show.
-
-    Parameters
-    ----------
-    measured, champion, pair
-        As `rocmonitor.policy.measure.measure` gives and takes them.
-    wanted : Beyond
-    """
+    """Return the statistics of some scores with what the AUROC does not show."""
+    metrics, doubts, result = dict(measured.metrics), list[Caveat](), None
+    if wanted.probability:
+        try:
+            result = calibration(champion)
+            doubts += caveats_of(result)
+        except InputError as error:
+            doubts.append(Caveat("not-probabilities", why=str(error)))
+    for field, name in NAMES.items():
+        if (value := getattr(result, field, None)) is not None:
+            low, high = getattr(result, f"{field}_ci")(LEVEL)
+            metrics |= {f"champion/{name}": value, f"champion/{name}_low": low, f"champion/{name}_high": high}
     models = {"champion": champion} | ({} if pair is None else {"challenger": pair.first})
     lines = [
         line
@@ -58,40 +54,22 @@ def beyond_ranking(
         if len(sample.score) > 1 and min(sample.n_pos, sample.n_neg) > 1
         for line in flagged_shares(model, sample, wanted.shares, LEVEL)
     ]
-    result, doubts = calibrated(champion) if wanted.probability else (None, ())
+    for line in lines:
+        name = f"{line['model']}/precision_at_share_{line['share']:g}"
+        metrics |= {f"{name}{end}": line[f"precision{end}"] for end in ("", "_low", "_high")}
     rows = champion.n_pos + champion.n_neg
-    doubts += tuple(
+    doubts += [
         Caveat("share-below-one-row", share=share, rows=rows)
         for share in wanted.shares
         if 0 < share * rows < 1
-    )
+    ]
     return replace(
         measured,
         calibration=result,
-        metrics=measured.metrics | calibration_metrics(result, LEVEL) | flagged_metrics(lines),
+        metrics=metrics,
         tables=measured.tables | ({"shares": lines} if lines else {}),
         caveats=tuple(dict.fromkeys([*measured.caveats, *doubts])),
     )
-
-
-def calibrated(sample: Sample) -> tuple[CalibrationResult | None, tuple[Caveat, ...]]:
-    """Return the calibration of a window, None of scores that are no probabilities, and its doubts."""
-    try:
-        result = calibration(sample)
-    except InputError as error:
-        return None, (Caveat("not-probabilities", why=str(error)),)
-    return result, tuple(caveats_of(result))
-
-
-def calibration_metrics(result: CalibrationResult | None, confidence_level: float) -> dict[str, float]:
-    """``champion/log_loss``, ``brier``, ``calibration_slope``, ``calibration_intercept``, and their ends."""
-    metrics: dict[str, float] = {}
-    for field, name in NAMES.items():
-        value = getattr(result, field, None)
-        if value is not None:
-            low, high = getattr(result, f"{field}_ci")(confidence_level)
-            metrics |= {f"champion/{name}": value, f"champion/{name}_low": low, f"champion/{name}_high": high}
-    return metrics
 
 
 def flagged_shares(model: str, sample: Sample, shares: Sequence[float], confidence_level: float) -> list[Row]:
@@ -107,18 +85,8 @@ def flagged_shares(model: str, sample: Sample, shares: Sequence[float], confiden
     lines = []
     for at, share in enumerate(shares):
         tpr = {end: float(getattr(intervals, f"tpr{end}")[at]) for end in ("", "_low", "_high")}
-        flagged = tpr[""] * part + float(intervals.fpr[at]) * (
-            1 - part
-        )  # more than the rate where scores tie
+        # More than the rate where scores tie.
+        flagged = tpr[""] * part + float(intervals.fpr[at]) * (1 - part)
         precision = {f"precision{end}": min(value * part / flagged, 1.0) for end, value in tpr.items()}
         lines.append({"model": model, "share": share, "flagged": flagged, **precision})
     return lines
-
-
-def flagged_metrics(lines: Sequence[Row]) -> dict[str, float]:
-    """``MODEL/precision_at_share_0.05`` and its ends."""
-    return {
-        f"{line['model']}/precision_at_share_{line['share']:g}{end}": line[f"precision{end}"]
-        for line in lines
-        for end in ("", "_low", "_high")
-    }

@@ -6,7 +6,7 @@ seem to have ended, because the clock is ahead, must not be judged: they would b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 TOLERANCE = timedelta(minutes=5)
@@ -19,43 +19,21 @@ _LONGEST_PAUSE = timedelta(days=3653)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BelievedClock:
-    """When the clock was last believed.
-
-    Attributes
-    ----------
-    at : datetime
-    boot : str
-        Which run of the machine it was: `elapsed` can be compared within one.
-    elapsed : float
-        Seconds since that began, on a clock that nobody sets.
-    ahead : timedelta or None
-        How far ahead the clock is that is not believed yet.
-    ahead_since : float or None
-        Since when, like `elapsed`.
-    """
+    """When the clock was last believed."""
 
     at: datetime
-    boot: str
-    elapsed: float
-    ahead: timedelta | None = None
-    ahead_since: float | None = None
+    boot: str  # the run of the machine, within one of which `elapsed` can be compared
+    elapsed: float  # seconds since that began, on a clock that nobody sets
+    ahead: timedelta | None = None  # how far ahead the clock is that is not believed yet
+    ahead_since: float | None = None  # like `elapsed`
 
 
 def believe(
     clock: datetime, boot: str, elapsed: float, seen: BelievedClock | None
 ) -> tuple[datetime, BelievedClock]:
-    """Return the time that can be believed, never after `clock`, and what to remember.
+    """Return the time that can be believed, never after `clock`, and what to remember for `seen` next time.
 
     Back, a clock is believed at once: nothing is judged too early by it.
-
-    Parameters
-    ----------
-    clock : datetime
-        What the clock says.
-    boot, elapsed : str, float
-        As in `BelievedClock`.
-    seen : BelievedClock or None
-        What was remembered last.
 
     Examples
     --------
@@ -76,11 +54,7 @@ def believe(
         return clock, believed
     if same and seen.ahead is not None and seen.ahead_since is not None:
         if abs(ahead - seen.ahead) > TOLERANCE:  # it was set once more
-            return expected, _doubt(seen, ahead, elapsed)
+            return expected, replace(seen, ahead=ahead, ahead_since=elapsed)
         lasted = timedelta(seconds=elapsed - seen.ahead_since)
         return (clock, believed) if lasted >= CONFIRM_AFTER else (expected, seen)
-    return expected, _doubt(BelievedClock(at=expected, boot=boot, elapsed=elapsed), ahead, elapsed)
-
-
-def _doubt(seen: BelievedClock, ahead: timedelta, since: float) -> BelievedClock:
-    return BelievedClock(at=seen.at, boot=seen.boot, elapsed=seen.elapsed, ahead=ahead, ahead_since=since)
+    return expected, replace(believed, at=expected, ahead=ahead, ahead_since=elapsed)

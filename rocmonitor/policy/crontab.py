@@ -10,29 +10,9 @@ from cronsim import CronSim, CronSimError
 
 
 def next_fire(line: str, zone: ZoneInfo, after: datetime) -> datetime:
-    """Return the first instant after another at which a crontab line fires.
+    """Return the first instant after another at which a crontab line fires; ValueError if it never does.
 
-    Parameters
-    ----------
-    line : str
-        Five fields: minute, hour, day, month, weekday (0 and 7 are Sunday).
-    zone : ZoneInfo
-        The zone of the wall clock that the line is written for.
-    after : datetime
-        Aware.
-
-    Returns
-    -------
-    datetime
-        In UTC.
-
-    Raises
-    ------
-    ValueError
-        The line is not understood, or never fires.
-
-    Notes
-    -----
+    The instant is in UTC. The line has five fields: minute, hour, day, month, weekday (0 and 7 are Sunday).
     As Debian's cron: where neither the day nor the weekday begins with ``*``, one of the two is enough. A
     wall time that a change of the clock leaves out fires right after the change; one that comes twice fires
     the first time. A line whose minute or hour begins with ``*`` follows elapsed time instead: it fires in

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import Finding, outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
@@ -28,23 +28,12 @@ def allow_for_segments(
 ) -> dict[str, Finding]:
     """Return the findings on one window, with the false discovery rate controlled over its segments.
 
-    Parameters
-    ----------
-    findings : dict of str to Finding
-        By segment. All rows (``""``) are a test of their own and are unchanged.
-    rules : dict of str to Rule
-        As applied, by name.
-    outcome : callable
-        Judges a segment again by one rule at another level.
-
-    Returns
-    -------
-    dict of str to Finding
-        A segment stays degraded (or improved) by a rule when its p-value, the smallest chance of a false
-        alarm at which the rule still says so, is a discovery among the segments that the rule judged in this
-        window, at the chance of a false alarm that the rule has. Else the verdict is ok, and a caveat says
-        what it is alone. Verdicts that were degraded alone have the details ``pvalue``, ``adjusted_pvalue``
-        and ``segments``, and those that do not stay so ``alone``, the outcome without the others.
+    All rows (``""``) are a test of their own and are unchanged. A segment stays degraded (or improved) by a
+    rule when its p-value, the smallest chance of a false alarm at which the rule still says so, is a
+    discovery among the segments that the rule judged in this window, at the chance of a false alarm that the
+    rule has. Else the verdict is ok, and a caveat says what it is alone. Verdicts that were degraded alone
+    have the details ``pvalue``, ``adjusted_pvalue`` and ``segments``, and those that do not stay so
+    ``alone``, the outcome without the others.
 
     Notes
     -----
@@ -63,7 +52,8 @@ def allow_for_segments(
         judged = {
             segment: verdict.outcome
             for segment, finding in findings.items()
-            if segment and (verdict := _of(finding, name)) and verdict.outcome is not Status.INSUFFICIENT
+            for verdict in finding.verdicts
+            if segment and verdict.rule == name and verdict.outcome is not Status.INSUFFICIENT
         }
         for status in (Status.DEGRADED, Status.IMPROVED):
             raised = [segment for segment, alone in judged.items() if alone is status]
@@ -78,10 +68,6 @@ def allow_for_segments(
                 values = {"pvalue": pvalues[segment], "adjusted_pvalue": rates[segment]}
                 changed[segment] = _allowed(changed[segment], name, values | {"segments": len(judged)}, tail)
     return changed
-
-
-def _of(finding: Finding, rule: str) -> Verdict | None:
-    return next((verdict for verdict in finding.verdicts if verdict.rule == rule), None)
 
 
 def _pvalue(outcome: Callable[[float], Status], status: Status, tail: float) -> float:

@@ -50,24 +50,11 @@ _MOST_GROUPS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode(Stored):
-    """A period in which something is wrong.
+    """A period in which something is wrong; `monitor` and `segment` are empty where it is about several.
 
-    Attributes
-    ----------
-    kind : str
-        ``performance`` of a `Decline`; ``outlook`` of a `Warned`;
-        ``rows``, ``labels``, ``usable``, ``judged`` or ``watch`` of a `Stop`;
-        ``source``, ``mlflow``, ``channel``, ``store``, ``executor`` or ``monitor`` of an `Outage`.
-    monitor, segment : str
-        Empty where it is about several.
-    start : datetime
-    first_message, last_message : datetime or None
-        When people were told of it.
-    told_to : tuple of str
-        The channels that got the last message.
-    end : datetime or None
-        Start of the first window after it, or when it works again; None while it is open.
-    end_why : str or None
+    Its kind is ``performance`` of a `Decline`; ``outlook`` of a `Warned`; ``rows``, ``labels``, ``usable``,
+    ``judged`` or ``watch`` of a `Stop`; ``source``, ``mlflow``, ``channel``, ``store``, ``executor`` or
+    ``monitor`` of an `Outage`.
     """
 
     kind: str
@@ -76,8 +63,8 @@ class Episode(Stored):
     start: datetime
     first_message: datetime | None = None
     last_message: datetime | None = None
-    told_to: tuple[str, ...] = ()
-    end: datetime | None = None
+    told_to: tuple[str, ...] = ()  # the channels that got the last message
+    end: datetime | None = None  # start of the first window after it, or when it works again; None while open
     end_why: str | None = None
 
     @property
@@ -99,43 +86,19 @@ class Episode(Stored):
 class Decline(Episode):
     """The period in which a model ranks worse than in the reference; of one monitor and segment.
 
-    Attributes
-    ----------
-    alarm : Window
-        The window that raised the alarm.
-    champion_version : str
-    rules : tuple of str
-        All that found the loss.
-    start_low, start_high : datetime
-        Interval (95 %) of the start where a rule ``lasting`` shows it; else the alarm's window.
-    from_first : bool
-        Whether `start` is the first judged window: the loss may have begun before.
-    windows : int
-        Since the start, up to the presumed end.
-    auc, auc_low, auc_high : float or None
-        Weighted mean of these windows with its 95 % interval; None without a reference to compare with.
-    size, size_low, size_high : float or None
-        The same less the reference's mean; negative is a loss.
-    still, still_low, still_high : float or None
-        The change in the windows since the presumed end; None while the alarm holds.
-    challenger : dict or None
-        ``auc`` of the challenger in these windows, and ``difference``, ``low``, ``high`` of its AUROC less
-        the champion's.
-    groups : tuple of Row
-        The groups that made the change of the pooled rows, the clearest first; as of `GroupPart.to_row`.
-    told_size, told_groups : float or None, tuple of str
-        The size that was told last, and the groups.
-    ended_with : Window or None
-        The window that showed the end.
+    The interval of the start (95 %) is the one that a rule ``lasting`` shows, else the alarm's window. `auc`
+    is the weighted mean of the windows since the start, up to the presumed end, and `size` the same less the
+    reference's mean: negative is a loss; both are None without a reference to compare with. `still` is the
+    change in the windows since the presumed end; None while the alarm holds.
     """
 
     kind: str = "performance"
-    alarm: Window
+    alarm: Window  # the window that raised the alarm
     champion_version: str
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()  # all that found the loss
     start_low: datetime
     start_high: datetime
-    from_first: bool = False
+    from_first: bool = False  # True if `start` is the first judged window: it may have begun before
     windows: int = 1
     auc: float | None = None
     auc_low: float | None = None
@@ -146,11 +109,11 @@ class Decline(Episode):
     still: float | None = None
     still_low: float | None = None
     still_high: float | None = None
-    challenger: Mapping[str, float] | None = None
-    groups: tuple[Row, ...] = ()
-    told_size: float | None = None
+    challenger: Mapping[str, float] | None = None  # in these windows: auc, difference, low, high
+    groups: tuple[Row, ...] = ()  # that made the change of the pooled rows, the clearest first
+    told_size: float | None = None  # that were told last
     told_groups: tuple[str, ...] = ()
-    ended_with: Window | None = None
+    ended_with: Window | None = None  # the window that showed the end
 
     @property
     def is_uncertain(self) -> bool:
@@ -199,12 +162,7 @@ class Decline(Episode):
 class Warned(Episode):
     """The period in which scores warn of a loss before the labels; of one monitor and segment.
 
-    Attributes
-    ----------
-    end_why : str or None
-        The status after it: what the labels say of the warning.
-    rules : tuple of str
-        All that warned.
+    `end_why` is the status after it: what the labels say of the warning.
     """
 
     kind: str = "outlook"
@@ -218,17 +176,7 @@ def in_doubt(status: str, newest: Decline | None) -> str:
 
 
 def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Decline:
-    """Return the episode that an alarm begins.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The window that raised the alarm.
-    since : datetime
-        Start of the first window that counts for it.
-    zone : ZoneInfo
-        In which rules write dates.
-    """
+    """Return the episode that an alarm begins; `since` is the start of the first window that counts."""
     window = evaluation.window
     new = Decline(
         monitor=evaluation.monitor,
@@ -247,22 +195,11 @@ def followed(
 ) -> Decline:
     """Return an open episode after one more window, which may end it.
 
-    Parameters
-    ----------
-    episode : Decline
-    evaluation : Evaluation
-        The newest window.
-    points : sequence of Point
-        Windows since the last episode, up to the newest one, oldest first.
-    status : Status
-        What the windows amount to by counting.
-    zone : ZoneInfo
-
-    Notes
-    -----
-    An alarm of a rule of the AUROC ends when the windows show it (`rocmonitor.stats.recovery.recovery`), also
-    where the chart of a rule ``lasting`` alone remembers the loss. Alarms of other rules (cost, calibration,
-    challenger), and those whose reference shows no scatter, end by counting.
+    `points` are the windows since the last episode, up to the newest one, oldest first, and `status` what
+    they amount to by counting. An alarm of a rule of the AUROC ends when the windows show it
+    (`rocmonitor.stats.recovery.recovery`), also where the chart of a rule ``lasting`` alone remembers the
+    loss. Alarms of other rules (cost, calibration, challenger), and those whose reference shows no scatter,
+    end by counting.
     """
     from rocmonitor.stats.recovery import recovery  # slow to import: status and history read episodes
 
@@ -304,16 +241,8 @@ def episodes_after(
 ) -> list[Decline]:
     """Return the episodes that a window begins, changes or ends, and begin the count anew where one ended.
 
-    Parameters
-    ----------
-    before : Decline or None
-        The open one.
-    state : SegmentState
-        With the window.
-    evaluation : Evaluation
-    points : callable
-        Returns the windows since the last episode, up to this one.
-    zone : ZoneInfo
+    `before` is the open one, `state` counts the window, and `points` returns the windows since the last
+    episode, up to this one.
     """
     status, episodes = state.after(), list[Decline]()
     if before is not None and state.newest == evaluation.window:
@@ -321,7 +250,12 @@ def episodes_after(
         if episodes[0].ended_with is not None:
             state.end(evaluation.window)
         elif episodes[0].is_open and _begins_another(before, evaluation, points(), zone):
-            episodes[0] = _until_its_alarm(before, points()).closed(before.alarm.end, ANOTHER)
+            # The windows since its alarm are of another loss.
+            own = [point for point in points() if before.start <= point.window.start < before.alarm.end]
+            ended = replace(before, still=None, still_low=None, still_high=None, groups=())
+            used, changes = _changes(own, before.champion_version)
+            ended = _pooled(ended, used, changes) if used else ended
+            episodes[0] = ended.closed(before.alarm.end, ANOTHER)
     is_new = before is None or (bool(episodes) and episodes[0].end_why in (VERSION, ANOTHER))
     if is_new and status is Status.DEGRADED:
         new = begun(evaluation, state.since(status, evaluation.window), zone)
@@ -395,14 +329,6 @@ def _begins_another(
         return False
     size, error = weighted_mean([change.value for change in between], [change.error for change in between])
     return size + NORMAL_95 * math.hypot(error, between[-1].reference_error) >= 0
-
-
-def _until_its_alarm(episode: Decline, points: Sequence[Point]) -> Decline:
-    """Return the episode as it was with its alarm, without the windows since, which are of another loss."""
-    own = [point for point in points if episode.start <= point.window.start < episode.alarm.end]
-    known_then = replace(episode, still=None, still_low=None, still_high=None, groups=())
-    used, changes = _changes(own, episode.champion_version)
-    return _pooled(known_then, used, changes) if used else known_then
 
 
 def _start(verdicts: Sequence[Verdict], zone: ZoneInfo) -> tuple[datetime, datetime, datetime] | None:

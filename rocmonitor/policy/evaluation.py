@@ -33,42 +33,19 @@ class Counts:
     ``rows = used + unlabelled + bad_score + bad_label + duplicates + two_labels + outside``, and each row is
     counted once, in the first that applies of: outside, duplicates, two_labels, bad_score, unlabelled,
     bad_label, used.
-
-    Attributes
-    ----------
-    rows : int
-        Rows that the query gave.
-    n_pos, n_neg : int
-        Rows used, by class.
-    unlabelled : int
-        Label NULL: normal, they may come later.
-    bad_score : int
-        Champion's score NULL, NaN or not a number; infinite, where `infinite_scores` is ``refuse``.
-    bad_label : int
-        Label neither the positive nor the negative one.
-    duplicates : int
-        Further rows with an id that was seen before.
-    two_labels : int
-        Ids with both labels at one time, where no instant tells which is later.
-    outside : int
-        Rows whose time is not in the window: the query does not hold to ``:start`` and ``:end``.
-    no_challenger : int
-        Rows used for the champion whose challenger's score is missing or not finite.
-    truncated : bool
-        The row cap was reached: the window has more rows than were read.
     """
 
-    rows: int = 0
-    n_pos: int = 0
+    rows: int = 0  # that the query gave
+    n_pos: int = 0  # used, as n_neg
     n_neg: int = 0
-    unlabelled: int = 0
-    bad_score: int = 0
-    bad_label: int = 0
-    duplicates: int = 0
-    two_labels: int = 0
-    outside: int = 0
-    no_challenger: int = 0
-    truncated: bool = False
+    unlabelled: int = 0  # label NULL: normal, they may come later
+    bad_score: int = 0  # NULL, NaN, no number, or infinite where `infinite_scores` is ``refuse``
+    bad_label: int = 0  # neither the positive nor the negative one
+    duplicates: int = 0  # further rows with an id that was seen before
+    two_labels: int = 0  # ids with both labels at one time, where no instant tells which is later
+    outside: int = 0  # the time is not in the window: the query does not hold to ``:start`` and ``:end``
+    no_challenger: int = 0  # used for the champion; the challenger's score is missing or not finite
+    truncated: bool = False  # the row cap was reached: the window has more rows than were read
 
     @property
     def used(self) -> int:
@@ -104,24 +81,6 @@ Reason = Verdict | Caveat
 class Evaluation(Record):
     """One result: a monitor, a segment, a window, a revision.
 
-    Attributes
-    ----------
-    window : Window
-    revision : int
-        0 the first time; late labels make 1, 2, …
-    at : datetime
-        When the window fell due (for a revision: when it was found); decides cool-downs.
-    evaluated_at : datetime
-        When it was computed.
-    outcome : Status
-        Of this window on its own.
-    status : Status
-        Of the monitor and segment after this window, with k-of-n and recovery.
-    verdicts : tuple of Verdict
-    counts : Counts
-    reference : dict
-        What the window was compared with: period, sizes, AUC, forecast intervals, digest.
-
     Notes
     -----
     The metrics of the rules are listed at `rocmonitor.policy.judge.rule_metrics`. A degraded or improved
@@ -144,14 +103,14 @@ class Evaluation(Record):
     """
 
     window: Window
-    revision: int = 0
-    at: datetime
+    revision: int = 0  # late labels make 1, 2, …
+    at: datetime  # when the window fell due (for a revision: when it was found); decides cool-downs
     evaluated_at: datetime
-    outcome: Status
-    status: Status
+    outcome: Status  # of this window on its own
+    status: Status  # of the monitor and segment after it, with k-of-n and recovery
     verdicts: tuple[Verdict, ...] = ()
     counts: Counts
-    reference: dict[str, Any] = field(default_factory=dict)
+    reference: dict[str, Any] = field(default_factory=dict)  # its period, sizes, AUC, intervals and digest
 
     @property
     def key(self) -> str:
@@ -188,27 +147,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition(Stored):
-    """A change of status.
-
-    Attributes
-    ----------
-    monitor, segment : str
-    at : datetime
-        When it became so, as `Evaluation.at`.
-    before, after : Status
-    reasons : tuple of Verdict or Caveat
-        Why: the verdicts that agree with the new status, the error, or what else has happened.
-    since : datetime
-        From when the new status holds: start of the first window it was seen in.
-    """
+    """A change of status, with why: the verdicts that agree with it, the error, or what else has happened."""
 
     monitor: str
     segment: str = ""
-    at: datetime
+    at: datetime  # as `Evaluation.at`
     before: Status
     after: Status
     reasons: tuple[Reason, ...] = ()
-    since: datetime
+    since: datetime  # start of the first window that the new status was seen in
 
     @property
     def shown(self) -> Status:
@@ -231,23 +178,12 @@ class Chart(NamedTuple):
 
 
 class Brief(NamedTuple):
-    """The newest revision of one window, in brief; a tuple, for the overview reads thousands.
+    """The newest revision of one window, in brief; a tuple, for the overview reads thousands."""
 
-    Attributes
-    ----------
-    outcome : str
-        Of `Status`.
-    auc, low, high : float or None
-        The champion's AUROC and its interval.
-    expected_low, expected_high : float or None
-        The forecast interval.
-    labelled_share : float or None
-    """
-
-    outcome: str
-    auc: float | None
+    outcome: str  # of `Status`
+    auc: float | None  # the champion's, and its interval
     low: float | None
     high: float | None
-    expected_low: float | None
+    expected_low: float | None  # the forecast interval
     expected_high: float | None
     labelled_share: float | None

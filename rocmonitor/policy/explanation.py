@@ -38,24 +38,10 @@ _OF_THE_MIX = 0.25  # of a change: what more or fewer rows of a group must have 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPart:
-    """The part of a change that one group of a column made.
+    """The part of a change that one group of a column made: by its mix, and by its ranking.
 
-    Attributes
-    ----------
-    column, group : str
-    part, mix, ranking : float
-        Its part of the change, and the two that make it.
-    se : float
-        Standard error of `part`.
-    adjusted_pvalue : float
-        The smallest false discovery rate, over all groups of all columns, at which it stands out, also
-        without the rows of the groups of its column that are clearer.
-    rows : int
-        In the window.
-    share, reference_share : float
-        Of the rows of window and reference.
-    auc_without, reference_auc_without : float or None
-        The AUROC of window and reference without its rows; of groups that stand out.
+    `adjusted_pvalue` is the smallest false discovery rate, over all groups of all columns, at which it stands
+    out, also without the rows of the groups of its column that are clearer.
     """
 
     column: str
@@ -63,12 +49,12 @@ class GroupPart:
     part: float
     mix: float
     ranking: float
-    se: float
+    se: float  # of `part`
     adjusted_pvalue: float
-    rows: int
-    share: float
+    rows: int  # in the window
+    share: float  # of the rows of the window
     reference_share: float
-    auc_without: float | None = None
+    auc_without: float | None = None  # the AUROC without its rows; of groups that stand out
     reference_auc_without: float | None = None
 
     @property
@@ -101,24 +87,13 @@ class GroupPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The change of a window's AUROC from the reference, by the groups of some columns.
-
-    Attributes
-    ----------
-    reference_auc, auc : float
-    parts : tuple of GroupPart
-        The marked ones first, the largest first.
-    refused : dict of str to str
-        Why a column explains nothing, by name.
-    expected : bool
-        Whether the AUROC is the one that the scores lead to, before the labels.
-    """
+    """The change of a window's AUROC from the reference, by the groups of some columns."""
 
     reference_auc: float
     auc: float
-    parts: tuple[GroupPart, ...]
-    refused: dict[str, str] = field(default_factory=dict)
-    expected: bool = False
+    parts: tuple[GroupPart, ...]  # the marked ones first, the largest first
+    refused: dict[str, str] = field(default_factory=dict)  # why a column explains nothing
+    expected: bool = False  # True if `auc` is the one that the scores lead to, before the labels
 
     @property
     def change(self) -> float:
@@ -193,28 +168,25 @@ def with_pairs(parts: Sequence[GroupPart], pairs: Sequence[PairChange], tested: 
 
     Of `tested` pairs, one is named falsely at most as often as a group is (Bonferroni).
     """
-    best = min(filter(_is_most, pairs), key=lambda pair: pair.pvalue, default=None)
+    large = []  # pairs of which the rows of both groups made most of what either group did
+    for pair in pairs:
+        both, first, second, _ = pair.changes.parts.tolist()
+        if all(part and both / part >= _MOST_OF_EITHER for part in (both + first, both + second)):
+            large.append(pair)
+    best = min(large, key=lambda pair: pair.pvalue, default=None)
     if best is None or best.pvalue * tested > FALSE_DISCOVERIES:
         return list(parts)
-    first, second = map(name_of_group, best.groups)
+    one, other = map(name_of_group, best.groups)
     names = {
-        "both": f"{first}{PAIRED}{second}",
-        "first": f"{first}{PAIRED}other",
-        "second": f"other{PAIRED}{second}",
+        "both": f"{one}{PAIRED}{other}",
+        "first": f"{one}{PAIRED}other",
+        "second": f"other{PAIRED}{other}",
         "neither": f"other{PAIRED}other",
     }
     column, rate = PAIRED.join(best.columns), best.pvalue * tested
     changes = replace(best.changes, groups=tuple(names[str(group)] for group in best.changes.groups))
     of_pair = _parts(column, changes, [rate, 1.0, 1.0, 1.0], {names["both"]: best.without})
     return _in_order([*of_pair, *parts], best.changes.change)
-
-
-def _is_most(pair: PairChange) -> bool:
-    """Return True if the rows of both groups made most of what either group did."""
-    both, first, second, _ = pair.changes.parts.tolist()
-    return all(
-        group_part and both / group_part >= _MOST_OF_EITHER for group_part in (both + first, both + second)
-    )
 
 
 def group_parts(split: Split) -> list[GroupPart]:

@@ -15,26 +15,11 @@ from rocmonitor.policy.windows import Window
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joining:
-    """When consecutive pieces are enough for a window; give `rows`, or the two others.
+    """When consecutive pieces are enough for a window; give `rows`, or the two others."""
 
-    Parameters
-    ----------
-    rows : int or None
-        Rows that are enough, labelled or not.
-    min_per_class : int
-        Labelled rows of each class that are enough.
-    most : int or None
-        So many pieces are enough, whatever they hold.
-
-    Raises
-    ------
-    InputError
-        Neither `rows` nor `most` says when a window ends, or both do.
-    """
-
-    rows: int | None = None
-    min_per_class: int = 0
-    most: int | None = None
+    rows: int | None = None  # that are enough, labelled or not
+    min_per_class: int = 0  # labelled rows of each class that are enough
+    most: int | None = None  # so many pieces are enough, whatever they hold
 
     def __post_init__(self) -> None:
         if (self.rows is None) == (self.most is None):
@@ -46,26 +31,13 @@ class Joining:
             return counted.rows >= self.rows
         return counted.pieces == self.most or min(counted.n_pos, counted.n_neg) >= self.min_per_class
 
-    def may_join(self, one: Counted, other: Counted) -> bool:
-        """Return True if both together are no longer than a window may be."""
-        return self.most is None or one.pieces + other.pieces <= self.most
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """A piece, or consecutive ones together.
-
-    Attributes
-    ----------
-    window : Window
-        From the start of the first to the end of the last.
-    rows, n_pos, n_neg : int
-        All rows, and the labelled ones of each class.
-    pieces : int
-    """
+    """A piece, or consecutive ones together."""
 
     window: Window
-    rows: int
+    rows: int  # all, and in n_pos and n_neg the labelled ones
     n_pos: int
     n_neg: int
     pieces: int = 1
@@ -86,7 +58,12 @@ def free(windows: Iterable[Window], fixed: Iterable[Window]) -> list[Window]:
 
     The cost is that of sorting the fixed ones.
     """
-    taken = _merged(fixed)
+    taken: list[Window] = []  # without overlaps, in order
+    for window in sorted(fixed):
+        if taken and window.start <= taken[-1].end:
+            taken[-1] = Window(taken[-1].start, max(taken[-1].end, window.end))
+        else:
+            taken.append(window)
     pieces, at = [], 0
     for window in windows:
         start = window.start
@@ -105,17 +82,9 @@ def free(windows: Iterable[Window], fixed: Iterable[Window]) -> list[Window]:
 def join(pieces: Iterable[Counted], joining: Joining) -> tuple[list[Counted], Counted | None]:
     """Windows that are enough, each as short as can be, and the pieces at the end that are none yet.
 
-    Parameters
-    ----------
-    pieces : iterable of Counted
-        In order. Where one does not start at the end of the last, something fixed lies between.
-    joining : Joining
-
-    Notes
-    -----
-    Pieces that are not enough and come before something fixed can never become more. They belong to the
-    window before them, if there is one beside them that may be so long, else they are a window as they are:
-    no row is left out.
+    Pieces come in order. Where one does not start at the end of the last, something fixed lies between:
+    pieces before it that are not enough can never become more. They belong to the window before them, if
+    there is one beside them that may be so long, else they are a window as they are: no row is left out.
     """
     closed: list[Counted] = []
     rest: Counted | None = None
@@ -134,17 +103,8 @@ def with_rest(closed: Sequence[Counted], rest: Counted | None, joining: Joining)
     """Return the windows with pieces at their end that are not enough and never will be."""
     if rest is None:
         return list(closed)
-    if closed and closed[-1].window.end == rest.window.start and joining.may_join(closed[-1], rest):
-        return [*closed[:-1], closed[-1].then(rest)]
+    if closed and closed[-1].window.end == rest.window.start:
+        joined = closed[-1].then(rest)
+        if joining.most is None or joined.pieces <= joining.most:
+            return [*closed[:-1], joined]
     return [*closed, rest]
-
-
-def _merged(windows: Iterable[Window]) -> list[Window]:
-    """Return the same time without overlaps, in order."""
-    merged: list[Window] = []
-    for window in sorted(windows):
-        if merged and window.start <= merged[-1].end:
-            merged[-1] = Window(merged[-1].start, max(merged[-1].end, window.end))
-        else:
-            merged.append(window)
-    return merged

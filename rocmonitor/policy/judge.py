@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
-from typing import NamedTuple
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import LEVEL
@@ -23,52 +22,18 @@ from rocmonitor.policy.reference import Reference, season_not_seen
 from rocmonitor.rules import Rule, highest_floor, settings_of
 from rocmonitor.rules.cost import cost_then
 from rocmonitor.rules.evidence import AllLabels, Evidence
-from rocmonitor.rules.lasting import lasting_metrics
 from rocmonitor.stats import (
     ForecastInterval,
     PairedSample,
     Sample,
     ScoreForecast,
     ScoreHistory,
-    ShiftExplanation,
     WindowAuc,
     condensed_error,
     explain_shift,
 )
 from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook
 from rocmonitor.stats.sample import ScoreCounts
-
-
-class Shift(NamedTuple):
-    """The scores that moved, as an evaluation keeps them."""
-
-    metrics: dict[str, float]
-    table: list[Row]
-    caveats: tuple[Caveat, ...]
-
-
-def shift_of(reference: Reference, champion: Sample, scores: ScoreCounts) -> Shift | None:
-    """Return what moved against the reference; None where that has not kept its scores."""
-    if reference.cells is None or reference.auc is None:
-        return None
-    shift = explain_shift(reference.cells, champion, joined=reference.joined)
-    shift = replace(shift, reference_auc=reference.auc.auc)  # joined cells give it to five digits
-    metrics = {"shift/from_positives": shift.from_positives, "shift/from_negatives": shift.from_negatives}
-    if shift.similarity is not None:
-        metrics["shift/similarity"] = shift.similarity
-    if reference.history is not None:
-        split = reference.history.split(reference.cells, champion, scores=scores)
-        names = ("foreseen", "unforeseen", "thin_share", "outside_share", "score_distance", "label_distance")
-        metrics |= {f"shift/{name}": float(getattr(split, name)) for name in names}
-        metrics["shift/foreseen_known"] = float(split.known)
-        metrics["shift/foreseen_low"], metrics["shift/foreseen_high"] = split.foreseen_ci()
-    return Shift(metrics, _lines(shift), tuple(caveats_of(shift, "explanation")))
-
-
-def _lines(shift: ShiftExplanation) -> list[Row]:
-    columns = {name: value for name, value in shift.to_dict().items() if isinstance(value, list)}
-    del columns["caveats"]
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,37 +65,20 @@ def judge(
 ) -> Finding:
     """Measure a window and apply the rules that need labels.
 
-    Parameters
-    ----------
-    champion : Sample
-    pair : PairedSample or None
-        Champion and challenger on the rows that both scored, or on some of them.
-    counts : Counts
-    ranges : NormalRanges
-        Of the reference.
-    rules : dict of str to Rule
-        By name, as from `rocmonitor.rules.by_name`.
-    min_per_class : int
-        With fewer usable rows of either class the window is ``insufficient``: nothing is measured.
-    day : float, optional
-        On which the window starts, for the season; default the middle of the year.
-    max_error : float
-        The same where cells of neighbouring scores leave more of the AUROC open.
-    fprs : sequence of float
-        Operating points to report.
-    thresholds : dict of float to float, optional
-        As for `rocmonitor.policy.measure.measure`.
-    scores : ScoreCounts, optional
-        All usable champion scores, labelled or not; default those of `champion`.
-    past : Course, optional
-        The windows before, for the rule `lasting`; by default this is the first one.
-    beyond : Beyond
-        What is measured besides the ranking.
+    With fewer usable rows of either class than `min_per_class` the window is ``insufficient`` and nothing is
+    measured, nor where cells of neighbouring scores leave more than `max_error` of the AUROC open. `day`, on
+    which the window starts, is for the season; by default the middle of the year. `thresholds` are as for
+    `rocmonitor.policy.measure.measure`, `scores` all usable champion scores, labelled or not (by default
+    those of `champion`), and `past` the windows before, for the rule `lasting` (by default this is the first
+    one).
     """
     reference, rules = ranges.reference, {name: rule for name, rule in rules.items() if rule.needs.labels}
     metrics = data_metrics(counts)
     if (small := too_few(counts, min_per_class) or unmeasurable(champion, max_error)) is not None:
-        return _insufficient(small, metrics, rules, ranges, day)
+        # For charts without gaps; the size is not known.
+        usual = {name: ranges.range(name, day=day) for name in reference.fits if name in rules}
+        metrics |= rule_metrics((), reference, usual)
+        return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics)
     measured = measure(
         champion,
         pair,
@@ -143,8 +91,12 @@ def judge(
         row["reference_cost"] = cost_then(reference.cost_of(row["w"])[1], row["w"], LEVEL).cost
     measured = beyond_ranking(measured, champion, pair, beyond)
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
-    metrics |= measured.metrics
-    forecasts, doubts = _forecasts(rules, ranges, champion, day)
+    forecasts = dict[str, ForecastInterval]()
+    if reference.cells is not None:
+        batch = (champion.n_pos, champion.n_neg)
+        error = 0.0 if champion.ends is None else condensed_error(champion).auc
+        for name in (rule for rule in reference.fits if rule in rules):
+            forecasts[name] = ranges.range(name, batch, day=day, error=error)
     now = WindowAuc(measured.champion.auc, counts.n_pos, counts.n_neg)
     evidence = Evidence(
         law=AllLabels(measured.champion),
@@ -158,36 +110,34 @@ def judge(
         calibration=measured.calibration,
     )
     verdicts = tuple(rule.judge(name, evidence, reference) for name, rule in rules.items())
-    doubts = [*_of_reference(reference, verdicts), *doubts, *_chart_caveats(rules, ranges)]
+    metrics |= measured.metrics | rule_metrics(verdicts, reference, forecasts)
+    if ranges.level is not None:  # these show later whether a drop is over
+        change = ranges.level.change(now._replace(day=day), measured.champion.se)
+        metrics |= dict(zip(CHANGE, change, strict=True))
+    caveats: list[Caveat] = []
+    if len(champion.score) == 1:
+        rows = champion.n_pos + champion.n_neg
+        caveats.append(Caveat("one-score", rows=rows, score=champion.score[0]))
+    stated = {lack for verdict in verdicts for lack in verdict.lacks}
+    caveats += caveats_of(measured)
+    caveats += [
+        caveat for caveat in reference.caveats if caveat not in stated and caveat.bare() not in stated
+    ]
+    for name, interval in forecasts.items():
+        caveats += caveats_of(interval, name)
+    if any(rule.needs.auc for rule in rules.values()):
+        caveats += season_not_seen(reference)
+    for name in (rule for rule in rules if rule in ranges.charts):
+        of_chart = caveats_of(ranges.charts[name], name)
+        caveats += [caveat for caveat in of_chart if caveat.code != "season-not-seen"]
     finding = Finding(
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=metrics
-        | rule_metrics(verdicts, reference, forecasts)
-        | _change(ranges, now, measured.champion.se, day),
+        metrics=metrics,
         tables=measured.tables,
-        caveats=tuple(dict.fromkeys([*_one_score(champion), *caveats_of(measured), *doubts])),
+        caveats=tuple(dict.fromkeys(caveats)),
     )
     return _explained(finding, reference, champion, scores)
-
-
-def _insufficient(
-    small: Verdict,
-    metrics: dict[str, float],
-    rules: Mapping[str, Rule],
-    ranges: NormalRanges,
-    day: float | None,
-) -> Finding:
-    # For charts without gaps; the size is not known.
-    usual = {name: ranges.range(name, day=day) for name in ranges.reference.fits if name in rules}
-    expected = rule_metrics((), ranges.reference, usual)
-    return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics | expected)
-
-
-def _of_reference(reference: Reference, verdicts: Sequence[Verdict]) -> list[Caveat]:
-    """Its caveats, without those that a verdict states."""
-    stated = {lack for verdict in verdicts for lack in verdict.lacks}
-    return [caveat for caveat in reference.caveats if caveat not in stated and caveat.bare() not in stated]
 
 
 def too_few(counts: Counts, min_per_class: int) -> Verdict | None:
@@ -245,17 +195,13 @@ def rule_metrics(
 ) -> dict[str, float]:
     """Return what the rules compared with, as metrics.
 
-    Returns
-    -------
-    dict of str to float
-        ``RULE/margin`` of each verdict that has one. Of each forecast rule ``RULE/low`` and ``RULE/high``,
-        the interval for a batch of the window's size, and within it ``RULE/sampling_low`` and
-        ``RULE/sampling_high``, as wide as sampling alone makes it. ``RULE/distance`` is the
-        Kullback-Leibler distance that the interval allows, in nats, which is the sum of
-        ``RULE/sampling_distance`` (what that sampling takes) and ``RULE/drift_distance`` (what past
-        windows have moved beyond that).
-        ``reference/auc``, ``reference/auc_low`` and ``reference/auc_high``. Of each chart those of
-        `rocmonitor.rules.lasting.lasting_metrics`.
+    ``RULE/margin`` of each verdict that has one. Of each forecast rule ``RULE/low`` and ``RULE/high``, the
+    interval for a batch of the window's size, and within it ``RULE/sampling_low`` and ``RULE/sampling_high``,
+    as wide as sampling alone makes it. ``RULE/distance`` is the Kullback-Leibler distance that the interval
+    allows, in nats, which is the sum of ``RULE/sampling_distance`` (what that sampling takes) and
+    ``RULE/drift_distance`` (what past windows have moved beyond that). ``reference/auc``,
+    ``reference/auc_low`` and ``reference/auc_high``. Of each chart ``RULE/statistic`` and ``RULE/limit``;
+    with an alarm ``RULE/change`` and its interval.
     """
     metrics = verdict_metrics(verdicts)
     ends = ("low", "high", "sampling_low", "sampling_high")
@@ -271,69 +217,46 @@ def rule_metrics(
 
 def verdict_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
     """Return the part of `rule_metrics` that a window has only if its verdicts were reached."""
-    margins = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
-    return margins | lasting_metrics(verdicts)
-
-
-def _change(ranges: NormalRanges, now: WindowAuc, se: float, day: float | None) -> dict[str, float]:
-    """Return the metrics that show later whether a drop is over."""
-    if ranges.level is None:
-        return {}
-    change = ranges.level.change(now._replace(day=day), se)
-    return dict(zip(CHANGE, change, strict=True))
-
-
-def _chart_caveats(rules: Mapping[str, Rule], ranges: NormalRanges) -> list[Caveat]:
-    """Return the doubts about comparing with the reference: the season once, and those of charts."""
-    comparing = any(rule.needs.auc for rule in rules.values())
-    caveats = list(season_not_seen(ranges.reference)) if comparing else []
-    for name in (rule for rule in rules if rule in ranges.charts):
-        caveats += [
-            caveat for caveat in caveats_of(ranges.charts[name], name) if caveat.code != "season-not-seen"
-        ]
-    return caveats
-
-
-def _forecasts(
-    rules: Mapping[str, Rule],
-    ranges: NormalRanges,
-    champion: Sample,
-    day: float | None,
-) -> tuple[dict[str, ForecastInterval], list[Caveat]]:
-    """Return the intervals for a batch of this size, and what is doubtful about them."""
-    reference, forecasts = ranges.reference, dict[str, ForecastInterval]()
-    if reference.cells is not None:
-        batch = (champion.n_pos, champion.n_neg)
-        error = 0.0 if champion.ends is None else condensed_error(champion).auc
-        for name in (rule for rule in reference.fits if rule in rules):
-            forecasts[name] = ranges.range(name, batch, day=day, error=error)
-    return forecasts, [
-        caveat for name, interval in forecasts.items() for caveat in caveats_of(interval, name)
-    ]
+    metrics = {f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None}
+    for verdict in verdicts:
+        if verdict.kind == "lasting" and not verdict.lacks:
+            values = {
+                "statistic": verdict.details["statistic"],
+                "limit": verdict.details["chart_limit"],
+                "change": verdict.estimate,
+                "change_low": verdict.low,
+                "change_high": verdict.high,
+            }
+            metrics |= {f"{verdict.rule}/{k}": float(v) for k, v in values.items() if v is not None}
+    return metrics
 
 
 def _explained(finding: Finding, reference: Reference, champion: Sample, scores: ScoreCounts) -> Finding:
     """Return the finding with the scores that moved, where its AUROC has changed."""
     has_changed = finding.outcome in (Status.DEGRADED, Status.IMPROVED)
-    shift = shift_of(reference, champion, scores) if has_changed else None
-    if shift is None:
+    if not has_changed or reference.cells is None or reference.auc is None:
         return finding
-    assert reference.cells is not None  # else there were no shift
+    shift = explain_shift(reference.cells, champion, joined=reference.joined)
+    shift = replace(shift, reference_auc=reference.auc.auc)  # joined cells give it to five digits
+    metrics = {"shift/from_positives": shift.from_positives, "shift/from_negatives": shift.from_negatives}
+    if shift.similarity is not None:
+        metrics["shift/similarity"] = shift.similarity
+    if reference.history is not None:
+        split = reference.history.split(reference.cells, champion, scores=scores)
+        names = ("foreseen", "unforeseen", "thin_share", "outside_share", "score_distance", "label_distance")
+        metrics |= {f"shift/{name}": float(getattr(split, name)) for name in names}
+        metrics["shift/foreseen_known"] = float(split.known)
+        metrics["shift/foreseen_low"], metrics["shift/foreseen_high"] = split.foreseen_ci()
+    columns = {name: value for name, value in shift.to_dict().items() if isinstance(value, list)}
+    del columns["caveats"]
+    lines = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     rows = curve_change(reference.cells, champion)
-    curve = {"curve": rows} if rows else {}
     return replace(
         finding,
-        metrics=finding.metrics | shift.metrics,
-        tables=finding.tables | {"shift": shift.table} | curve,
-        caveats=(*finding.caveats, *shift.caveats),
+        metrics=finding.metrics | metrics,
+        tables=finding.tables | {"shift": lines} | ({"curve": rows} if rows else {}),
+        caveats=(*finding.caveats, *caveats_of(shift, "explanation")),
     )
-
-
-def _one_score(champion: Sample) -> list[Caveat]:
-    """Return what is said before anything else of rows that all have the same score."""
-    if len(champion.score) != 1:
-        return []
-    return [Caveat("one-score", rows=champion.n_pos + champion.n_neg, score=champion.score[0])]
 
 
 OUTLOOK_LEVEL = 0.95
@@ -351,33 +274,23 @@ def foresee(
 ) -> Finding:
     """Forecast the AUROC of a window from its scores, and apply the rules that need no labels.
 
-    Parameters
-    ----------
-    scores : ScoreCounts
-        All usable champion scores of the window, labelled or not.
-    ranges : NormalRanges
-        Of the reference.
-    rules : dict of str to Rule
-        By name. Of those that need labels, a ``floor`` and a ``forecast`` limit the rule ``outlook``.
-    min_rows : int
-        With fewer scores the outlook is ``insufficient``.
-    day : float, optional
-        As for `judge`.
-    since : sequence of JudgedOutlook
-        Windows since the reference that were judged after their outlook, oldest first.
+    `scores` are all usable champion scores of the window, labelled or not. Of the rules that need labels, a
+    ``floor`` and a ``forecast`` limit the rule ``outlook``. `since` are the windows since the reference that
+    were judged after their outlook, oldest first.
 
-    Returns
-    -------
-    Finding
-        ``at-risk`` when a rule warns, ``insufficient`` when there can be no outlook, else ``ok``: which here
-        says no more than that nothing warns.
+    The outcome is ``at-risk`` when a rule warns, ``insufficient`` when there can be no outlook (with fewer
+    scores than `min_rows`), else ``ok``: which here says no more than that nothing warns.
     """
     reference = ranges.reference
-    if (lack := _lack(scores, reference, min_rows)) is not None:
-        return no_outlook(lack)
     history, cells = reference.history, reference.cells
-    assert history is not None
-    assert cells is not None
+    if not scores.rows:
+        return no_outlook(Caveat("no-rows"))
+    if scores.rows < min_rows:
+        return no_outlook(Caveat("too-few-scores", rows=scores.rows, min_rows=min_rows))
+    if history is None or cells is None:
+        about = (("outlook",), ("reference",))
+        own = [caveat.bare() for caveat in reference.caveats if caveat.about[:1] in about]
+        return no_outlook(next(iter(own), Caveat("segment-not-in-reference")))
     try:
         expected = forecast_of(scores, ranges, rules)
     except DegenerateDataError as error:
@@ -399,10 +312,19 @@ def foresee(
     warns = any(verdict.outcome is Status.AT_RISK for verdict in verdicts)
     usual = history.expected_limit(scores.rows, confidence_level=OUTLOOK_LEVEL).limit
     moved |= foretold(expected, verdicts, usual)
+    values = {"auc": expected.foreseen, "expected_auc": expected.auc}  # with and without learned strength
+    for name in ("low", "high", "strength", "prevalence", "score_distance", "outside_share"):
+        values[name] = float(getattr(expected, name))
+    metrics = {f"outlook/{name}": value for name, value in values.items()}
+    if (interval := ranges.first(day)) is not None:  # what is normal, for the words
+        metrics |= {"forecast/low": interval.low, "forecast/high": interval.high}
+    metrics |= {
+        f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None
+    }
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
         verdicts=tuple(verdicts),
-        metrics=_outlook_metrics(expected, verdicts, ranges, day) | moved,
+        metrics=metrics | moved,
         tables={"scores": _moved(history, cells, scores)} if warns else {},
         caveats=(*withdrawn(since), *dict.fromkeys(caveats_of(expected, "outlook"))),
     )
@@ -411,10 +333,7 @@ def foresee(
 def forecast_of(scores: ScoreCounts, ranges: NormalRanges, rules: Mapping[str, Rule]) -> ScoreForecast:
     """Return the forecast of an AUROC from scores, at the lowest level that a rule asks of its interval.
 
-    Raises
-    ------
-    DegenerateDataError
-        The scores give none.
+    DegenerateDataError if the scores give none.
     """
     reference = ranges.reference
     assert reference.history is not None
@@ -423,35 +342,15 @@ def forecast_of(scores: ScoreCounts, ranges: NormalRanges, rules: Mapping[str, R
         (settings_of(rule)["confidence_level"] for rule in rules.values() if rule.kind == "outlook"),
         default=OUTLOOK_LEVEL,
     )
-    widening = _widening(reference)
+    # The normal range allows for neighbours that are alike, and so does an outlook.
+    widening = max((fit.widening for fit in reference.fits.values()), default=1.0)
     return reference.history.forecast(reference.cells, scores, confidence_level=level, widening=widening)
-
-
-def _lack(scores: ScoreCounts, reference: Reference, min_rows: int) -> Caveat | None:
-    """Why there can be no outlook; None when there can."""
-    if not scores.rows:
-        return Caveat("no-rows")
-    if scores.rows < min_rows:
-        return Caveat("too-few-scores", rows=scores.rows, min_rows=min_rows)
-    if reference.history is None or reference.cells is None:
-        own = [
-            caveat.bare()
-            for caveat in reference.caveats
-            if caveat.about[:1] in (("outlook",), ("reference",))
-        ]
-        return next(iter(own), Caveat("segment-not-in-reference"))
-    return None
 
 
 def no_outlook(lack: Caveat) -> Finding:
     """Return the finding of a window that can have no outlook."""
     verdict = Verdict.lacking("data", "data", lack)
     return Finding(outcome=Status.INSUFFICIENT, verdicts=(verdict,), metrics={})
-
-
-def _widening(reference: Reference) -> float:
-    """Return what the normal range, and so an outlook, allows for neighbours that are alike."""
-    return max((fit.widening for fit in reference.fits.values()), default=1.0)
 
 
 def outlook_limits(
@@ -466,20 +365,6 @@ def outlook_limits(
             limits["forecast"] = ranges.range(name, expected.batch, day=day).low
             break
     return limits
-
-
-def _outlook_metrics(
-    expected: ScoreForecast, verdicts: list[Verdict], ranges: NormalRanges, day: float | None
-) -> dict[str, float]:
-    values = {"auc": expected.foreseen, "expected_auc": expected.auc}  # with and without learned strength
-    for name in ("low", "high", "strength", "prevalence", "score_distance", "outside_share"):
-        values[name] = float(getattr(expected, name))
-    metrics = {f"outlook/{name}": value for name, value in values.items()}
-    if (interval := ranges.first(day)) is not None:  # what is normal, for the words
-        metrics |= {"forecast/low": interval.low, "forecast/high": interval.high}
-    return metrics | {
-        f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None
-    }
 
 
 def _moved(history: ScoreHistory, cells: Sample, scores: ScoreCounts) -> list[Row]:

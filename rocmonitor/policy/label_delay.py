@@ -22,26 +22,18 @@ Age = Literal["open", "waiting", "due", "closed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelDelay:
-    """The way labels come.
-
-    Parameters
-    ----------
-    delay : timedelta
-        After this time a window is judged with the labels there are.
-    min_labelled : float or None
-        Share of labelled rows that is needed, and at which a window is judged sooner. None: nothing is judged
-        sooner, and `rocmonitor.policy.arrival.MIN_LABELLED` is needed.
-    revise_for : timedelta or None
-        How long after that late or corrected labels and scores still make a new revision. None: as long as
-        `delay`, and at least `WINDOWS_REVISED` times `every`.
-    every : timedelta
-        The length of a window, or of the pieces that it is joined from.
-    """
+    """The way labels come."""
 
     delay: timedelta = timedelta()
+    """After this time a window is judged with the labels there are."""
     min_labelled: float | None = None
+    """Share of labelled rows that is needed, and at which a window is judged sooner. None: nothing is judged
+    sooner, and `rocmonitor.policy.arrival.MIN_LABELLED` is needed."""
     revise_for: timedelta | None = None
+    """How long after that late or corrected labels and scores still make a new revision. None: as long as
+    `delay`, and at least `WINDOWS_REVISED` times `every`."""
     every: timedelta = timedelta()
+    """The length of a window, or of the pieces that it is joined from."""
 
     def due_at(self, window: Window) -> datetime:
         """When the window is judged at the latest."""

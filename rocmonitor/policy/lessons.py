@@ -100,14 +100,9 @@ def withdrawn(since: Sequence[JudgedOutlook]) -> tuple[Caveat, ...]:
 
 
 def wrong_share(foretold: float, reference: float, *, mean: float, se: float) -> float:
-    """Return the probability that labels find a warning wrong, of windows whose AUROC has this law.
+    """Return the probability that labels find a warning wrong, of windows whose AUROC has this normal law.
 
-    Parameters
-    ----------
-    foretold, reference : float
-        As for `rocmonitor.stats.forecast.learning.answer`.
-    mean, se : float
-        Mean and standard error of the AUROC of such windows, taken as normal.
+    `foretold` and `reference` are as for `rocmonitor.stats.forecast.learning.answer`.
     """
     answers = [
         answer(foretold, reference, auc, (auc - _REACH * se, auc + _REACH * se))

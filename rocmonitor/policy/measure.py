@@ -48,14 +48,6 @@ def guaranteed(sample: Sample) -> dict[str, dict[str, float]]:
     return {"guaranteed_error": {name: getattr(error, name) for name in ("auc", "se", "tpr", "fpr")}}
 
 
-def condensed_caveats(sample: Sample) -> list[Caveat]:
-    """Return a caveat if a window was condensed: how far its numbers may be off."""
-    return [
-        Caveat("condensed", rows=sample.n_pos + sample.n_neg, cells=len(sample.score), **error)
-        for error in guaranteed(sample).values()
-    ]
-
-
 LEVEL = conventions.LEVEL
 """Confidence level of the intervals that windows report; a rule has its own."""
 
@@ -76,23 +68,13 @@ _DOMINANCE = {
 class Measured:
     """The statistics of some scores.
 
-    Attributes
-    ----------
-    champion : AucResult
-    difference : AucDifference or None
-        Challenger minus champion, on the rows that both scored.
-    calibration : Calibration or None
-        Of scores that are probabilities; from `rocmonitor.policy.calibrating.beyond_ranking`.
-    metrics : dict of str to float
-        By name, such as ``champion/auc``, ``difference/auc_low``, ``champion/tpr_at_fpr_0.1_high``.
-    tables : dict of str to list of dict
-        ``roc``, ``fprs``, ``thresholds``; ``costs`` and ``dominance`` where they apply.
-    caveats : tuple of Caveat
+    Metrics have names such as ``champion/auc``, ``difference/auc_low``, ``champion/tpr_at_fpr_0.1_high``;
+    tables are ``roc``, ``fprs``, ``thresholds``, and where they apply ``costs`` and ``dominance``.
     """
 
     champion: AucResult
-    difference: AucDifference | None = None
-    calibration: CalibrationResult | None = None
+    difference: AucDifference | None = None  # challenger minus champion, on the rows that both scored
+    calibration: CalibrationResult | None = None  # from `rocmonitor.policy.calibrating.beyond_ranking`
     metrics: dict[str, float] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
     caveats: tuple[Caveat, ...] = ()
@@ -130,32 +112,25 @@ def measure(
 ) -> Measured:
     """Return the AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
 
-    Parameters
-    ----------
-    champion : Sample
-        With at least two rows of each class; higher scores are more positive.
-    pair : PairedSample or None
-        Challenger first, champion second, on the rows that both scored, or some of them. Left out, with a
-        caveat, when it has fewer than two rows of a class. A model with one score for all rows has an AUROC,
-        of 0.5, and no curve: a caveat stands in its place.
-    fprs : sequence of float
-        Operating points to report.
-    thresholds : dict of float to float
-        Thresholds to report, by the number that names them: the same number, unless scores were negated.
-    costs : dict of float to float
-        Operating conditions w at which the champion's cost is reported, and the threshold to use at each.
-    confidence_level : float
-        Of every interval.
-    missing : int, optional
-        The champion's rows without a score of the challenger; default those that `pair` lacks.
+    The champion has at least two rows of each class; higher scores are more positive. In `pair` the
+    challenger is first, on the rows that both scored, or some of them; it is left out, with a caveat, when it
+    has fewer than two rows of a class. A model with one score for all rows has an AUROC, of 0.5, and no
+    curve: a caveat stands in its place. `thresholds` are by the number that names them: the same number,
+    unless scores were negated. `costs` are the thresholds at which the champion's cost is reported, by
+    operating condition w. `missing` is the number of the champion's rows without a score of the challenger;
+    default those that `pair` lacks.
 
-    Notes
-    -----
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
     result = auc(champion)
     metrics = auc_metrics("champion", result, confidence_level)
-    caveats = [*caveats_of(result), *condensed_caveats(champion)]
+    caveats = [
+        *caveats_of(result),
+        *(
+            Caveat("condensed", rows=champion.n_pos + champion.n_neg, cells=len(champion.score), **error)
+            for error in guaranteed(champion).values()
+        ),
+    ]
     samples, difference = {"champion": champion}, None
     if pair is not None and shows_no_scatter(pair):
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
@@ -179,10 +154,16 @@ def measure(
         at_points, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
         tables |= {name: [*tables[name], *lines] for name, lines in at_points.items()}
         metrics |= named
-        caveats += _moved_fprs(sample, fprs, at_points["fprs"])
+        caveats += [
+            Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
+            for fpr, row in zip(fprs, at_points["fprs"], strict=True)
+            if abs(row["fpr"] - fpr) > 0.1 * fpr
+        ]
     if costs:
         tables["costs"] = _costs(champion, costs, confidence_level)
-        metrics |= _cost_metrics(tables["costs"])
+        for row in tables["costs"]:
+            name = f"champion/cost_at_w_{row['w']:g}"
+            metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
     # One score for all rows that both scored may be one of several for all that the champion scored.
     if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
         tables["dominance"] = _dominance(pair, list(thresholds.values()))
@@ -192,21 +173,17 @@ def measure(
     return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
 
 
-def from_one_cluster(sample: Sample | PairedSample) -> bool:
-    """Return True if the rows of a class come from a single cluster, which shows no scatter."""
-    return sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
-
-
 def shows_no_scatter(sample: Sample | PairedSample) -> bool:
     """Return True if a class has fewer than two rows, or clusters, so that an AUROC has no standard error."""
-    return min(sample.n_pos, sample.n_neg) < 2 or from_one_cluster(sample)
+    few_clusters = sample.clusters is not None and min(sample.clusters.sizes[:2]) < 2
+    return min(sample.n_pos, sample.n_neg) < 2 or few_clusters
 
 
 def unmeasurable(champion: Sample, max_error: float) -> Verdict | None:
     """Return a verdict if a class is one cluster, or cells leave too much of the AUROC open; else None."""
     if (coarse := too_coarse(champion, max_error)) is not None:
         return Verdict.lacking("data", "data", coarse)
-    if champion.clusters is None or not from_one_cluster(champion):
+    if champion.clusters is None or min(champion.clusters.sizes[:2]) > 1:
         return None
     pos, neg, _ = champion.clusters.sizes
     lack = Caveat("one-cluster", positives=pos, negatives=neg)
@@ -260,14 +237,7 @@ def curves(points: Iterable[tuple[str, Sample]], confidence_level: float = LEVEL
 
 
 def rows(columns: Mapping[str, Any], **first: Any) -> list[Row]:
-    """Columns of equal length as rows of plain Python values, infinity as None.
-
-    Parameters
-    ----------
-    columns : dict of str to array or sequence
-        None stays None.
-    **first
-        Values that stand in front of every row.
+    """Columns of equal length as rows of plain Python values, infinity as None; each begins with `first`.
 
     Examples
     --------
@@ -294,24 +264,18 @@ def _operating_points(
     model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
 ) -> tuple[Tables, dict[str, float]]:
     """Return the points of one model as tables and as metrics."""
-    at_fprs = _at_fprs(model, sample, fprs, level)
+    sizes = effective_sizes(sample) or (None, None)
+    at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs and sizes[1] != 1 else []
     at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
-    metrics: dict[str, float] = {}
-    for fpr, row in zip(fprs, at_fprs, strict=True):
-        metrics |= _bounded(row, "tpr", f"fpr_{fpr:g}")
+    rates = [("tpr", f"fpr_{fpr:g}", row) for fpr, row in zip(fprs, at_fprs, strict=True)]
     for threshold, row in zip(thresholds, at_thresholds, strict=True):
-        for rate in ("tpr", "fpr"):
-            metrics |= _bounded(row, rate, f"threshold_{threshold:g}")
+        rates += [(rate, f"threshold_{threshold:g}", row) for rate in ("tpr", "fpr")]
+    metrics = {
+        f"{model}/{rate}_at_{point}{end}": row[f"{rate}{end}"]
+        for rate, point, row in rates
+        for end in ("", "_low", "_high")
+    }
     return {"fprs": at_fprs, "thresholds": at_thresholds}, metrics
-
-
-def _at_fprs(model: str, sample: Sample, fprs: Sequence[float], confidence_level: float) -> list[Row]:
-    if not fprs:
-        return []
-    m_pos, m_neg = effective_sizes(sample) or (None, None)
-    if m_neg == 1:
-        return []
-    return _vertical(model, sample, fprs, confidence_level, (m_pos, m_neg))
 
 
 def _vertical(
@@ -323,15 +287,6 @@ def _vertical(
 
     # A tie counts as flagged with all of its positives: too many by half of them.
     return of_any_order(sample, table, halfway=("tpr",))
-
-
-def _moved_fprs(sample: Sample, fprs: Sequence[float], table: Sequence[Row]) -> list[Caveat]:
-    """Return the rates that are not near a multiple of 1 / n_neg."""
-    return [
-        Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
-        for fpr, row in zip(fprs, table, strict=True)
-        if abs(row["fpr"] - fpr) > 0.1 * fpr
-    ]
 
 
 def _at_thresholds(
@@ -351,10 +306,6 @@ def _at_thresholds(
     return of_any_order(sample, table)
 
 
-def _bounded(row: Row, rate: str, point: str) -> dict[str, float]:
-    return {f"{row['model']}/{rate}_at_{point}{end}": row[f"{rate}{end}"] for end in ("", "_low", "_high")}
-
-
 def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float) -> list[Row]:
     """Normalised costs by the method that may be trusted at any operating condition."""
 
@@ -365,14 +316,6 @@ def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float
         return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
 
     return of_any_order(sample, table)
-
-
-def _cost_metrics(table: Sequence[Row]) -> dict[str, float]:
-    metrics: dict[str, float] = {}
-    for row in table:
-        name = f"champion/cost_at_w_{row['w']:g}"
-        metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
-    return metrics
 
 
 def _dominance(pair: PairedSample, thresholds: Sequence[float]) -> list[Row]:

@@ -30,26 +30,10 @@ def allow_for_missing(
 ) -> Finding:
     """Return what holds of a finding on the labelled rows when other rows wait for their labels.
 
-    Parameters
-    ----------
-    finding : Finding
-        Of the labelled rows alone.
-    champion : Sample
-    counts : Counts
-    ranges : NormalRanges
-    rules : dict of str to Rule
-    awaiting : Awaiting
-    day, past
-        As for `rocmonitor.policy.judge.judge`.
-
-    Returns
-    -------
-    Finding
-        Unchanged for a window that is too small, or has all labels that will come. With a history
-        of the reference's labels the rules are applied to the estimate of all rows, and the
-        explanation of a change, which compares labelled rows only, is left out. Without one the finding
-        stands, with a caveat where the reference has other shares of labelled rows; with too few labels the
-        window is ``insufficient``.
+    Unchanged for a window that is too small, or has all labels that will come. With a history of the
+    reference's labels the rules are applied to the estimate of all rows, and the explanation of a change,
+    which compares labelled rows only, is left out. Without one the finding stands, with a caveat where the
+    reference has other shares of labelled rows; with too few labels the window is ``insufficient``.
     """
     reference = ranges.reference
     if not counts.unlabelled or any(verdict.kind == "data" for verdict in finding.verdicts):
@@ -75,7 +59,7 @@ def refused(finding: Finding, lack: Caveat) -> Finding:
         finding,
         outcome=Status.INSUFFICIENT,
         verdicts=(Verdict.lacking("data", "data", lack),),
-        metrics=_labelled_alone(_without_shift(metrics)),
+        metrics=_labelled_alone(metrics),
         tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
     )
 
@@ -109,9 +93,7 @@ def _estimated(
         finding,
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=_labelled_alone(_without_shift(metrics))
-        | estimate.metrics
-        | rule_metrics(verdicts, reference, intervals),
+        metrics=_labelled_alone(metrics) | estimate.metrics | rule_metrics(verdicts, reference, intervals),
         tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
         caveats=tuple(
             dict.fromkeys(
@@ -125,11 +107,11 @@ def _estimated(
     )
 
 
-def _without_shift(metrics: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in metrics.items() if not name.startswith("shift/")}
-
-
 def _labelled_alone(metrics: Mapping[str, float]) -> dict[str, float]:
-    """With the AUROC of the labelled rows as what it is, too: where it is the only one, `course` skips it."""
+    """Return the metrics without those of a change, and the AUROC of the labelled rows as what it is, too.
+
+    Where that is the only one, `course` skips the window.
+    """
+    kept = {name: value for name, value in metrics.items() if not name.startswith("shift/")}
     old, new = "champion/auc", "labelled/auc"
-    return {**metrics, **{k.replace(old, new): v for k, v in metrics.items() if k.startswith(old)}}
+    return {**kept, **{k.replace(old, new): v for k, v in kept.items() if k.startswith(old)}}

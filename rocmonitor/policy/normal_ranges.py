@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from types import MappingProxyType
-from typing import Any
 
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.reference import Reference
@@ -27,27 +25,15 @@ from rocmonitor.stats.series import YEAR_DAYS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalRanges:
-    """The ranges and charts of one reference, for many windows; made by `of`.
-
-    Attributes
-    ----------
-    reference : Reference
-    derived : dict of str to Rule
-        Rules whose levels come from a budget, at these levels. The others keep those of the reference.
-    charts : dict of str to LastingChart
-        By the name of the rule `lasting`.
-    bounds : callable or None
-        Those of the reference's rows: what the sizes of windows have in common is computed once.
-    level : LastingChart or None
-        With which a window is compared to tell the end of a drop; None where the reference windows are too
-        few, or show no scatter.
-    """
+    """The ranges and charts of one reference, for many windows; made by `of`."""
 
     reference: Reference
-    derived: Mapping[str, Rule]
-    charts: Mapping[str, LastingChart]
-    bounds: Bounds | None
+    derived: Mapping[str, Rule]  # whose levels come from a budget; the others keep those of the reference
+    charts: Mapping[str, LastingChart]  # by the name of the rule `lasting`
+    bounds: Bounds | None  # of the reference's rows: what sizes of windows have in common is computed once
     level: LastingChart | None = None
+    """With which a window is compared to tell the end of a drop; None where the reference windows are too
+    few, or show no scatter."""
 
     @classmethod
     def of(cls, reference: Reference, derived: Mapping[str, Rule] = MappingProxyType({})) -> NormalRanges:
@@ -76,20 +62,11 @@ class NormalRanges:
         fit: ForecastFit | None = None,
         **more: float,
     ) -> ForecastInterval:
-        """Return the normal range by which a rule judges a window.
+        """Return the normal range by which a rule, which is in `Reference.fits`, judges a window.
 
-        Parameters
-        ----------
-        name : str
-            Of the rule, which is in `Reference.fits`.
-        batch : tuple of int, optional
-            Positives and negatives; default those of the median reference window.
-        day : float, optional
-            On which the window starts: where the reference shows a season, the range lies around it.
-        fit : ForecastFit, optional
-            Default: that of the reference.
-        **more
-            `around`, `error` and `scatter` of `ForecastFit.interval`.
+        `batch` are its positives and negatives, by default those of the median reference window. Where the
+        reference shows a season, the range lies around that of `day`, on which the window starts. `more` are
+        `around`, `error` and `scatter` of `ForecastFit.interval`.
         """
         own, cells = self.reference.fits[name], self.reference.cells
         assert cells is not None
@@ -125,19 +102,13 @@ def _level(reference: Reference) -> LastingChart | None:
     """Return a chart of the reference windows, that of a rule `lasting` if there is one."""
     if reference.charts or reference.cells is None:
         return next(iter(reference.charts.values()), None)
-    windows = [
-        WindowAuc(window["auc"], window["n_pos"], window["n_neg"], _day(window)) if is_usual(window) else None
-        for window in reference.windows
-    ]
+    windows: list[WindowAuc | None] = []
+    for window in reference.windows:
+        day = day_of(Window.from_dict(window)) if "start" in window else None  # or it is counted only
+        sizes = window["n_pos"], window["n_neg"]
+        windows.append(WindowAuc(window["auc"], *sizes, day) if is_usual(window) else None)
     whole = moments(reference.cells)
     try:
         return lasting_chart(windows, (whole.auc, whole.zeta10, whole.zeta01, whole.kernel), horizon=1)
     except DegenerateDataError:
         return None
-
-
-def _day(window: Mapping[str, Any]) -> float | None:
-    """Return the day on which a reference window starts; None where it is counted only."""
-    if "start" not in window:
-        return None
-    return day_of(Window(*(datetime.fromisoformat(window[end]) for end in ("start", "end"))))

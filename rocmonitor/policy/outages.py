@@ -30,49 +30,26 @@ MLFLOW, STORE, EXECUTOR = "mlflow", "store", "executor"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A monitor, review or destination that fails in an outage.
+    """A monitor, review or destination that fails in an outage."""
 
-    Attributes
-    ----------
-    since, seen : datetime
-        Its first failure in a row, and its last.
-    works_at : datetime or None
-        Since when it works again, while others still fail.
-    """
-
-    since: datetime
-    seen: datetime
-    works_at: datetime | None = None
+    since: datetime  # its first failure in a row
+    seen: datetime  # its last
+    works_at: datetime | None = None  # since when it works again, while others still fail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage(Episode):
     """Failures for the same reason.
 
-    Attributes
-    ----------
-    id : int
-        Of its row in the store; 0 of an outage of the store.
-    cause : str
-        The place, and for what does not pass by itself also which error.
-    start : datetime
-        First failure.
-    failures : int
-        How many there were.
-    error : str
-        The last one.
-    lasting : bool
-        Whether somebody must mend it.
-    members : dict of str to Member
-        All that failed so far: monitors by name, their reviews as ``review:NAME``, deliveries as
-        ``outbox:DESTINATION``.
+    The members are all that failed so far: monitors by name, their reviews as ``review:NAME``, deliveries as
+    ``outbox:DESTINATION``.
     """
 
-    id: int = 0
-    cause: str
+    id: int = 0  # of its row in the store; 0 of an outage of the store
+    cause: str  # the place, and for what does not pass by itself also which error
     failures: int = 0
-    error: str
-    lasting: bool
+    error: str  # the last one
+    lasting: bool  # True if somebody must mend it
     members: Mapping[str, Member] = field(default_factory=dict)
 
     @property
@@ -98,21 +75,12 @@ class Outage(Episode):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice(Stored):
-    """The content of a message about an outage.
-
-    Attributes
-    ----------
-    outage : Outage
-    phase : {"began", "lasts", "ended"}
-    at : datetime
-    monitors : tuple of str
-        Those of the channel that it concerns.
-    """
+    """The content of a message about an outage."""
 
     outage: Outage
     phase: Phase
     at: datetime
-    monitors: tuple[str, ...]
+    monitors: tuple[str, ...]  # those of the channel that it concerns
 
     @property
     def unjudged(self) -> list[str]:
@@ -174,14 +142,8 @@ def phase_due(
 ) -> Phase | None:
     """Return what to notify people of now, if anything.
 
-    Parameters
-    ----------
-    outage : Outage
-    now : datetime
-    tolerance : timedelta
-        What passes by itself within it is not mentioned.
-    settled : bool
-        No other failure is about to join the outage.
+    What passes by itself within `tolerance` is not mentioned. No other failure is about to join a `settled`
+    outage.
     """
     last = outage.last_message
     if not outage.is_open:

@@ -32,23 +32,9 @@ _REPEATED = tuple(
 class Outlook(Record):
     """The forecast of one window given its scores; made once, never an evaluation.
 
-    Attributes
-    ----------
-    window : Window
-    at : datetime
-        When it fell due: ``outlook.after`` after the end of the window.
-    made_at : datetime
-        When it was computed.
-    outcome : {Status.AT_RISK, Status.INSUFFICIENT} or None
-        At risk when a rule warns, insufficient when the reference allows none. None when nothing warns:
-        that does not make the window ok, for only labels can.
-    verdicts : tuple of Verdict
-        Of the rules ``scores`` and ``outlook``.
-    scored, labelled : int
-        Rows with a usable score when it was made, and those of them that had a label by then.
+    Its outcome is at risk when a rule warns, insufficient when the reference allows none, and None when
+    nothing warns: that does not make the window ok, for only labels can.
 
-    Notes
-    -----
     Metrics: ``outlook/auc`` with its interval ``outlook/low`` to ``outlook/high``; ``outlook/strength``, from
     0 (the scores are left aside) to 1 (they are trusted fully, which gives ``outlook/expected_auc``, as where
     they have moved);
@@ -60,12 +46,12 @@ class Outlook(Record):
     """
 
     window: Window
-    at: datetime
-    made_at: datetime
+    at: datetime  # when it fell due: ``outlook.after`` after the end of the window
+    made_at: datetime  # when it was computed
     outcome: Status | None
-    verdicts: tuple[Verdict, ...] = ()
-    scored: int = 0
-    labelled: int = 0
+    verdicts: tuple[Verdict, ...] = ()  # of the rules ``scores`` and ``outlook``
+    scored: int = 0  # rows with a usable score when it was made
+    labelled: int = 0  # those of them that had a label by then
 
     @property
     def key(self) -> str:

@@ -18,19 +18,11 @@ from rocmonitor.stats.series import wave_of
 
 
 class Far(NamedTuple):
-    """Windows far from the others.
+    """Windows far from the others."""
 
-    Attributes
-    ----------
-    low, high : frozenset of int
-        Their places.
-    outliers : Outlying or None
-        None where none could be looked for.
-    """
-
-    low: frozenset[int] = frozenset()
+    low: frozenset[int] = frozenset()  # their places
     high: frozenset[int] = frozenset()
-    outliers: Outlying | None = None
+    outliers: Outlying | None = None  # None where none could be looked for
 
 
 def far_from_others(windows: Sequence[Window], areas: Sequence[AucResult | None]) -> Far:

@@ -94,33 +94,16 @@ def reader(hint: Any) -> Callable[[Any], Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Stored):
-    """A result that the store keeps, MLflow and the pages show, and ``--json`` prints.
-
-    Attributes
-    ----------
-    monitor, model : str
-    segment : str
-        Empty for all rows, else ``column=value``.
-    champion_version : str
-        Pinned when the work began.
-    challenger_version : str or None
-    metrics : dict of str to float
-        Finite; named as in MLflow, ``--json`` and the pages.
-    tables : dict of str to list of dict
-        Plain JSON types.
-    provenance : dict
-        Source, query, columns, zone, digests of the data, software versions: enough to repeat it.
-    caveats : tuple of Caveat
-    """
+    """A result that the store keeps, MLflow and the pages show, and ``--json`` prints."""
 
     monitor: str
     model: str
-    segment: str = ""
-    champion_version: str
+    segment: str = ""  # empty for all rows, else ``column=value``
+    champion_version: str  # pinned when the work began
     challenger_version: str | None = None
-    metrics: dict[str, float] = field(default_factory=dict)
-    tables: Tables = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)  # finite; named as in MLflow and on the pages
+    tables: Tables = field(default_factory=dict)  # of plain JSON types
+    provenance: dict[str, Any] = field(default_factory=dict)  # enough to repeat it
     caveats: tuple[Caveat, ...] = ()
 
     @property
@@ -187,14 +170,9 @@ def as_scored(
 ) -> tuple[Tables, tuple[Caveat, ...]]:
     """Tables and caveats on negated scores, in the scores that the models gave.
 
-    Parameters
-    ----------
-    tables : dict of str to list of dict
-        Columns of thresholds are negated back; None (nothing is flagged) stays None. In the tables ``shift``
-        and ``scores`` the score bins are, and the lowest comes first again: a bin then holds the scores
-        from `low` up to but not including `high`.
-    caveats : iterable of Caveat
-        Values called score, scores, threshold or thresholds are negated back.
+    Columns of thresholds are negated back; None (nothing is flagged) stays None. In the tables ``shift`` and
+    ``scores`` the score bins are, and the lowest comes first again: a bin then holds the scores from `low` up
+    to but not including `high`. So are the values of caveats called score, scores, threshold or thresholds.
 
     Examples
     --------
@@ -207,21 +185,18 @@ def as_scored(
     shown = {name: [_row(row) for row in rows] for name, rows in tables.items()}
     for name in _SCORE_BINS:
         if name in shown:
-            shown[name] = [_bin(row) for row in reversed(shown[name])]
-    return shown, tuple(_caveat(caveat) for caveat in caveats)
+            shown[name] = [
+                row | {"low": _back(row["high"]), "high": _back(row["low"])} for row in reversed(shown[name])
+            ]
+    turned = []
+    for caveat in caveats:
+        values = {name: _back(value) for name, value in caveat.values.items() if name in _VALUES}
+        turned.append(caveat.replacing(**values) if values else caveat)
+    return shown, tuple(turned)
 
 
 def _row(row: Row) -> Row:
     return {name: _back(value) if name in _COLUMNS else value for name, value in row.items()}
-
-
-def _bin(row: Row) -> Row:
-    return row | {"low": _back(row["high"]), "high": _back(row["low"])}
-
-
-def _caveat(caveat: Caveat) -> Caveat:
-    values = {name: _back(value) for name, value in caveat.values.items() if name in _VALUES}
-    return caveat.replacing(**values) if values else caveat
 
 
 def _back(value: Any) -> Any:

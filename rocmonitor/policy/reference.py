@@ -48,56 +48,31 @@ _UTC = ZoneInfo("UTC")
 class Reference:
     """A reference period of one segment, frozen when it was first computed.
 
-    Attributes
-    ----------
-    auc : AucResult or None
-        Of the whole period; None when it has fewer than two rows of a class.
-    fits : dict of str to ForecastFit
-        They give the normal range of any window, by the name of the rule that asks for it, and are made for a
-        batch as large as the median window; a rule is missing when its fit cannot be computed.
-    charts : dict of str to LastingChart
-        By the name of the rule `lasting`; a rule is missing when its chart cannot be computed.
-    cells : Sample or None
-        The rows, neighbouring scores joined (`rocmonitor.stats.condensed`): what later batches are compared
-        with. None without an AUC.
-    joined : bool
-        Whether scores were joined at all.
-    history : ScoreHistory or None
-        What the reference windows show of forecasts from scores; None with fewer than 8 of them.
-    serial : dict of str to SerialCorrelation
-        By the name of a calibrated forecast rule: how alike neighbouring reference windows are, and what
-        that does to the rule's level; missing with fewer than 8 windows.
-    cost_thresholds : dict of float to float
-        The threshold that costs least in the reference, by operating condition w.
-    cost_errors : dict of float to WrongDecisions
-        The wrong decisions of the reference, each part of it at the threshold that the others choose.
-    labels : LabelHistory or None
-        When the labels became known; None without ``columns.labelled_at``.
-    windows : list of dict
-        ``start, end, n_pos, n_neg`` of each reference window; ``auc, auc_low, auc_high`` where it has two
-        rows of each class; ``unlabelled`` rows, and the share of ``unusable`` ones. One that was left out
-        has ``left_out`` in place of its AUROC, one far above the others ``above``
-        (`rocmonitor.policy.outlying`).
-    pieces : list of dict
-        Where windows were joined: ``start, end, n_pos, n_neg, unlabelled`` of each piece when it was due; of
-        all rows only.
-    caveats : tuple of Caveat
-        About one rule each, or about ``reference``.
+    Fits, by the name of the rule that asks for one, give the normal range of any window and are made for a
+    batch as large as the median window. A rule is missing in `fits` or `charts` when its fit or chart cannot
+    be computed, in `serial` with fewer than 8 windows; then `history` is None, too.
+
+    Of each reference window `windows` has ``start, end, n_pos, n_neg``; ``auc, auc_low, auc_high`` where it
+    has two rows of each class; ``unlabelled`` rows, and the share of ``unusable`` ones. One that was left out
+    has ``left_out`` in place of its AUROC, one far above the others ``above`` (`rocmonitor.policy.outlying`).
+    Where windows were joined, `pieces` has ``start, end, n_pos, n_neg, unlabelled`` of each piece when it was
+    due; of all rows only.
     """
 
-    auc: AucResult | None
+    auc: AucResult | None  # None when the period has fewer than two rows of a class
     fits: dict[str, ForecastFit] = field(default_factory=dict)
     charts: dict[str, LastingChart] = field(default_factory=dict)
-    cells: Sample | None = None
-    joined: bool = False
-    history: ScoreHistory | None = None
-    serial: dict[str, SerialCorrelation] = field(default_factory=dict)
-    cost_thresholds: dict[float, float] = field(default_factory=dict)
+    cells: Sample | None = None  # rows for later batches, neighbouring scores joined; None without an AUC
+    joined: bool = False  # True if scores were joined at all
+    history: ScoreHistory | None = None  # what the windows show of forecasts from scores
+    serial: dict[str, SerialCorrelation] = field(default_factory=dict)  # of calibrated forecast rules
+    cost_thresholds: dict[float, float] = field(default_factory=dict)  # that cost least, by condition w
     cost_errors: dict[float, WrongDecisions] = field(default_factory=dict)
-    labels: LabelHistory | None = None
+    """The wrong decisions of the reference, each part of it at the threshold that the others choose."""
+    labels: LabelHistory | None = None  # when they became known; None without ``columns.labelled_at``
     windows: list[dict[str, Any]] = field(default_factory=list)
     pieces: list[dict[str, Any]] = field(default_factory=list)
-    caveats: tuple[Caveat, ...] = ()
+    caveats: tuple[Caveat, ...] = ()  # about one rule each, or about ``reference``
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -220,11 +195,15 @@ def freeze(
     learned, lacking = _learned(rules, past, whole)
     fits = {name: fit for name, fit in learned.items() if isinstance(fit, ForecastFit)}
     charts = {name: chart for name, chart in learned.items() if isinstance(chart, LastingChart)}
-    history, missing = _history(whole, samples, outlooks=outlooks)
+    history, missing = None, list[Caveat]()
+    try:
+        history = score_history(whole, samples, inside=True)
+    except DegenerateDataError as error:
+        missing = [_not_computed("outlook", error)] if outlooks else []
     serial = _serial(fits)
     alike = [caveat for name, correlation in serial.items() for caveat in caveats_of(correlation, name)]
-    caveats = (*caveats_of(overall), *spanning(samples), *pooled, *lacking, *missing, *alike)
-    caveats = (*caveats, *doubt(sizes, zone))
+    doubts = (*pooled, *lacking, *missing, *alike, *doubt(sizes, zone))
+    caveats = (*caveats_of(overall), *spanning(samples), *doubts)
     cells = condensed(whole)
     at = cost_thresholds(whole, cost_w).threshold.tolist() if cost_w else []
     return Reference(
@@ -340,16 +319,6 @@ def _serial(fits: Mapping[str, ForecastFit]) -> dict[str, SerialCorrelation]:
         except DegenerateDataError:  # nothing can be known, and nothing is claimed
             continue
     return serial
-
-
-def _history(
-    whole: Sample, samples: Sequence[Sample], *, outlooks: bool
-) -> tuple[ScoreHistory | None, list[Caveat]]:
-    """Return the history of scores, and why outlooks that need it have none."""
-    try:
-        return score_history(whole, samples, inside=True), []
-    except DegenerateDataError as error:
-        return None, [_not_computed("outlook", error)] if outlooks else []
 
 
 def _not_computed(what: str, error: DegenerateDataError) -> Caveat:

@@ -17,36 +17,19 @@ Cause = Literal["late", "corrected", "settings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revised(Stored):
-    """The changes that a revision makes.
-
-    Attributes
-    ----------
-    monitor, segment : str
-    window : Window
-    revision : int
-        The new one.
-    before, after : Status
-        Outcomes of the window.
-    auc_before, auc : float or None
-        None where the window was not measured.
-    cause : {"late", "corrected", "settings"}
-    at : datetime
-        When it was found.
-    status : Status
-        Of the monitor and segment now.
-    """
+    """The changes that a revision makes to a window."""
 
     monitor: str
     segment: str = ""
     window: Window
-    revision: int
-    before: Status
+    revision: int  # the new one
+    before: Status  # outcomes of the window
     after: Status
-    auc_before: float | None
+    auc_before: float | None  # None where the window was not measured
     auc: float | None
     cause: Cause
-    at: datetime
-    status: Status
+    at: datetime  # when it was found
+    status: Status  # of the monitor and segment now
 
     @property
     def is_worse(self) -> bool:

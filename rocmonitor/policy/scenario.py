@@ -22,7 +22,7 @@ from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule, can_alarm, settings_of
 from rocmonitor.rules.evidence import AllLabels, Evidence, is_usual
 from rocmonitor.stats import AucResult, AucSpread, WindowAuc
-from rocmonitor.stats.coming import Coming, draw, learned, sampling_alone
+from rocmonitor.stats.coming import draw, learned, sampling_alone
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.sample import ScoreCounts
 from rocmonitor.stats.series import PossibleProcesses, wave_of
@@ -72,10 +72,6 @@ class Margins(NamedTuple):
     noise: Sequence[float]
     places: tuple[int, ...]
 
-    def coming(self, windows: int) -> Coming:
-        """Distances of windows to come, of the usual size."""
-        return draw(learned(*self), float(median(self.noise)), windows)
-
 
 def margins_of(verdicts: Sequence[Verdict | None]) -> Margins | None:
     """Return the margins of a rule in successive reference windows, None where one was not judged by it.
@@ -103,33 +99,20 @@ def margins_of(verdicts: Sequence[Verdict | None]) -> Margins | None:
 class Scenario:
     """The windows to come, while the model is as good as in the reference.
 
-    Attributes
-    ----------
-    rules : dict of str to Rule
-        By name, as from `rocmonitor.rules.by_name`.
-    ranges : NormalRanges
-        Of a reference with an `auc`. Ranges that it lacks are taken from the number of its windows; scatter
-        and serial correlation are learned from their AUROCs, where it has them.
-    spread : AucSpread
-        At the reference's AUROC.
-    n_pos, n_neg : float
-        Labelled rows to be expected of a window.
-    margins : dict of str to Margins
-        Of rules that judge rows, where the reference windows were judged by them.
-    outcomes : dict of str to tuple of int
-        Likewise, of rules whose verdicts have no margin: what they found of the reference windows.
-    min_per_class : int
-        Windows with fewer rows of a class are not judged.
+    Ranges that the reference, which has an `auc`, lacks are taken from the number of its windows; scatter and
+    serial correlation are learned from their AUROCs, where it has them.
     """
 
     rules: Mapping[str, Rule]
     ranges: NormalRanges
-    spread: AucSpread
-    n_pos: float
+    spread: AucSpread  # at the reference's AUROC
+    n_pos: float  # labelled rows to be expected of a window
     n_neg: float
     margins: Mapping[str, Margins] = field(default_factory=dict)
+    """Of rules that judge rows, where the reference windows were judged by them."""
     outcomes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    min_per_class: int = 1
+    """Likewise, of rules whose verdicts have no margin: what they found of the reference windows."""
+    min_per_class: int = 1  # windows with fewer rows of a class are not judged
 
     @property
     def reference(self) -> Reference:
@@ -270,9 +253,8 @@ def simulation(
             rules[name] = SimulatedRule(coming=own, chart=chart)
         elif name in scenario.margins:
             margins = scenario.margins[name]
-            rules[name] = SimulatedRule(
-                coming=margins.coming(windows), steps=BELOW_0, usual=margins[:2], of_auc=False
-            )
+            own = draw(learned(*margins), float(median(margins.noise)), windows)  # of the usual size
+            rules[name] = SimulatedRule(coming=own, steps=BELOW_0, usual=margins[:2], of_auc=False)
         elif rule.needs.rows:
             rules[name] = SimulatedRule(
                 coming=coming, steps=NEVER, at_sizes=scenario.outcomes[name], of_auc=False, usual=usual
@@ -346,24 +328,14 @@ def without_chart(scenario: Scenario) -> list[str]:
 class Early:
     """The alarms of one rule before the labels.
 
-    Attributes
-    ----------
-    warnings_a_year : float
-        Windows of a year that warn although nothing is wrong, on average of all that the reference leaves
-        possible.
-    unlucky_warnings_a_year : float
-        What one of ten possible processes exceeds.
-    withdrawn_a_year : float
-        Those of `warnings_a_year` that the labels find wrong.
-    foretold, lost : float or None
-        The loss of AUROC that one window shows with the power asked for: that the scores foretell, against
-        the mean of the reference windows; and when positives come to score like negatives. None where the
-        rule does not see it.
+    `foretold` and `lost` are the loss of AUROC that one window shows with the power asked for: that the
+    scores foretell, against the mean of the reference windows; and when positives come to score like
+    negatives. None where the rule does not see it.
     """
 
-    warnings_a_year: float
-    unlucky_warnings_a_year: float
-    withdrawn_a_year: float
+    warnings_a_year: float  # although nothing is wrong, on average of all that the reference leaves possible
+    unlucky_warnings_a_year: float  # what one of ten possible processes exceeds
+    withdrawn_a_year: float  # those of `warnings_a_year` that the labels find wrong
     foretold: float | None
     lost: float | None
 

@@ -19,22 +19,13 @@ _QUIET_WINDOWS = 3  # without a finding, after which one that comes again is new
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
-    """When a verdict becomes an alarm.
+    """When a verdict becomes an alarm."""
 
-    Parameters
-    ----------
-    after, of : int
-        Degraded (or improved) when at least `after` of the last `of` sufficient windows were.
-    recover_after : int
-        Ok again after this many sufficient windows in a row that were not.
-    cool_down : timedelta
-        Time after an alarm in which no recovery is sent; one that still holds is sent with the next window.
-    """
-
-    after: int = 1
+    after: int = 1  # degraded (or improved) when so many of the last `of` sufficient windows were
     of: int = 1
-    recover_after: int = 1
+    recover_after: int = 1  # ok again after this many sufficient windows in a row that were not
     cool_down: timedelta = timedelta()
+    """Time after an alarm in which no recovery is sent; one that still holds is sent with the next window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +48,11 @@ class StatusSoFar:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The status of a segment that was said last.
+    """The status of a segment that was said last."""
 
-    Attributes
-    ----------
-    status : Status
-        After the last change.
-    notified : Status
-        The one that people were last notified of; ok when there was none.
-    alarmed_at : datetime or None
-        When the last alarm was sent.
-    """
-
-    status: Status = Status.OK
-    notified: Status = Status.OK
-    alarmed_at: datetime | None = None
+    status: Status = Status.OK  # after the last change
+    notified: Status = Status.OK  # that people were last notified of; ok when there was none
+    alarmed_at: datetime | None = None  # when the last alarm was sent
 
 
 class SegmentState:
@@ -82,22 +63,10 @@ class SegmentState:
     ``insufficient`` until the next sufficient window. Before the first sufficient window it is so from the
     start, and people are notified at the same time.
 
-    Parameters
-    ----------
-    monitor, segment : str
-    alarm : Alarm
-    outcomes : sequence of pairs of Window and Status
-        Of the judged windows, in order.
-    warnings : dict of Window to frozenset of str
-        The rules that warn of windows without labels. A warning holds until its window is judged.
-    said : Said
-    muted : bool
-        Nobody is notified of a change.
-    ends : collection of Window
-        The windows with which an episode ended: the count of outcomes begins anew after each.
-    patience : int or None
-        So many insufficient windows in a row are no news: see `usual_run`. None: however many they are,
-        although the status shows them.
+    `outcomes` are those of the judged windows, in order. `warnings` are the rules that warn of windows
+    without labels; a warning holds until its window is judged. So many insufficient windows in a row as
+    `patience` says are no news (see `usual_run`); None: however many they are, although the status shows
+    them. After each of the windows `ends`, with which an episode ended, the count of outcomes begins anew.
     """
 
     def __init__(
@@ -207,7 +176,11 @@ class SegmentState:
         """
         before = self._said
         due = should_notify(status, before.notified, before.alarmed_at, at, self._alarm.cool_down)
-        held = self._muted or self._is_usual(status) or (hold and not is_alarm(status))
+        # Windows that cannot be judged are no news if as many in a row were in the reference.
+        is_usual = status is Status.INSUFFICIENT and (
+            self._patience is None or self._insufficient(len(self._outcomes)) <= self._patience
+        )
+        held = self._muted or is_usual or (hold and not is_alarm(status))
         notify = not held and (due or (news and is_alarm(status)))
         if status is before.status and not notify:
             return None, False
@@ -227,12 +200,6 @@ class SegmentState:
             since=since,
         )
         return transition, notify
-
-    def _is_usual(self, status: Status) -> bool:
-        """Return True if windows that cannot be judged are no news: as in the reference."""
-        if status is not Status.INSUFFICIENT:
-            return False
-        return self._patience is None or self._insufficient(len(self._outcomes)) <= self._patience
 
     def tells(self, revised: Revised) -> bool:
         """Return True if people are told of a revision that does not change the status.
@@ -277,14 +244,7 @@ class SegmentState:
 
 
 def usual_run(windows: Sequence[Mapping[str, Any]], min_per_class: int) -> int | None:
-    """Return how many reference windows in a row were too small to be judged, at most; None where all were.
-
-    Parameters
-    ----------
-    windows : sequence of dict
-        As of `rocmonitor.policy.reference.Reference`.
-    min_per_class : int
-    """
+    """Return how many reference windows in a row were too small to be judged, at most; None if all were."""
     small = [min(window["n_pos"], window["n_neg"]) < min_per_class for window in windows]
     if all(small):
         return None
@@ -299,22 +259,8 @@ def is_alarm(status: Status) -> bool:
 def should_notify(
     status: Status, notified: Status, alarmed_at: datetime | None, at: datetime, cool_down: timedelta
 ) -> bool:
-    """Return True if somebody is notified of `status` now.
+    """Return True if somebody is notified now of a status; `notified` is the one of the last notification.
 
-    Parameters
-    ----------
-    status : Status
-        As it is after this window.
-    notified : Status
-        The status of the last notification; ok when there was none.
-    alarmed_at : datetime or None
-        When the last alarm was sent.
-    at : datetime
-        Now, on the same clock.
-    cool_down : timedelta
-
-    Notes
-    -----
     Another alarm than the last one is always news. A recovery waits for the end of the cool-down, so a
     monitor that flaps within it sends one alarm, not ten. Errors have messages of their own, which name all
     monitors that fail for the same reason: see `rocmonitor.policy.outages`.
@@ -326,26 +272,15 @@ def should_notify(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
-    """The notes of people about a monitor: acknowledged, muted or silenced.
+    """The notes of people about a monitor: acknowledged, muted or silenced."""
 
-    Attributes
-    ----------
-    acknowledged_by : str or None
-        Who has taken on the alarm. It ends with the next change of status.
-    acknowledged_at : datetime or None
-    muted_by : str or None
-    muted_until : datetime or None
-        Until then no message is sent. Windows are judged as ever; a status that differs from the one that
-        was sent last is sent with the first window after that.
-    note, note_by : str, str or None
-        The last one, and its author.
-    """
-
-    acknowledged_by: str | None = None
+    acknowledged_by: str | None = None  # who has taken on the alarm, until the next change of status
     acknowledged_at: datetime | None = None
     muted_by: str | None = None
     muted_until: datetime | None = None
-    note: str = ""
+    """Until then no message is sent. Windows are judged as ever; a status that differs from the one that was
+    sent last is sent with the first window after that."""
+    note: str = ""  # the last one
     note_by: str | None = None
 
     def is_muted(self, now: datetime) -> bool:

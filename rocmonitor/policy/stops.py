@@ -51,14 +51,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """The rows that a tick counted of a window.
-
-    Attributes
-    ----------
-    window : Window
-    at : datetime
-    rows, labelled : int
-    """
+    """The rows that a tick counted of a window."""
 
     window: Window
     at: datetime
@@ -78,13 +71,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """The number of rows, or the share of labelled rows, that windows like this one had at its age.
-
-    Attributes
-    ----------
-    lowest, mean, highest : float
-    n_windows : int
-    """
+    """The number of rows, or the share of labelled rows, that windows like this one had at its age."""
 
     lowest: float
     mean: float
@@ -101,65 +88,31 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop(Episode):
-    """Rows, labels or usable rows that stopped arriving, or do so again; of one monitor.
+    """Rows, labels or usable rows that stopped arriving, or do so again; of one monitor."""
 
-    Attributes
-    ----------
-    kind : {"rows", "labels", "usable", "judged", "watch"}
-    start : datetime
-        Start of the first window that has too few.
-    window : Window
-        The newest that was looked at.
-    rows, labelled : int
-        Of that window.
-    lowest : float
-        Rows, or the share of labelled or usable rows, that windows like it had at least.
-    n_windows : int
-        How many these are; 0 where too few are known, for usable rows only.
-    unusable : dict of str to int
-        Rows of that window that cannot be used, by the name of their count in `Counts`.
-    """
-
-    window: Window
-    rows: int = 0
+    window: Window  # the newest that was looked at; `start` is that of the first that has too few
+    rows: int = 0  # of that window
     labelled: int = 0
-    lowest: float = 0.0
-    n_windows: int = 0
-    unusable: Mapping[str, int] = field(default_factory=dict)
+    lowest: float = 0.0  # rows, or the share of labelled or usable rows, that windows like it had at least
+    n_windows: int = 0  # how many these are; 0 where too few are known, for usable rows only
+    unusable: Mapping[str, int] = field(default_factory=dict)  # rows of that window, by name in `Counts`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtAge:
-    """The number of rows with a label at an age.
+    """The number of rows with a label at an age."""
 
-    Attributes
-    ----------
-    age : timedelta
-        From the end of the window.
-    expected : Expected or None
-        Shares of earlier windows; None where too few are known.
-    latest : Arrived or None
-        The newest window that is so old, as it was then.
-    """
-
-    age: timedelta
-    expected: Expected | None
-    latest: Arrived | None
+    age: timedelta  # from the end of the window
+    expected: Expected | None  # shares of earlier windows; None where too few are known
+    latest: Arrived | None  # the newest window that is so old, as it was then
 
 
 class Arrival:
     """The expectation for the windows of a monitor.
 
-    Parameters
-    ----------
-    reference : dict or None
-        All rows of the frozen reference, in plain JSON types; None where none is frozen.
-    counted : sequence of Arrived
-        By earlier ticks, oldest first.
-    label_delay : timedelta
-    zone : ZoneInfo
-        Windows shorter than a week are compared with those at the same time of the week, where they are
-        enough.
+    `reference` is that of all rows, in plain JSON types; None where none is frozen. `counted` is by earlier
+    ticks, oldest first. Windows shorter than a week are compared with those at the same time of the week in
+    `zone`, where they are enough.
     """
 
     def __init__(
@@ -175,8 +128,18 @@ class Arrival:
             (Window.from_dict(window), window["n_pos"] + window["n_neg"], window.get("unlabelled"))
             for window in frozen.get("pieces") or frozen.get("windows", ())
         ]
+        self._final_shares = [  # of labelled rows, whenever they were counted
+            labelled / (labelled + waiting)
+            for _, labelled, waiting in self._windows
+            if waiting is not None and labelled + waiting
+        ]
+        by_age = []
         # Labels by the age of a long window say nothing of the pieces that it was joined from.
-        by_age = [] if frozen.get("pieces") or not frozen.get("labels") else _by_age(frozen["labels"])
+        if frozen.get("labels") and not frozen.get("pieces"):
+            # Slow to import: only a tick comes here.
+            from rocmonitor.stats.forecast.label_history import LabelHistory
+
+            by_age = LabelHistory.from_dict(frozen["labels"]).window_shares()
         self._ages, self._shares = [age for age, _ in by_age], [shares for _, shares in by_age]
         self._delay, self._zone = label_delay, zone
         self._counted_until = max((arrived.at for arrived in counted), default=_NEVER)
@@ -211,15 +174,6 @@ class Arrival:
         if self._ages or observed is not None or age < self._delay:
             return observed
         return Expected.of(self._final_shares)
-
-    @property
-    def _final_shares(self) -> list[float]:
-        """Shares of labelled rows of the reference windows, whenever they were counted."""
-        return [
-            labelled / (labelled + waiting)
-            for _, labelled, waiting in self._windows
-            if waiting is not None and labelled + waiting
-        ]
 
     def observed_labels(self, window: Window, age: timedelta) -> Expected | None:
         """Shares of labelled rows of windows like this one that were counted at this age; None of too few."""
@@ -275,33 +229,20 @@ class Arrival:
     def _at_this_time_of_week(self, windows: Sequence[Window], window: Window) -> set[Window]:
         if window.end - window.start >= WEEK:
             return set(windows)
-        alike = {other for other in windows if self._time_of_week(other) == self._time_of_week(window)}
+        zone, time_of_week = self._zone, "%w %H:%M"
+        now = f"{window.start.astimezone(zone):{time_of_week}}"
+        alike = {other for other in windows if f"{other.start.astimezone(zone):{time_of_week}}" == now}
         return alike if len(alike) >= FEWEST_WINDOWS else set(windows)
-
-    def _time_of_week(self, window: Window) -> tuple[int, int]:
-        start = window.start.astimezone(self._zone)
-        return start.weekday(), start.hour * 60 + start.minute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A status as people see it.
-
-    Attributes
-    ----------
-    status : str
-    since : datetime or None
-        From when it holds; None where it never changed.
-    stops : list of Stop
-        What stopped arriving, and the lapse where nothing else explains it.
-    lapse : Stop or None
-        Nothing was judged for too long, or the watch has ended.
-    """
+    """A status as people see it."""
 
     status: str
-    since: datetime | None
-    stops: list[Stop]
-    lapse: Stop | None = None
+    since: datetime | None  # from when it holds; None where it never changed
+    stops: list[Stop]  # what stopped arriving, and the lapse where nothing else explains it
+    lapse: Stop | None = None  # nothing was judged for too long, or the watch has ended
 
     @property
     def not_judged_since(self) -> datetime | None:
@@ -324,16 +265,8 @@ def as_shown(
     """Return a status as people see it: ok expires when nothing has been judged for too long, and is at risk
     while a loss may go on that no rule finds any more.
 
-    Parameters
-    ----------
-    status, since : str, datetime or None
-        As the last window left it.
-    stops : sequence of Stop
-        What has stopped arriving, as it was told.
-    seen : Stop or None
-        The lapse as it is now; None while there is none.
-    episode : Decline or None
-        The newest one.
+    `status` and `since` are as the last window left them, `stops` what has stopped arriving, as it was told,
+    `seen` is the lapse as it is now, and `episode` the newest one.
     """
     status = in_doubt(status, episode)
     if episode is not None and episode.is_open and (status == "degraded" or episode.is_uncertain):
@@ -350,21 +283,10 @@ def as_shown(
 def stop(
     monitor: str, kind: CountedKind, counted: Sequence[Arrived], arrival: Arrival
 ) -> Stop | Arrived | None:
-    """Return what the newest window of which something can be said shows.
+    """Return what the newest window of which something can be said shows; `counted` has windows in any order.
 
-    Parameters
-    ----------
-    monitor : str
-    kind : {"rows", "labels"}
-    counted : sequence of Arrived
-        Windows as they are now, in any order.
-    arrival : Arrival
-
-    Returns
-    -------
-    Stop, Arrived or None
-        A stop; the window that shows that enough arrives; None when nothing can be said.
-        One window decides, so that looking at many makes false alarms no more frequent.
+    A stop; the window that shows that enough arrives; None when nothing can be said. One window decides, so
+    that looking at many makes false alarms no more frequent.
     """
     newest_first = sorted(counted, key=lambda arrived: arrived.window, reverse=True)
     judged = [
@@ -435,9 +357,3 @@ def _usual(reference: Reference) -> list[float]:
     """Shares of unusable rows in the reference windows; empty where too few are known."""
     shares = [window["unusable"] for window in reference.windows if "unusable" in window]
     return shares if len(shares) >= FEWEST_WINDOWS else []
-
-
-def _by_age(labels: Mapping[str, Any]) -> list[tuple[timedelta, list[float]]]:
-    from rocmonitor.stats.forecast.label_history import LabelHistory  # slow to import: only a tick comes here
-
-    return LabelHistory.from_dict(labels).window_shares()

@@ -96,18 +96,10 @@ def mean_length(every: Length) -> timedelta:
 class Calendar:
     """The rule that cuts time into windows.
 
-    Whole days and months are those of the calendar in `zone`: a window starts and ends at local midnight,
-    so it lasts an hour less or more across a clock change. Other lengths are elapsed time.
-
-    Parameters
-    ----------
-    every : timedelta or Months
-        Length of a window.
-    zone : ZoneInfo
-        Where midnight is.
-    align : datetime, naive
-        Wall time in `zone` at which some window starts; default a Monday at midnight, of months the first of
-        January. Months that start on the 31st start on the last day where a month has no 31st.
+    Whole days and months are those of the calendar in `zone`: a window starts and ends at local midnight, so
+    it lasts an hour less or more across a clock change. Other lengths are elapsed time. Some window starts at
+    the wall time `align` in `zone`; by default a Monday at midnight, of months the first of January. Months
+    that start on the 31st start on the last day where a month has no 31st.
     """
 
     every: Length
@@ -147,13 +139,7 @@ class Calendar:
         return Window(self.boundary(number), self.boundary(number + 1))
 
     def within(self, start: datetime, end: datetime) -> list[Window]:
-        """Return the whole windows inside [start, end), in order.
-
-        Raises
-        ------
-        InputError
-            There are more than a million.
-        """
+        """Return the whole windows inside [start, end), in order; InputError for more than a million."""
         if (many := (end - start) / mean_length(self.every)) > MOST_WINDOWS:
             raise InputError(
                 f"{many:,.0f} windows from {start:%Y-%m-%d} to {end:%Y-%m-%d} are too many (at most "
@@ -185,11 +171,7 @@ def split(start: datetime, end: datetime, parts: int, zone: ZoneInfo) -> list[Wi
 def tiling(windows: Sequence[Window], whole: Window) -> list[Window]:
     """Return those of some windows that fill a period, each instant once; none where they leave a gap.
 
-    Parameters
-    ----------
-    windows : sequence of Window
-        Inside the period, by their start; of those with one start the first that is taken counts.
-    whole : Window
+    Windows lie inside the period, by their start; of those with one start the first that is taken counts.
     """
     taken, reached = list[Window](), whole.start
     for window in windows:

@@ -31,45 +31,19 @@ STRICT: dict[str, str | bool] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """The data without which a rule cannot be applied.
+    """The data without which a rule cannot be applied."""
 
-    Attributes
-    ----------
-    labels : bool
-        Labels of the window; without this need the rule is judged on an outlook, from scores alone.
-    all_labels : bool
-        All labels of the window: an estimate from part of them is not enough.
-    auc : bool
-        The AUROC of the reference, with which the rule compares that of the window.
-    range : bool
-        A normal range for the window, learned from the reference windows.
-    chart : bool
-        A chart learned from the reference windows, and the windows between it and the one that is judged.
-    history : bool
-        A record of which AUROC the scores of reference windows led to.
-    rows : bool
-        The rows of the window, not only its AUROC and the size of its classes.
-    windows : int
-        Reference windows with both classes.
-    challenger : bool
-        Scores of a challenger.
-    probabilities : bool
-        Scores that are probabilities.
-    costs : tuple of float
-        Operating conditions at which the reference's threshold must be known.
-    """
-
-    labels: bool = True
-    all_labels: bool = False
-    auc: bool = False
-    range: bool = False
-    chart: bool = False
-    history: bool = False
-    rows: bool = False
-    windows: int = 0
+    labels: bool = True  # else it is judged on an outlook, from scores alone
+    all_labels: bool = False  # an estimate from part of them is not enough
+    auc: bool = False  # of the reference, which that of the window is compared with
+    range: bool = False  # normal for the window, learned from the reference windows
+    chart: bool = False  # learned from the reference windows, and the windows since then
+    history: bool = False  # of which AUROC the scores of reference windows led to
+    rows: bool = False  # of the window, not only its AUROC and the size of its classes
+    windows: int = 0  # of the reference, with both classes
     challenger: bool = False
     probabilities: bool = False
-    costs: tuple[float, ...] = ()
+    costs: tuple[float, ...] = ()  # operating conditions at which the reference's threshold must be known
 
 
 class Rule(ABC):
@@ -97,13 +71,7 @@ class Rule(ABC):
         raise NotImplementedError(f"{self.kind} has no level")
 
     def learn(self, past: ReferenceWindows, whole: Sample) -> ForecastFit | LastingChart | None:
-        """Return what the reference windows show: a rule that needs a range or a chart gets it from there.
-
-        Raises
-        ------
-        DegenerateDataError
-            They show too little.
-        """
+        """Return what a rule that needs a range or a chart learns; DegenerateDataError if that fails."""
         return None
 
     def judge(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
@@ -140,17 +108,12 @@ class Rule(ABC):
 
 
 class AtLevel(Rule):
-    """A rule that alarms at a confidence level.
-
-    Attributes
-    ----------
-    share : float
-        Largest part of the level's miss that makes a good window a false alarm; 0 without a known level.
-    """
+    """A rule that alarms at a confidence level."""
 
     __slots__ = ()
 
     share = 1.0
+    """Largest part of the level's miss that makes a good window a false alarm; 0 without a known level."""
 
     @property
     def tail(self) -> float:
@@ -178,10 +141,7 @@ class BeforeLabels(AtLevel):
 
     __slots__ = ()
 
-    @property
-    def needs(self) -> Needs:
-        """A history of scores."""
-        return Needs(labels=False, history=True, windows=ENOUGH_WINDOWS)
+    needs = Needs(labels=False, history=True, windows=ENOUGH_WINDOWS)
 
 
 def settings_of(rule: Rule) -> dict[str, Any]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs
 from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
-
-if TYPE_CHECKING:
-    from rocmonitor.stats import CalibrationResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +23,7 @@ class Calibration(AtLevel):
     intercept: tuple[float, float] | None = None
     confidence_level: Level = 0.95
 
-    @property
-    def needs(self) -> Needs:
-        """All labels, and scores that are probabilities."""
-        return Needs(all_labels=True, rows=True, probabilities=True)
+    needs = Needs(all_labels=True, rows=True, probabilities=True)
 
     @property
     def share(self) -> float:  # type: ignore[override]
@@ -51,30 +44,29 @@ class Calibration(AtLevel):
         fit = evidence.calibration
         if fit is None:
             return Verdict.lacking(name, self.kind, Caveat("window-not-probabilities"))
-        tested = list(_tested(name, self, fit))
+        tested: list[Verdict] = []
+        for what, held in (("slope", self.slope), ("intercept", self.intercept)):
+            value = getattr(fit, what)
+            if held is None or value is None:
+                continue
+            low, high = getattr(fit, f"{what}_ci")(self.confidence_level)
+            inside = min(high - held[0], held[1] - low)
+            tested.append(
+                Verdict(
+                    rule=name,
+                    kind=self.kind,
+                    outcome=Status.DEGRADED if inside < 0 else Status.OK,
+                    estimate=value,
+                    low=low,
+                    high=high,
+                    confidence_level=self.confidence_level,
+                    limit=held,
+                    margin=inside,
+                    details={"what": what},
+                )
+            )
         if not tested:
             return Verdict.lacking(name, self.kind, Caveat("no-calibration-slope"))
         worst = min(tested, key=lambda verdict: verdict.margin or 0.0)
         values = {verdict.details["what"]: verdict.estimate for verdict in tested}
         return replace(worst, details=worst.details | values)
-
-
-def _tested(name: str, rule: Calibration, fit: CalibrationResult) -> Iterator[Verdict]:
-    for what, held in (("slope", rule.slope), ("intercept", rule.intercept)):
-        value = getattr(fit, what)
-        if held is None or value is None:
-            continue
-        low, high = getattr(fit, f"{what}_ci")(rule.confidence_level)
-        inside = min(high - held[0], held[1] - low)
-        yield Verdict(
-            rule=name,
-            kind="calibration",
-            outcome=Status.DEGRADED if inside < 0 else Status.OK,
-            estimate=value,
-            low=low,
-            high=high,
-            confidence_level=rule.confidence_level,
-            limit=held,
-            margin=inside,
-            details={"what": what},
-        )

@@ -20,11 +20,7 @@ class Challenger(AtLevel):
     confidence_level: Level = 0.95
 
     share = 0.0
-
-    @property
-    def needs(self) -> Needs:
-        """Scores of the challenger."""
-        return Needs(challenger=True)
+    needs = Needs(challenger=True)
 
     def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Report the difference; where the challenger scored too few rows, there is no estimate."""

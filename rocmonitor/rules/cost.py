@@ -11,7 +11,7 @@ from annotated_types import Interval
 from rocmonitor.errors import InputError
 from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
 from rocmonitor.rules.evidence import Evidence, LearnedReference
-from rocmonitor.verdict import Status, Verdict
+from rocmonitor.verdict import Verdict
 
 if TYPE_CHECKING:
     from rocmonitor.stats import Sample
@@ -57,17 +57,32 @@ class Cost(TwoSided):
         now = cost_of(evidence.sample, self.w, threshold, self.confidence_level)
         stated = {"w": self.w, "cost": now.cost, "threshold": threshold if math.isfinite(threshold) else None}
         if self.value is not None:
-            return _from_estimate(name, self, now, beyond(now.low > self.value, False), stated)
-        assert self.margin is not None
-        then = cost_then(past, self.w, self.confidence_level)
-        gap = now.cost - then.cost
-        change = Estimated(
-            gap,
-            gap - math.hypot(now.cost - now.low, then.high - then.cost),
-            gap + math.hypot(now.high - now.cost, then.cost - then.low),
+            estimated, least, most = now, None, self.value
+            outcome = beyond(now.low > most, False)
+        else:
+            assert self.margin is not None
+            then = cost_then(past, self.w, self.confidence_level)
+            gap = now.cost - then.cost
+            estimated = Estimated(
+                gap,
+                gap - math.hypot(now.cost - now.low, then.high - then.cost),
+                gap + math.hypot(now.high - now.cost, then.cost - then.low),
+            )
+            least, most = -self.margin, self.margin
+            outcome = beyond(estimated.low > most, estimated.high < least)
+            stated["reference_cost"] = then.cost
+        return Verdict(
+            rule=name,
+            kind=self.kind,
+            outcome=outcome,
+            estimate=estimated.cost,
+            low=estimated.low,
+            high=estimated.high,
+            confidence_level=self.confidence_level,
+            limit=(least, most),
+            margin=most - estimated.low,
+            details=stated,
         )
-        outcome = beyond(change.low > self.margin, change.high < -self.margin)
-        return _from_estimate(name, self, change, outcome, stated | {"reference_cost": then.cost})
 
 
 class Estimated(NamedTuple):
@@ -99,22 +114,3 @@ def cost_then(past: tuple[WrongDecisions, int, int], w: float, confidence_level:
         [0.0, 1.0], [errors.missed, n_pos - errors.missed], [n_neg - errors.false_alarms, errors.false_alarms]
     )
     return cost_of(decided, w, 0.5, confidence_level)
-
-
-def _from_estimate(
-    name: str, rule: Cost, estimated: Estimated, outcome: Status, stated: dict[str, Any]
-) -> Verdict:
-    most = rule.margin if rule.value is None else rule.value
-    assert most is not None
-    return Verdict(
-        rule=name,
-        kind="cost",
-        outcome=outcome,
-        estimate=estimated.cost,
-        low=estimated.low,
-        high=estimated.high,
-        confidence_level=rule.confidence_level,
-        limit=(None if rule.margin is None else -rule.margin, most),
-        margin=most - estimated.low,
-        details=stated,
-    )

@@ -25,10 +25,7 @@ class Drop(TwoSided):
     value: Annotated[float, Interval(ge=0, lt=1)] = 0.0
     confidence_level: Level = 0.95
 
-    @property
-    def needs(self) -> Needs:
-        """The AUROC of the reference."""
-        return Needs(auc=True)
+    needs = Needs(auc=True)
 
     def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Compare the difference and its interval with the value, both ways."""

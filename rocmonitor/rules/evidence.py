@@ -13,7 +13,6 @@ if TYPE_CHECKING:
         AucDifference,
         AucResult,
         CalibrationResult,
-        ForecastFit,
         ForecastInterval,
         LastingChart,
         PartlyLabelledAuc,
@@ -29,24 +28,6 @@ if TYPE_CHECKING:
 
 ABOVE = "above"
 """Key of a reference window whose AUROC lies far above the others: the chance of one so high."""
-
-
-class Law(Protocol):
-    """The AUROC of a window with its sampling law."""
-
-    @property
-    def auc(self) -> float:
-        """The estimate."""
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Positives and negatives, of an estimate those to be expected in the end."""
-
-    def ci(self, confidence_level: float) -> tuple[float, float]:
-        """Return the confidence interval of the population's AUROC."""
-
-    def change(self, reference: AucResult, confidence_level: float) -> tuple[float, float, float]:
-        """Return the difference to the reference and its interval; DegenerateDataError without scatter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +66,7 @@ class PartOfLabels:
 
     of: PartlyLabelledAuc
     errors: LabelErrors
-    sizes: tuple[int, int]
+    sizes: tuple[int, int]  # to be expected in the end
 
     @property
     def auc(self) -> float:
@@ -125,73 +106,33 @@ class Past(Protocol):
 class Evidence:
     """The content of a window, as far as rules ask for it.
 
-    Attributes
-    ----------
-    law : Law or None
-        Of the champion's AUROC; None where nothing can be compared, as `lacks` then says.
-    now : WindowAuc or None
-        The AUROC and the sizes of the window, for charts; None before the labels.
-    sample : Sample or None
-        The labelled rows.
-    forecasts : dict of str to ForecastInterval
-        The normal range for this window, by the rule that asks for it.
-    charts : dict of str to LastingChart
-        The chart that goes on with this window, likewise.
-    derived : collection of str
-        Names of the rules whose level comes from a budget: it holds also where the reference windows are too
-        few to show it.
-    past : Past or None
-        The windows before; None for the first one after the reference.
-    difference : AucDifference or None
-        Challenger minus champion.
-    calibration : Calibration or None
-        Of scores that are probabilities.
-    partly : Caveat or None
-        That labels are missing, for rules that need all; None where nothing more is expected.
-    lacks : tuple of Caveat
-        The reasons why the AUROC cannot be judged.
-    expected : ScoreForecast or None
-        The AUROC that the scores lead to, for rules that are judged before the labels.
-    limits : dict of str to float
-        Values that the whole interval of `expected` is compared with: ``floor``, ``forecast``.
-    since : sequence of JudgedOutlook
-        Windows since the reference that were judged after their outlook, oldest first.
-    stated : dict
-        Details of every verdict on this evidence.
+    The levels of the rules in `derived` come from a budget: they hold also where the reference windows are
+    too few to show them.
     """
 
-    law: Law | None
-    now: WindowAuc | None
-    sample: Sample | None
-    forecasts: Mapping[str, ForecastInterval] = field(default_factory=dict)
+    law: AllLabels | PartOfLabels | None  # None where nothing can be compared, as `lacks` then says
+    now: WindowAuc | None  # for charts; None before the labels
+    sample: Sample | None  # the labelled rows
+    forecasts: Mapping[str, ForecastInterval] = field(default_factory=dict)  # by rule, as the charts
     charts: Mapping[str, LastingChart] = field(default_factory=dict)
     derived: Collection[str] = ()
-    past: Past | None = None
-    difference: AucDifference | None = None
+    past: Past | None = None  # None for the first window after the reference
+    difference: AucDifference | None = None  # challenger minus champion
     calibration: CalibrationResult | None = None
-    partly: Caveat | None = None
-    lacks: tuple[Caveat, ...] = ()
-    expected: ScoreForecast | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
-    since: Sequence[JudgedOutlook] = ()
-    stated: Mapping[str, Any] = field(default_factory=dict)
+    partly: Caveat | None = None  # that labels are missing; None where nothing more is expected
+    lacks: tuple[Caveat, ...] = ()  # why the AUROC cannot be judged
+    expected: ScoreForecast | None = None  # for rules that are judged before the labels
+    limits: Mapping[str, float] = field(default_factory=dict)  # of the whole interval of `expected`
+    since: Sequence[JudgedOutlook] = ()  # windows since the reference that had an outlook, oldest first
+    stated: Mapping[str, Any] = field(default_factory=dict)  # in every verdict on this evidence
 
 
 class ReferenceWindows(NamedTuple):
-    """The windows of a reference that a rule learns from, in any order.
-
-    Attributes
-    ----------
-    samples : sequence of Sample
-    days : sequence of float
-        The day on which each starts, for the season.
-    ages : sequence of int
-        Windows between each and the latest.
-    """
+    """The windows of a reference that a rule learns from, in any order."""
 
     samples: Sequence[Sample]
-    days: Sequence[float]
-    ages: Sequence[int]
+    days: Sequence[float]  # on which each starts, for the season
+    ages: Sequence[int]  # windows between each and the latest
 
 
 class LearnedReference(Protocol):
@@ -200,10 +141,6 @@ class LearnedReference(Protocol):
     @property
     def auc(self) -> AucResult | None:
         """The AUROC of the whole period."""
-
-    @property
-    def fits(self) -> Mapping[str, ForecastFit]:
-        """Fits that give the normal range of any window, by the rule that asks for it."""
 
     @property
     def cells(self) -> Sample | None:

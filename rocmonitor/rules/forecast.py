@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median_low
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
@@ -16,7 +16,7 @@ from rocmonitor.rules.evidence import Evidence, LearnedReference, ReferenceWindo
 from rocmonitor.verdict import Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import ForecastFit, ForecastInterval, Sample
+    from rocmonitor.stats import ForecastFit, Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,6 @@ class Forecast(AtLevel):
         return 0.5 if self.alternative == "two-sided" else 1.0
 
     @property
-    def widens(self) -> bool:
-        """True if the interval allows for neighbouring windows that are alike."""
-        return self.takes_season and self.correlation == "estimated"
-
-    @property
     def takes_season(self) -> bool:
         """True if the interval lies around the season of a window, where the reference shows one."""
         return self.method == "calibrated" and self.half_life is None
@@ -79,7 +74,7 @@ class Forecast(AtLevel):
                 median_low(sample.n_neg for sample in past.samples if sample.n_neg),
             ),
             alternative=self.alternative,
-            correlation="estimated" if self.widens else "none",
+            correlation=self.correlation if self.takes_season else "none",
             days=past.days if self.takes_season else None,
             weights=window_weights(self, past.ages),
         )
@@ -96,6 +91,13 @@ class Forecast(AtLevel):
         """Compare the AUROC with the normal range of the window."""
         assert evidence.now is not None
         interval, auc = evidence.forecasts[name], evidence.now.auc
+        details: dict[str, Any] = {"method": interval.method}
+        details |= {end: getattr(interval, end) for end in ("sampling_low", "sampling_high")}
+        if interval.seasonal_auc is not None:  # by how much the time of year moves what is expected
+            details["season"] = interval.seasonal_auc - interval.auc
+        by_model = [caveat.values for caveat in interval.caveats if caveat.code == "level-by-model"]
+        if by_model:
+            details |= {"known_level": by_model[0]["known"], "n_windows": by_model[0]["n_windows"]}
         return Verdict(
             rule=name,
             kind=self.kind,
@@ -104,14 +106,7 @@ class Forecast(AtLevel):
             confidence_level=interval.achieved_level,
             limit=(interval.low, interval.high),
             margin=interval.margin(auc),
-            details={
-                **evidence.stated,
-                "method": interval.method,
-                "sampling_low": interval.sampling_low,
-                "sampling_high": interval.sampling_high,
-                **_of_season(interval),
-                **_of_model(interval),
-            },
+            details={**evidence.stated, **details},
         )
 
 
@@ -119,15 +114,3 @@ def window_weights(rule: Rule, ages: Sequence[int]) -> list[float] | None:
     """Return half as much for every `half_life` windows of age; None where all windows count alike."""
     half_life = settings_of(rule).get("half_life")
     return None if half_life is None else [0.5 ** (age / half_life) for age in ages]
-
-
-def _of_season(interval: ForecastInterval) -> dict[str, float]:
-    """``season``: by how much the time of year moves the AUROC that is expected; empty without a season."""
-    middle = interval.seasonal_auc
-    return {} if middle is None else {"season": middle - interval.auc}
-
-
-def _of_model(interval: ForecastInterval) -> dict[str, float]:
-    """``known_level`` and ``n_windows`` of an interval whose level is that of a model; empty elsewhere."""
-    values = [caveat.values for caveat in interval.caveats if caveat.code == "level-by-model"]
-    return {"known_level": values[0]["known"], "n_windows": values[0]["n_windows"]} if values else {}

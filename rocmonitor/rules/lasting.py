@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -16,7 +16,7 @@ from rocmonitor.rules.evidence import Evidence, LearnedReference, Past, Referenc
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import LastingChange, LastingChart, Sample, WindowAuc
+    from rocmonitor.stats import LastingChange, LastingChart, Sample
 
 
 LEVEL = 0.95
@@ -38,10 +38,7 @@ class Lasting(Rule):
     horizon: Annotated[int, Interval(ge=1, le=1000)] = 52
     alternative: Literal["two-sided", "less"] = "less"
 
-    @property
-    def needs(self) -> Needs:
-        """The AUROC of the reference, a chart, and windows that show how far they differ."""
-        return Needs(auc=True, chart=True, windows=FEWEST_WINDOWS)
+    needs = Needs(auc=True, chart=True, windows=FEWEST_WINDOWS)
 
     @property
     def tail(self) -> float:
@@ -58,13 +55,7 @@ class Lasting(Rule):
         return 2 if self.alternative == "two-sided" else 1
 
     def learn(self, past: ReferenceWindows, whole: Sample) -> LastingChart:
-        """Return the chart that the windows set up.
-
-        Raises
-        ------
-        DegenerateDataError
-            Too few usable windows, or windows without any scatter.
-        """
+        """Return the chart that the windows set up; DegenerateDataError if these are too few or alike."""
         from rocmonitor.stats import WindowAuc, lasting_chart
         from rocmonitor.stats.area.delong import moments
 
@@ -87,64 +78,41 @@ class Lasting(Rule):
         )
 
     def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
-        """Follow the chart up to this window."""
-        assert evidence.now is not None
-        verdict = lasting_verdict(name, evidence.charts[name], evidence.now, evidence.past)
-        return replace(verdict, details={**verdict.details, **evidence.stated})
+        """Follow the chart up to this window, by default the first one after the reference."""
+        from rocmonitor.stats.lasting.windows import ENDS
 
-
-def lasting_verdict(name: str, chart: LastingChart, now: WindowAuc, past: Past | None) -> Verdict:
-    """Return what the chart says after a window.
-
-    Without a course the window is taken to be the first one after the reference.
-    """
-    from rocmonitor.stats.lasting.windows import ENDS
-
-    if past is not None:
-        now = now._replace(day=past.day)
-    numbers = [*(past.numbers if past else ()), now]
-    followed = chart.follow(numbers)
-    last, sign = float(followed.statistic[-1]), int(followed.alarm[-1])
-    change = chart.apply(numbers) if sign else None
-    interval = None if change is None else change.ci(LEVEL)
-    ahead = abs(last) if chart.alternative == "two-sided" else last
-    return Verdict(
-        rule=name,
-        kind="lasting",
-        outcome={1: Status.DEGRADED, -1: Status.IMPROVED}.get(sign, Status.OK),
-        estimate=None if change is None else change.change,
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
-        confidence_level=None if interval is None else LEVEL,
-        margin=ENDS * chart.limit - sign * last if sign else chart.limit - ahead,
-        details={
-            "statistic": last,
-            "chart_limit": chart.limit,
-            "mean_change": float(followed.mean_change[-1]),
-            "alarm_change": float(followed.alarm_change[-1]),
-            "alternative": chart.alternative,
-            "windows": len(numbers),
-            "false_alarm_probability": chart.false_alarm_probability,
-            "horizon": chart.horizon,
-            **({} if change is None else _since(change, past)),
-        },
-    )
-
-
-def lasting_metrics(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """``RULE/statistic`` and ``RULE/limit`` of each chart; with an alarm ``RULE/change`` and its interval."""
-    metrics: dict[str, float] = {}
-    for verdict in verdicts:
-        if verdict.kind == "lasting" and not verdict.lacks:
-            values = {
-                "statistic": verdict.details["statistic"],
-                "limit": verdict.details["chart_limit"],
-                "change": verdict.estimate,
-                "change_low": verdict.low,
-                "change_high": verdict.high,
-            }
-            metrics |= {f"{verdict.rule}/{k}": float(v) for k, v in values.items() if v is not None}
-    return metrics
+        chart, now, past = evidence.charts[name], evidence.now, evidence.past
+        assert now is not None
+        if past is not None:
+            now = now._replace(day=past.day)
+        numbers = [*(past.numbers if past else ()), now]
+        followed = chart.follow(numbers)
+        last, sign = float(followed.statistic[-1]), int(followed.alarm[-1])
+        change = chart.apply(numbers) if sign else None
+        interval = None if change is None else change.ci(LEVEL)
+        ahead = abs(last) if chart.alternative == "two-sided" else last
+        return Verdict(
+            rule=name,
+            kind=self.kind,
+            outcome={1: Status.DEGRADED, -1: Status.IMPROVED}.get(sign, Status.OK),
+            estimate=None if change is None else change.change,
+            low=None if interval is None else interval.low,
+            high=None if interval is None else interval.high,
+            confidence_level=None if interval is None else LEVEL,
+            margin=ENDS * chart.limit - sign * last if sign else chart.limit - ahead,
+            details={
+                "statistic": last,
+                "chart_limit": chart.limit,
+                "mean_change": float(followed.mean_change[-1]),
+                "alarm_change": float(followed.alarm_change[-1]),
+                "alternative": chart.alternative,
+                "windows": len(numbers),
+                "false_alarm_probability": chart.false_alarm_probability,
+                "horizon": chart.horizon,
+                **({} if change is None else _since(change, past)),
+                **evidence.stated,
+            },
+        )
 
 
 def _since(change: LastingChange, past: Past | None) -> Mapping[str, object]:

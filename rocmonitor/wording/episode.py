@@ -224,10 +224,6 @@ def line(episode: Episode, zone: ZoneInfo) -> str:
         f"{instant(episode.start, zone)} {earlier}"
         f"{'on' if episode.end is None else f'to {instant(episode.end, zone)}'}"
     )
-    return f"{f'{episode.segment}: ' if episode.segment else ''}{period}: {_what(episode)}"
-
-
-def _what(episode: Episode) -> str:
     match episode:
         case Decline():
             size = "a loss"
@@ -238,19 +234,17 @@ def _what(episode: Episode) -> str:
                 )
             behind = listed(episode.group_names[:_MOST_NAMED])
             state = uncertain(episode) or (f"ended: {episode.end_why}" if episode.end_why else "open")
-            return "; ".join(
-                filter(None, [size, ", ".join(episode.rules), behind and f"{behind} behind it", state])
-            )
+            parts = [size, ", ".join(episode.rules), behind and f"{behind} behind it", state]
+            what = "; ".join(filter(None, parts))
         case Warned():
-            return (
-                f"warning by {listed(episode.rules)}; "
-                f"{f'then {episode.end_why}' if episode.end_why else 'open'}"
-            )
+            state = f"then {episode.end_why}" if episode.end_why else "open"
+            what = f"warning by {listed(episode.rules)}; {state}"
         case Outage():
-            what = "it" if episode.place == "monitor" else place_name(episode.place)
-            return f"{what} failed {count(episode.failures, 'time')}: {one_line(episode.error, 200)}"
+            failing = "it" if episode.place == "monitor" else place_name(episode.place)
+            what = f"{failing} failed {count(episode.failures, 'time')}: {one_line(episode.error, 200)}"
         case _:
-            return stops.PERIOD[episode.kind]
+            what = stops.PERIOD[episode.kind]
+    return f"{f'{episode.segment}: ' if episode.segment else ''}{period}: {what}"
 
 
 _INTERNAL = {"id", "cause", "members", "monitor", "told_size", "told_groups", "told_to", "ended_with"}

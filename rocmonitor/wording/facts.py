@@ -9,7 +9,7 @@ from statistics import NormalDist
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import LEVEL, NORMAL_95
 from rocmonitor.policy.episode import CHANGE, OF_EPISODE, Decline
-from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition, Verdict, known
+from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition, known
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import status as words
@@ -23,13 +23,7 @@ _LEAST = 1e-9
 def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | None) -> dict[str, str]:
     """Return what can be said of a change by its label, in order; only what there is to say.
 
-    Parameters
-    ----------
-    change : Transition
-    evaluation : Evaluation or None
-        The window it was seen in.
-    episode : Decline or None
-        The loss that it begins, changes or ends.
+    `evaluation` is the window it was seen in, `episode` the loss that it begins, changes or ends.
     """
     moved, rival = moved_briefly(evaluation) if evaluation else "", ""
     window = instant(evaluation.window.start, evaluation.zone) if evaluation else ""
@@ -61,15 +55,15 @@ def briefly(status: str, given: Iterable[Reason], episode: Decline | None) -> st
 
 def _why(change: Transition) -> list[str]:
     """Return what the first line does not say: an error, k-of-n, a rule that knows no normal range."""
-    return reasons(
-        reason
-        for reason in change.reasons
-        if (reason.code not in OF_EPISODE if isinstance(reason, Caveat) else _is_why(reason))
-    )
-
-
-def _is_why(verdict: Verdict) -> bool:
-    return verdict.outcome is not Status.OK and (verdict.kind != "forecast" or bool(verdict.lacks))
+    unsaid: list[Reason] = []
+    for reason in change.reasons:
+        if isinstance(reason, Caveat):
+            is_said = reason.code in OF_EPISODE
+        else:
+            is_said = reason.outcome is Status.OK or (reason.kind == "forecast" and not reason.lacks)
+        if not is_said:
+            unsaid.append(reason)
+    return reasons(unsaid)
 
 
 def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None = None) -> str:

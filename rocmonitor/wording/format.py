@@ -29,7 +29,7 @@ def span(low: float, high: float, *, sign: bool = False) -> str:
 
 def forecast_span(low: float, high: float) -> str:
     """Return a normal range; one that reaches 1 has no upper end that can be left."""
-    return f"{area(low)} or more" if low < 1 <= high else span(low, high)
+    return normal_range(low, high, 3)
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -169,15 +169,14 @@ def normal_range(low: float, high: float, digits: int = 2) -> str:
 
 def beside(value: float, low: float, high: float) -> int:
     """Return the decimals, at least two, that show on which side of both ends the value lies."""
-
-    def agree(digits: int) -> bool:
+    for digits in range(2, 6):
         shown = round(value, digits)
-        return all(
+        if all(
             (value < end, value > end) == (shown < round(end, digits), shown > round(end, digits))
             for end in (low, high)
-        )
-
-    return next((digits for digits in range(2, 7) if agree(digits)), 6)
+        ):
+            return digits
+    return 6
 
 
 AREA = ("champion/auc", "champion/auc_low", "champion/auc_high", "forecast/low", "forecast/high")

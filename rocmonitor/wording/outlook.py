@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rocmonitor.policy.evaluation import Status, Transition, Verdict, known
+from rocmonitor.policy.evaluation import Status, Transition, known
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.wording.explanation import main_group
@@ -38,8 +38,7 @@ def foreseen(metrics: Mapping[str, float]) -> str:
 def headline(change: Transition, outlook: Outlook) -> str:
     """Return what the scores foretell, beside what is normal, in one line."""
     if change.after is Status.AT_RISK and expected(outlook.metrics):
-        text = _beside_normal(outlook, _by_windows(outlook))
-        return f"Outlook from the scores: {text}; the labels are not due yet"
+        return f"Outlook from the scores: {_beside_normal(outlook)}; the labels are not due yet"
     return WORDS[change.after].headline
 
 
@@ -50,25 +49,15 @@ def title(change: Transition, outlook: Outlook) -> str:
         return f"was {change.before}"
     if warning.kind == "scores" or not expected(outlook.metrics):
         return "the scores have moved, labels not due yet"
-    return f"outlook {_beside_normal(outlook, _by_windows(outlook))}"
+    return f"outlook {_beside_normal(outlook)}"
 
 
-def _by_windows(outlook: Outlook) -> Verdict | None:
-    """Return the warning that compares the expected AUROC with those of reference windows."""
-    return next(
-        (
-            verdict
-            for verdict in outlook.verdicts
-            if verdict.outcome is Status.AT_RISK and verdict.details.get("against") == "windows"
-        ),
-        None,
-    )
-
-
-def _beside_normal(outlook: Outlook, warning: Verdict | None) -> str:
+def _beside_normal(outlook: Outlook) -> str:
     """Return what is expected, beside what it was compared with: the forecast, or the reference windows."""
-    if warning is not None and warning.estimate is not None and warning.limit[0] is not None:
-        shown, lowest = apart(warning.estimate, warning.limit[0])
+    warnings = [verdict for verdict in outlook.verdicts if verdict.outcome is Status.AT_RISK]
+    by_windows = next((warning for warning in warnings if warning.details.get("against") == "windows"), None)
+    if by_windows is not None and by_windows.estimate is not None and by_windows.limit[0] is not None:
+        shown, lowest = apart(by_windows.estimate, by_windows.limit[0])
         return f"AUROC {shown}, {lowest} or more in the reference"
     metrics = outlook.metrics
     low, high = metrics.get("forecast/low"), metrics.get("forecast/high")

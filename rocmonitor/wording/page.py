@@ -78,6 +78,14 @@ CALIBRATION = "Calibration of the champion's probabilities"
 
 _PLAIN = str.maketrans("▲◆●↑○✕·–—−…×⁺⁻²", "!?*+ox.---.x+-2")
 _ATTENTION = ("degraded", "error")
+_ONE = {
+    "degraded": "needs attention",
+    "error": "needs attention",
+    "at-risk": "is at risk",
+    "insufficient": "cannot be judged",
+    "waiting": "has not been judged yet",
+}
+"""What the overview says of the only model, by its status."""
 _DAY = timedelta(days=1)
 
 
@@ -91,14 +99,8 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str
     """Return the overview in a few sentences: what needs attention, what may soon, and when it was last
     looked at.
 
-    Parameters
-    ----------
-    statuses : dict of str to int
-        How many monitors have each status.
-    last_tick : timedelta or None
-        Since when no monitor was worked on; None when none ever was.
-    over : str
-        Until when monitors were watched, where none is any more.
+    `statuses` counts monitors; `last_tick` is None when no monitor was ever worked on; `over` says until when
+    monitors were watched, where none is any more.
 
     Examples
     --------
@@ -111,9 +113,16 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str
     """
     total = sum(statuses.values())
     if total == 1:
-        sentences = [_of_one(next(status for status, number in statuses.items() if number))]
+        status = next(status for status, number in statuses.items() if number)
+        sentences = [f"The model {_ONE.get(status, 'is ok')}."]
     else:
-        sentences = _of_many(statuses, total)
+        sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
+        if risky := statuses.get("at-risk", 0):
+            sentences.append(f"{risky} {are(risky)} at risk.")
+        if lacking := statuses.get("insufficient", 0):
+            sentences.append(f"{lacking} cannot be judged.")
+        if waiting := statuses.get("waiting", 0):
+            sentences.append(f"{waiting} {'has' if waiting == 1 else 'have'} not been judged yet.")
     if over:
         return [f"As of {over}, when the watch ended:", *sentences]
     sentences.append("Not checked yet." if last_tick is None else f"Checked {ago(last_tick)}.")
@@ -125,16 +134,7 @@ def monitor_sentence(
 ) -> str:
     """Return what the newest measured window shows beside its normal range, and since when the status holds.
 
-    Parameters
-    ----------
-    metrics : dict of str to float
-        Of that window.
-    window : Window
-    zone : ZoneInfo
-        Of the dates.
-    status : str
-    since : str or None
-        Start of the status, where there was a change.
+    `since` is None where there was no change.
     """
     where = window_name(window, zone)
     state = f" {status_word(status).capitalize()} since {since}." if since else ""
@@ -150,13 +150,7 @@ def monitor_sentence(
 def not_judged(monitor: str, first_due: str | None = None, *, joined: bool = False) -> str:
     """Return what to do about a monitor without windows.
 
-    Parameters
-    ----------
-    monitor : str
-    first_due : str or None
-        When its first window falls due, if that is still to come.
-    joined : bool
-        Windows are joined, so that the first may fall due later.
+    `first_due` is None if that is past; the first window of a monitor that joins them may fall due later.
 
     Examples
     --------
@@ -344,7 +338,12 @@ def signs(warned: int, outlooks: int, charts: Mapping[str, Chart]) -> str:
     '3 of the last 8 outlooks warned; lasting: 70 % of the way to an alarm, and growing'
     """
     parts = [_warned(warned, outlooks)] if warned > 1 or warned == outlooks > 0 else []
-    parts += [_chart(rule, chart) for rule, chart in charts.items() if chart.share >= NEAR]
+    for rule, chart in charts.items():
+        if chart.share >= NEAR:
+            way = ""
+            if chart.before not in (None, chart.share):
+                way = ", and growing" if chart.share > (chart.before or 0) else ", and shrinking"
+            parts.append(f"{rule}: {min(round(100 * chart.share), 99)} % of the way to an alarm{way}")
     return "; ".join(parts)
 
 
@@ -365,14 +364,6 @@ def _warned(warned: int, outlooks: int) -> str:
     if outlooks == 1:
         return f"the only outlook {'warned' if warned else 'did not warn'}"
     return f"{warned or 'none'} of the last {outlooks:,} outlooks warned"
-
-
-def _chart(rule: str, chart: Chart) -> str:
-    share = round(100 * chart.share)
-    way = ""
-    if chart.before not in (None, chart.share):
-        way = "growing" if chart.share > (chart.before or 0) else "shrinking"
-    return f"{rule}: {min(share, 99)} % of the way to an alarm{way and f', and {way}'}"
 
 
 def ago(age: timedelta) -> str:
@@ -406,27 +397,6 @@ def segments_line(statuses: Mapping[str, int]) -> str:
     first, *others = bad
     number, _, word = first.partition(" ")
     return ", ".join([f"{number} of {count(total, 'segment')} {word}", *others])
-
-
-def _of_one(status: str) -> str:
-    if status in _ATTENTION:
-        return "The model needs attention."
-    return {
-        "at-risk": "The model is at risk.",
-        "insufficient": "The model cannot be judged.",
-        "waiting": "The model has not been judged yet.",
-    }.get(status, "The model is ok.")
-
-
-def _of_many(statuses: Mapping[str, int], total: int) -> list[str]:
-    sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
-    if risky := statuses.get("at-risk", 0):
-        sentences.append(f"{risky} {are(risky)} at risk.")
-    if lacking := statuses.get("insufficient", 0):
-        sentences.append(f"{lacking} cannot be judged.")
-    if waiting := statuses.get("waiting", 0):
-        sentences.append(f"{waiting} {'has' if waiting == 1 else 'have'} not been judged yet.")
-    return sentences
 
 
 def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:

@@ -86,8 +86,30 @@ def summary(review: Review) -> list[str]:
 
     They are read below the decision, which they do not repeat.
     """
-    whole = _whole_period(review.metrics)
-    return list(filter(None, [difference_by_episode(review), *_reasons(review), *_windows(review), whole]))
+    lines = [difference_by_episode(review), *_reasons(review)]
+    differences = [row["difference"] for row in review.tables.get("windows", ()) if row.get("checked")]
+    if differences:
+        leads = sum(difference > 0 for difference in differences)
+        last = ", ".join(signed(difference, 3) for difference in differences[-_LAST:])
+        lines.append(
+            f"The challenger leads in {leads} of {count(len(differences), 'window')}; the latest: {last}."
+        )
+    ends = [
+        f"{signed_with_interval(0, row['low'], row['high'])[1]} in the next {row['windows']}"
+        for row in review.tables.get("next", ())
+    ]
+    if ends:
+        lines.append(
+            f"If windows go on differing like these, the mean difference will be {listed(ends)} "
+            f"({level(review.rule)})."
+        )
+    challenger, champion = (review.metrics.get(f"{model}/auc") for model in ("challenger", "champion"))
+    if challenger is not None and champion is not None:
+        lines.append(
+            f"Over all rows of the period the AUROC is {challenger:.3f} for the challenger and "
+            f"{champion:.3f} for the champion."
+        )
+    return list(filter(None, lines))
 
 
 def difference_by_episode(review: Review) -> str:
@@ -236,8 +258,12 @@ def _reasons(review: Review) -> list[str]:
     others = _better([comparison for comparison in review.comparisons if comparison.fpr is not None])
     also = f"Also: {others}." if others else ""
     if review.decision is Decision.UNDECIDED:
-        mean = f"{_mean(review, area)}, {_not_shown(area, margin)}."
-        return [mean, _few(review), _earlier(review, margin), also]
+        may_be = f"below −{margin:g}{_not_above(area, margin)}" if margin else "0"
+        mean = f"{_mean(review, area)}, which may be {may_be}."
+        # Too few rows speak against the difference, and nothing else keeps the rule undecided.
+        few = next((str(caveat) for caveat in review.caveats if caveat.code == "few-rows-keep-undecided"), "")
+        few = f"{few[0].upper()}{few[1:]}." if few else ""
+        return [mean, few, _earlier(review, margin), also]
     if review.decision is Decision.NOT_WORSE:
         assert area.low is not None
         least = "0" if area.low > 0 else f"−{margin:g}"
@@ -245,12 +271,6 @@ def _reasons(review: Review) -> list[str]:
         return [f"{_mean(review, area)}{shown}.", _since(review), _earlier(review, margin), also]
     beyond = f", more than {margin:g} from 0" if margin else ""
     return [f"{_mean(review, area)}{beyond}.", _since(review), also]
-
-
-def _few(review: Review) -> str:
-    """Return that too few rows speak against the difference, if nothing else keeps the rule undecided."""
-    text = next((str(caveat) for caveat in review.caveats if caveat.code == "few-rows-keep-undecided"), "")
-    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _is_period(review: Review) -> bool:
@@ -265,12 +285,6 @@ def _mean(review: Review, area: Comparison) -> str:
         estimate = signed(area.estimate or 0.0, 3)
         return f"AUROC difference, {mean}: {estimate} (not bounded yet, at all checks together)"
     return f"AUROC difference, {mean}: {_estimate(area, ', at all checks together')}"
-
-
-def _not_shown(area: Comparison, margin: float) -> str:
-    if margin:
-        return f"which may be below −{margin:g}{_not_above(area, margin)}"
-    return "which may be 0"
 
 
 def _not_above(area: Comparison, margin: float) -> str:
@@ -305,38 +319,6 @@ def _earlier(review: Review, margin: float) -> str:
     return f"The average of windows 1 to {number} was {where}; with the later ones it may not be."
 
 
-def _windows(review: Review) -> list[str]:
-    """Return the share of windows that the challenger leads, the latest ones, and the next ones."""
-    differences = [row["difference"] for row in review.tables.get("windows", ()) if row.get("checked")]
-    lines = []
-    if differences:
-        leads = sum(difference > 0 for difference in differences)
-        last = ", ".join(signed(difference, 3) for difference in differences[-_LAST:])
-        lines.append(
-            f"The challenger leads in {leads} of {count(len(differences), 'window')}; the latest: {last}."
-        )
-    ends = [
-        f"{signed_with_interval(0, row['low'], row['high'])[1]} in the next {row['windows']}"
-        for row in review.tables.get("next", ())
-    ]
-    if ends:
-        lines.append(
-            f"If windows go on differing like these, the mean difference will be {listed(ends)} "
-            f"({level(review.rule)})."
-        )
-    return lines
-
-
-def _whole_period(metrics: Mapping[str, float]) -> str:
-    challenger, champion = (metrics.get(f"{model}/auc") for model in ("challenger", "champion"))
-    if challenger is None or champion is None:
-        return ""
-    return (
-        f"Over all rows of the period the AUROC is {challenger:.3f} for the challenger and {champion:.3f} "
-        "for the champion."
-    )
-
-
 def _better(comparisons: Sequence[Comparison]) -> str:
     """Return which model is better by which comparisons, with their intervals over all checks."""
     parts = []
@@ -354,16 +336,14 @@ def _better(comparisons: Sequence[Comparison]) -> str:
 def _regions(regions: Sequence[Row]) -> str:
     parts: list[str] = []
     for better in ("challenger", "champion"):
-        spans = [_span(row["from_fpr"], row["to_fpr"]) for row in regions if row["better"] == better]
+        ends = [
+            (f"{row['from_fpr']:.3g}", f"{row['to_fpr']:.3g}") for row in regions if row["better"] == better
+        ]
+        spans = [low if low == high else f"{low} to {high}" for low, high in ends]
         if spans:
             verb = "" if parts else " is better"
             parts.append(f"the {better}{verb} at FPR {listed(spans)}")
     return f"In the band over the whole period {', '.join(parts)}." if parts else ""
-
-
-def _span(low: float, high: float) -> str:
-    one, other = f"{low:.3g}", f"{high:.3g}"
-    return one if one == other else f"{one} to {other}"
 
 
 def _name(comparison: Comparison) -> str:

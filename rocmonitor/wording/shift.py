@@ -27,26 +27,17 @@ def explanation(
     changed most in the direction of the part. The larger part is given as the rest of the change, so that
     the printed numbers add up.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        One for each score bin, lowest first, with ``high`` and, of each class (``pos``, ``neg``),
-        its share in the ``…_reference`` and in the ``…_window``.
-    reference_auc, auc : float
-    from_positives, from_negatives : float
-        The two parts of the change.
-    low_is_positive : bool
-        Whether low scores are the positive ones: then shares below a score are compared.
+    `rows` are the score bins, lowest first, with ``high`` and, of each class (``pos``, ``neg``), its share in
+    the ``…_reference`` and in the ``…_window``. Where low scores are the positive ones, shares below a score
+    are compared.
     """
-    side, end = ("below", "low") if low_is_positive else ("above", "high")
-    ordered = list(reversed(rows)) if low_is_positive else list(rows)
     change = auc - reference_auc
     sentences = [f"{change_of('AUROC', reference_auc, auc)}."]
     parts = {"pos": from_positives, "neg": from_negatives}
     printed = rounded_parts(parts, change)
     for key, part in sorted(parts.items(), key=lambda item: -abs(item[1])):
         gain = part if key == "pos" else -part
-        clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(ordered, key, gain, side, end)
+        clause = "" if abs(part) <= SMALL_PART * abs(change) else _moved(rows, key, gain, low_is_positive)
         name = "positives" if key == "pos" else "negatives"
         sentences.append(f"The {name}' part is {signed(printed[key], 3)}{clause}.")
     return " ".join(sentences)
@@ -77,15 +68,13 @@ def main_part(
     key, part = max(("pos", from_positives), ("neg", from_negatives), key=lambda item: abs(item[1]))
     if change == 0 or part == 0:
         return ""
-    side, end = ("below", "low") if low_is_positive else ("above", "high")
-    ordered = list(reversed(rows)) if low_is_positive else list(rows)
     gain = part if key == "pos" else -part
     name = "positives" if key == "pos" else "negatives"
     way = "higher" if (gain > 0) is not low_is_positive else "lower"
     share = part / change
     what = "rise" if change > 0 else "fall"
     how_much = f"{100 * share:.0f} % of the {what}" if 0 < share < 1 else f"The {what}"
-    moved = _moved(ordered, key, gain, side, end).replace(" of them score ", " of them ")
+    moved = _moved(rows, key, gain, low_is_positive).replace(" of them score ", " of them ")
     return f"{how_much} comes from the {name}, which score {way}{moved}."
 
 
@@ -97,9 +86,14 @@ def rounded_parts(parts: Mapping[str, float], change: float) -> dict[str, float]
     return {smaller: rounded + 0.0, larger: rest + 0.0}  # no minus before a zero
 
 
-def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, side: str, end: str) -> str:
+def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, low_is_positive: bool) -> str:
     """Return the clause that says which share of a class is beyond which score, now and before."""
-    before, now = (_shares_beyond(rows, f"{key}_{when}") for when in ("reference", "window"))
+    side, end = ("below", "low") if low_is_positive else ("above", "high")
+    rows = list(reversed(rows)) if low_is_positive else list(rows)
+    before, now = (  # shares beyond the end of each bin but the last
+        list(accumulate(row[f"{key}_{when}"] for row in reversed(rows)))[::-1][1:]
+        for when in ("reference", "window")
+    )
     moved = [(new - old) * (1 if direction > 0 else -1) for old, new in zip(before, now, strict=True)]
     if not moved or max(moved) <= 0:
         return ""
@@ -108,8 +102,3 @@ def _moved(rows: Sequence[Mapping[str, Any]], key: str, direction: float, side: 
         f": {100 * now[at]:.1f} % of them score {side} {rows[at][end]:.4g}, "
         f"{100 * before[at]:.1f} % in the reference"
     )
-
-
-def _shares_beyond(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
-    """Return the share beyond the end of each bin but the last."""
-    return list(accumulate(row[column] for row in reversed(rows)))[::-1][1:]

@@ -45,24 +45,12 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a status wherever it is shown.
+    """The words of a status wherever it is shown."""
 
-    Attributes
-    ----------
-    mark : str
-        Its sign, as in ``style.css``.
-    headline : str
-        The first word of a message about a change to it.
-    kind : {"alarm", "recovery", "notice"}
-        How urgent that message is.
-    check : str
-        What to look at first; empty when it depends on the window.
-    """
-
-    mark: str
-    headline: str
-    kind: Literal["alarm", "recovery", "notice"]
-    check: str = ""
+    mark: str  # its sign, as in ``style.css``
+    headline: str  # the first word of a message about a change to it
+    kind: Literal["alarm", "recovery", "notice"]  # how urgent that message is
+    check: str = ""  # what to look at first; empty when it depends on the window
 
 
 WORDS: dict[str, Words] = {
@@ -104,7 +92,10 @@ def headline(
     if change.after is Status.OK:
         degraded = evaluation.outcome is Status.DEGRADED  # and not often enough for an alarm
         if change.before is Status.AT_RISK and not degraded:  # only the scores said so
-            return f"{_warning(change)}: {_beside_normal(evaluation, None)}"
+            caveats = [reason for reason in change.reasons if isinstance(reason, Caveat)]
+            answers = (caveat.values["answer"] for caveat in caveats if caveat.code == "warning-ended")
+            ended = next((ENDED[answer] for answer in answers), "Warning over")
+            return f"{ended}: {_beside_normal(evaluation, None)}"
         if change.before is Status.INSUFFICIENT:
             return f"Judged again: {_back(evaluation)}"
         if episode is not None and (over := episodes.back(episode, zone)):
@@ -221,14 +212,6 @@ def forecast_limits(evaluation: Evaluation, decided: Verdict | None) -> tuple[fl
 def subject(change: Transition) -> str:
     """Monitor and segment, for a title."""
     return one_line(f"{change.monitor} {change.segment}", 200)
-
-
-def _warning(change: Transition) -> str:
-    """Return how a warning ended, from the reasons of the change."""
-    ended = (
-        reason for reason in change.reasons if isinstance(reason, Caveat) and reason.code == "warning-ended"
-    )
-    return next((ENDED[caveat.values["answer"]] for caveat in ended), "Warning over")
 
 
 def _beside_normal(evaluation: Evaluation, decided: Verdict | None) -> str:

@@ -58,7 +58,15 @@ def headline(stop: Stop, zone: ZoneInfo) -> str:
         last = "the newest window is" if stop.is_open or stop.kind == "watch" else "window"
         return f"{_LAPSES[stop.kind][not stop.is_open].capitalize()}: {last} {window}"
     if stop.kind == "usable":
-        return _unusable(stop, window)
+        has = f"{sum(stop.unusable.values()):,} of {count(stop.rows, 'row')}"
+        if not stop.is_open:
+            return f"Rows can be used again: {has} of window {window} cannot"
+        refused = _lost(stop) > max(MOST, 2 * (1 - stop.lowest))
+        rest = f". With more than {percent(MOST)} a window is not judged" if refused else ""
+        return (
+            f"Many rows cannot be used: {has} ({percent(_lost(stop))}) of window {window}, "
+            f"{set_aside(stop.unusable)}{_usually(stop)}{rest}"
+        )
     if not stop.is_open:
         has = _rows(stop.rows) if stop.kind == "rows" else f"labels for {_share(stop)} of its rows"
         return f"{stop.kind.capitalize()} arrive again: window {window} has {has}"
@@ -127,19 +135,6 @@ def standing(stop: Stop, zone: ZoneInfo) -> str:
         state = "not judged since" if stop.kind == "judged" else "watched until"
         return f"{state} {instant(stop.start, zone)}"
     return f"{PERIOD[stop.kind]}: too few since {instant(stop.start, zone)}"
-
-
-def _unusable(stop: Stop, window: str) -> str:
-    lost = sum(stop.unusable.values())
-    has = f"{lost:,} of {count(stop.rows, 'row')}"
-    if not stop.is_open:
-        return f"Rows can be used again: {has} of window {window} cannot"
-    refused = _lost(stop) > max(MOST, 2 * (1 - stop.lowest))
-    rest = f". With more than {percent(MOST)} a window is not judged" if refused else ""
-    return (
-        f"Many rows cannot be used: {has} ({percent(_lost(stop))}) of window {window}, "
-        f"{set_aside(stop.unusable)}{_usually(stop)}{rest}"
-    )
 
 
 def _lost(stop: Stop) -> float:

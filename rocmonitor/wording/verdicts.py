@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from rocmonitor.conventions import LEVEL
 from rocmonitor.policy.episode import OF_EPISODE
@@ -32,10 +31,19 @@ def verdict(finding: Verdict) -> str:
         return _lacking([finding])
     if finding.kind not in _SENTENCES:  # a rule of a newer version
         return f"{finding.rule}: {finding.outcome}"
-    if "alone" in finding.details:
-        alone = replace(finding, outcome=Status(finding.details["alone"]))
-        return f"{_SENTENCES[finding.kind](alone)}{_early(finding)}; {_among(finding)}"
-    return _SENTENCES[finding.kind](finding) + _early(finding)
+    details, more = finding.details, ""
+    if "label_age_days" in details:  # some labels are missing
+        share, age = percent(details["labelled_share"]), days(details["label_age_days"])
+        more = f"; estimated from {share} of the labels, {age} days after the window"
+        if details["labelled_auc"] is not None:
+            more += f" (labelled rows alone {details['labelled_auc']:.3f})"
+    if "alone" in details:  # it does not hold once the number of segments is allowed for
+        finding = replace(finding, outcome=Status(details["alone"]))
+        more += (
+            f"; {details['alone']} alone, but not as one of {details['segments']} segments judged together "
+            f"(p = {details['pvalue']:.2g}, adjusted {details['adjusted_pvalue']:.2g})"
+        )
+    return _SENTENCES[finding.kind](finding) + more
 
 
 def by_rule(findings: Sequence[Verdict]) -> list[tuple[str, Status, str]]:
@@ -105,34 +113,23 @@ def _forecast(finding: Verdict) -> str:
 
 
 def _lasting(finding: Verdict) -> str:
-    details = finding.details
-    if finding.estimate is None:
-        return _nothing_lasts(details)
+    details, mean = finding.details, finding.details["mean_change"]
     needed = abs(details["alarm_change"])
-    inside = abs(details["statistic"]) <= details["chart_limit"]  # where the alarm still holds
-    what = "drop" if finding.outcome is Status.DEGRADED else "rise"
-    ends = f"the alarm ends at {needed / 2:.3f}" if inside else f"an alarm needs {needed:.3f}"
-    return _of_chart(f"lasting {what}", details, ends)
-
-
-def _nothing_lasts(details: Mapping[str, Any]) -> str:
-    what = "drop" if details["alternative"] == "less" else "change"
-    side = " either way"
-    if details["alternative"] == "less":
-        side = "" if details["mean_change"] < 0 else " below"
-    return _of_chart(
-        f"no lasting {what}", details, f"an alarm needs {abs(details['alarm_change']):.3f}{side}"
+    ends = f"an alarm needs {needed:.3f}"
+    if finding.estimate is not None:
+        what = "lasting drop" if finding.outcome is Status.DEGRADED else "lasting rise"
+        if abs(details["statistic"]) <= details["chart_limit"]:  # where the alarm still holds
+            ends = f"the alarm ends at {needed / 2:.3f}"
+    elif details["alternative"] == "less":
+        what = "no lasting drop"
+        ends += "" if mean < 0 else " below"
+    else:
+        what = "no lasting change"
+        ends += " either way"
+    return (
+        f"{what} of the AUROC: the weighted mean of recent windows is {abs(mean):.3f} "
+        f"{'below' if mean < 0 else 'above'} the reference; {ends}"
     )
-
-
-def _of_chart(found: str, details: Mapping[str, Any], ends: str) -> str:
-    mean = _beside(details["mean_change"])
-    return f"{found} of the AUROC: the weighted mean of recent windows is {mean} the reference; {ends}"
-
-
-def _beside(change: float) -> str:
-    """Return a difference of AUROCs in words."""
-    return f"{abs(change):.3f} {'below' if change < 0 else 'above'}"
 
 
 def _floor(finding: Verdict) -> str:
@@ -198,25 +195,6 @@ def _challenger(finding: Verdict) -> str:
     return (
         f"{ahead}: challenger minus champion {_difference(finding)}, in this window alone, on "
         f"{finding.details['rows']:,} rows"
-    )
-
-
-def _early(finding: Verdict) -> str:
-    """From how many of the labels, where some are missing."""
-    if "label_age_days" not in finding.details:
-        return ""
-    age, share = finding.details["label_age_days"], finding.details["labelled_share"]
-    alone = finding.details["labelled_auc"]
-    text = f"; estimated from {percent(share)} of the labels, {days(age)} days after the window"
-    return text if alone is None else f"{text} (labelled rows alone {alone:.3f})"
-
-
-def _among(finding: Verdict) -> str:
-    """Say that a verdict does not hold once the number of segments is allowed for."""
-    details = finding.details
-    return (
-        f"{details['alone']} alone, but not as one of {details['segments']} segments judged together "
-        f"(p = {details['pvalue']:.2g}, adjusted {details['adjusted_pvalue']:.2g})"
     )
 
 

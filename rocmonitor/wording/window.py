@@ -29,14 +29,13 @@ def calibration(metrics: Mapping[str, float]) -> list[dict[str, str | float | No
     return [
         {
             "measure": words,
-            **{name: metrics.get(f"champion/{metric}{end}") for name, end in _ENDS.items()},
+            "value": metrics[f"champion/{metric}"],
+            "low": metrics.get(f"champion/{metric}_low"),
+            "high": metrics.get(f"champion/{metric}_high"),
         }
         for metric, words in CALIBRATION.items()
         if f"champion/{metric}" in metrics
     ]
-
-
-_ENDS = {"value": "", "low": "_low", "high": "_high"}
 
 
 def moved(evaluation: Evaluation) -> str:
@@ -54,14 +53,12 @@ def moved_briefly(evaluation: Evaluation) -> str:
     groups, metrics = explanation_of(evaluation), evaluation.metrics
     text = main_group(groups) or _explained(evaluation, main_part, told=False)
     shown = foretold(metrics, brief=True) if text else ""
-    return " ".join(filter(None, [text, shown, spread(groups) or _groups_not_known(evaluation)]))
-
-
-def _groups_not_known(evaluation: Evaluation) -> str:
-    """Return in one sentence why its groups could not be read; empty where they were, or none was asked."""
+    by_groups = spread(groups)
     of_groups = [caveat for caveat in evaluation.caveats if caveat.about == ("explanation",)]
     reasons = [caveat.values["why"] for caveat in of_groups if caveat.code == "not-computed"]
-    return f"Which group moved is not known: {one_line(reasons[0], 160).rstrip('.')}." if reasons else ""
+    if reasons and not by_groups:
+        by_groups = f"Which group moved is not known: {one_line(reasons[0], 160).rstrip('.')}."
+    return " ".join(filter(None, [text, shown, by_groups]))
 
 
 def curve_moved(evaluation: Evaluation) -> str:
@@ -97,10 +94,15 @@ def foretold(metrics: Mapping[str, float], *, brief: bool = False) -> str:
         if brief:
             return ""
         low, high = (signed(end, 3) for end in ends)
-        return (
-            f"How much of this the scores showed is not known: between {low} and {high}"
-            f"{_where_unsure(metrics)}."
-        )
+        little_known = {
+            "where the reference has few rows": metrics.get("shift/thin_share", 0.0),
+            "beyond the reference's range": metrics.get("shift/outside_share", 0.0),
+        }
+        shares = [
+            f"{percent(share, 2)} lie {where}" for where, share in little_known.items() if share >= 0.0005
+        ]
+        why = f" (of its scores, {' and '.join(shares)})" if shares else ""
+        return f"How much of this the scores showed is not known: between {low} and {high}{why}."
     rest = change - seen
     printed = rounded_parts({"seen": seen, "rest": rest}, change)
     if brief:
@@ -112,16 +114,6 @@ def foretold(metrics: Mapping[str, float], *, brief: bool = False) -> str:
         f"Of this, {signed(printed['seen'], 3)} showed in the scores (the cases became {cases} to rank) "
         f"and {signed(printed['rest'], 3)} did not (the model became {model}, or chance)."
     )
-
-
-def _where_unsure(metrics: Mapping[str, float]) -> str:
-    """Say which scores of a window the reference knows little of."""
-    where = {
-        "where the reference has few rows": metrics.get("shift/thin_share", 0.0),
-        "beyond the reference's range": metrics.get("shift/outside_share", 0.0),
-    }
-    parts = [f"{percent(share, 2)} lie {words}" for words, share in where.items() if share >= 0.0005]
-    return f" (of its scores, {' and '.join(parts)})" if parts else ""
 
 
 def why(evaluation: Evaluation) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocmonitor import config
+from rocmonitor.config.values import host_and_port
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
 from rocmonitor.rules import Challenger, Floor, Forecast
@@ -668,7 +669,7 @@ def test_a_listener_or_heartbeat_that_cannot_be(load, text, problem):
 
 def test_the_secret_of_the_webhook_stays_outside(load, tmp_path, monkeypatch):
     hook = load(FULL + "webhook: {listen: '[::1]:8790', secret_env: HOOK_SECRET}\n").webhook
-    assert hook.address == ("::1", 8790)
+    assert host_and_port(hook.listen) == ("::1", 8790)
     with pytest.raises(ConfigError, match=r"webhook\.secret_env.*HOOK_SECRET is not set; export it"):
         hook.read(tmp_path)
     monkeypatch.setenv("HOOK_SECRET", "very")

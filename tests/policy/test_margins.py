@@ -11,7 +11,6 @@ import pytest
 from scipy.special import ndtr
 
 from rocmonitor.policy.budget import Load, allot
-from rocmonitor.policy.calibrating import calibrated
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
@@ -19,7 +18,7 @@ from rocmonitor.policy.scenario import Margins, Scenario, margins_of, simulation
 from rocmonitor.policy.status import Alarm
 from rocmonitor.rules import Calibration, Cost, Drop, Floor, by_name
 from rocmonitor.rules.evidence import Evidence
-from rocmonitor.stats import AucResult, AucSpread, Sample, auc, cost_thresholds
+from rocmonitor.stats import AucResult, AucSpread, Sample, auc, calibration, cost_thresholds
 from rocmonitor.stats.cost.conditions import errors_at
 from rocmonitor.stats.simulated import TOGETHER
 
@@ -122,7 +121,7 @@ def test_what_is_told_is_what_comes(rule, between, budget):
         rule = allot(budget, [load]).levels["a"].rules[rule.kind]
 
     def verdict(sample: Sample) -> Verdict:
-        evidence = Evidence(law=None, now=None, sample=sample, calibration=calibrated(sample)[0])
+        evidence = Evidence(law=None, now=None, sample=sample, calibration=calibration(sample))
         reference = Reference(auc=auc(whole), cost_thresholds={0.2: threshold}, cost_errors={0.2: errors})
         return rule.judge(rule.kind, evidence, reference)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocmonitor.policy.calibrating import calibrated
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Calibration
 from rocmonitor.rules.evidence import Evidence
+from rocmonitor.stats import calibration
 
 NOTHING = Reference(auc=None)
 
 
 def shown(sample) -> Evidence:
-    return Evidence(law=None, now=None, sample=sample, calibration=calibrated(sample)[0])
+    return Evidence(law=None, now=None, sample=sample, calibration=calibration(sample))
 
 
 @pytest.mark.parametrize(

@@ -48,30 +48,16 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One window by itself.
-
-    Attributes
-    ----------
-    window : Window
-    n_pos, n_neg : int
-        Rows that both models scored.
-    areas : tuple of float or None
-        AUROC of the challenger and of the champion; None without two rows of each class.
-    difference : AucDifference or None
-        None where it has no standard error.
-    rates : dict of float to (float, float)
-        TPR difference and its standard error, at each rate that the window has.
-    why_not : str
-        Why the window is not checked, `TOO_FEW` or `NO_SCATTER`; empty if it is.
-    """
+    """One window by itself."""
 
     window: Window
-    n_pos: int
+    n_pos: int  # that both models scored, as n_neg
     n_neg: int
-    areas: tuple[float, float] | None = None
-    difference: AucDifference | None = None
+    areas: tuple[float, float] | None = None  # challenger, champion; None without two rows of each class
+    difference: AucDifference | None = None  # None where it has no standard error
     rates: Mapping[float, tuple[float, float]] = field(default_factory=dict)
-    why_not: str = ""
+    """TPR difference and its standard error, at each rate that the window has."""
+    why_not: str = ""  # `TOO_FEW` or `NO_SCATTER`; empty if it is checked
 
     @property
     def rows(self) -> int:
@@ -86,21 +72,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """One comparison of the rule, tracked over the checks.
+    """One comparison of the rule, tracked over the checks."""
 
-    Attributes
-    ----------
-    fpr : float or None
-        The rate at which the TPR is compared; None: the AUROC is.
-    numbers : tuple of int
-        The windows in which it was checked, counted from 0.
-    sequence : ConfidenceSequence or None
-        One entry for each of `numbers`; None without any.
-    """
-
-    fpr: float | None
-    numbers: tuple[int, ...]
-    sequence: ConfidenceSequence | None
+    fpr: float | None  # the rate at which the TPR is compared; None: the AUROC is
+    numbers: tuple[int, ...]  # the windows in which it was checked, counted from 0
+    sequence: ConfidenceSequence | None  # one entry for each of `numbers`; None without any
 
     def bounds(self, number: float = inf) -> tuple[float, float]:
         """Return the interval of the mean difference after window `number`, by default after all.
@@ -146,9 +122,19 @@ def check_windows(
 
 def track_comparisons(checks: Sequence[Check], settings: ReviewSettings) -> tuple[Track, ...]:
     """Return the confidence sequences of the rule: the AUROC's first, then one for each rate."""
-    rule = settings.rule
+    rule, by_number = settings.rule, checked(checks)
     alpha = (1 - rule.confidence_level) / (2 if rule.fpr else 1)
-    tracks = [_area_track(checks, 1 - alpha, rule)]
+    if rule.decides == "period" and by_number:  # few rows of all windows together widen its interval
+        sequence = auc_sequence(
+            tuple(by_number.values()),
+            confidence_level=1 - alpha,
+            tuned_for=rule.tuned_for,
+            weights=[checks[number].rows for number in by_number],
+        )
+        tracks = [Track(fpr=None, numbers=tuple(by_number), sequence=sequence)]
+    else:  # the scatter between windows shows how far they can lie apart
+        areas = {number: (area.difference, area.se) for number, area in by_number.items()}
+        tracks = [_track(None, checks, areas, 1 - alpha, rule)]
     for fpr in rule.fpr:
         rates = {number: check.rates[fpr] for number, check in enumerate(checks) if fpr in check.rates}
         tracks.append(_track(fpr, checks, rates, 1 - alpha / len(rule.fpr), rule))
@@ -166,7 +152,31 @@ def checked(checks: Sequence[Check]) -> dict[int, AucDifference]:
 
 def windows_table(checks: Sequence[Check], area: Track, confidence_level: float) -> list[Row]:
     """One row for each window: its own numbers, and the confidence sequence after it if it was checked."""
-    return [_row(number, check, area, confidence_level) for number, check in enumerate(checks)]
+    table = []
+    for number, check in enumerate(checks):
+        row: Row = {
+            "start": check.window.start.astimezone(UTC).isoformat(),
+            "end": check.window.end.astimezone(UTC).isoformat(),
+            "rows": check.rows,
+            "n_pos": check.n_pos,
+            "n_neg": check.n_neg,
+            "champion_auc": None if check.areas is None else check.areas[1],
+            "challenger_auc": None if check.areas is None else check.areas[0],
+            **dict.fromkeys(("difference", "se", "low", "high")),
+            **dict.fromkeys(("running_mean", "anytime_low", "anytime_high", "pvalue")),
+            "checked": not check.why_not,
+            "why_not": check.why_not,
+        }
+        if difference := check.difference:
+            low, high = difference.ci(confidence_level)
+            row |= {"difference": difference.difference, "se": difference.se, "low": low, "high": high}
+        if number in area.numbers and area.sequence is not None:
+            at, sequence = area.numbers.index(number), area.sequence
+            values = (sequence.estimate[at], sequence.low[at], sequence.high[at], sequence.pvalue[at])
+            names = ("running_mean", "anytime_low", "anytime_high", "pvalue")
+            row |= {name: float(value) for name, value in zip(names, values, strict=True)}
+        table.append(row)
+    return table
 
 
 def checks_caveats(checks: Sequence[Check], tracks: Sequence[Track]) -> list[Caveat]:
@@ -219,7 +229,11 @@ def _check(window: Window, pair: PairedSample, settings: ReviewSettings) -> Chec
 
 def _rates(pair: PairedSample, fprs: Sequence[float]) -> dict[float, tuple[float, float]]:
     """TPR differences and their standard errors at the rates that the window has."""
-    near = [fpr for fpr in fprs if has_rate(pair.n_neg, fpr)]
+    near = []
+    for fpr in fprs:
+        r = min(max(round(fpr * pair.n_neg), 1), pair.n_neg - 1)
+        if abs(r / pair.n_neg - fpr) <= NEAR * fpr:
+            near.append(fpr)
     if not near or has_constant_scores(pair):
         return {}
     difference = vertical_difference(pair, near, max_thresholds=THRESHOLDS)
@@ -227,33 +241,9 @@ def _rates(pair: PairedSample, fprs: Sequence[float]) -> dict[float, tuple[float
     return dict(zip(near, values, strict=True))
 
 
-def has_rate(n_neg: int, fpr: float) -> bool:
-    """Return True if a rate r / n_neg, r = 1…n_neg - 1, lies near enough."""
-    r = min(max(round(fpr * n_neg), 1), n_neg - 1)
-    return abs(r / n_neg - fpr) <= NEAR * fpr
-
-
 def has_constant_scores(pair: PairedSample) -> bool:
     """Return True if a model gives all rows one score, so that it has no curve."""
     return min(len(pair.first.score), len(pair.second.score)) == 1
-
-
-def _area_track(checks: Sequence[Check], confidence_level: float, rule: ReviewRule) -> Track:
-    """Return the track of the AUROC; for the period few rows of all windows together widen its interval.
-
-    For the future the scatter between windows shows how far they can lie apart.
-    """
-    by_number = checked(checks)
-    if rule.decides == "period" and by_number:
-        sequence = auc_sequence(
-            tuple(by_number.values()),
-            confidence_level=confidence_level,
-            tuned_for=rule.tuned_for,
-            weights=[checks[number].rows for number in by_number],
-        )
-        return Track(fpr=None, numbers=tuple(by_number), sequence=sequence)
-    areas = {number: (area.difference, area.se) for number, area in by_number.items()}
-    return _track(None, checks, areas, confidence_level, rule)
 
 
 def _track(
@@ -277,76 +267,31 @@ def _track(
             estimand=rule.decides,
         )
         sequence = sequence_of(correlation="none" if period else rule.correlation)
-        caveats = [
-            _with_allowance(caveat, sequence_of) if caveat.code == "windows-correlated" else caveat
-            for caveat in sequence.caveats
-        ]
+        caveats = list(sequence.caveats)
+        for at, caveat in enumerate(caveats):
+            if caveat.code == "windows-correlated":  # with the interval that would allow for it
+                allowing = sequence_of(correlation="estimated")
+                series = {"low": allowing.low, "high": allowing.high, "pvalue": allowing.pvalue}
+                allowance = {name: float(values[-1]) for name, values in series.items()}
+                caveats[at] = Caveat(caveat.code, **caveat.values, **allowance)
         sequence = replace(sequence, caveats=tuple(caveats))
     return Track(fpr=fpr, numbers=tuple(by_number), sequence=sequence)
 
 
-def _with_allowance(caveat: Caveat, sequence_of: Callable[..., ConfidenceSequence]) -> Caveat:
-    """Return the caveat that windows correlate, with the interval that would allow for it."""
-    allowing = sequence_of(correlation="estimated")
-    low, high, pvalue = (float(series[-1]) for series in (allowing.low, allowing.high, allowing.pvalue))
-    return Caveat(caveat.code, **caveat.values, low=low, high=high, pvalue=pvalue)
-
-
-def _row(number: int, check: Check, area: Track, confidence_level: float) -> Row:
-    row: Row = {
-        "start": check.window.start.astimezone(UTC).isoformat(),
-        "end": check.window.end.astimezone(UTC).isoformat(),
-        "rows": check.n_pos + check.n_neg,
-        "n_pos": check.n_pos,
-        "n_neg": check.n_neg,
-        "champion_auc": None if check.areas is None else check.areas[1],
-        "challenger_auc": None if check.areas is None else check.areas[0],
-        **dict.fromkeys(("difference", "se", "low", "high")),
-        **dict.fromkeys(("running_mean", "anytime_low", "anytime_high", "pvalue")),
-        "checked": not check.why_not,
-        "why_not": check.why_not,
-    }
-    if difference := check.difference:
-        low, high = difference.ci(confidence_level)
-        row |= {"difference": difference.difference, "se": difference.se, "low": low, "high": high}
-    if number in area.numbers and area.sequence is not None:
-        at, sequence = area.numbers.index(number), area.sequence
-        values = (sequence.estimate[at], sequence.low[at], sequence.high[at], sequence.pvalue[at])
-        names = ("running_mean", "anytime_low", "anytime_high", "pvalue")
-        row |= {name: float(value) for name, value in zip(names, values, strict=True)}
-    return row
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """The decision by the rule.
-
-    Attributes
-    ----------
-    decision : Decision
-        After the last window.
-    number : int or None
-        The window since which it has stood, counted from 0; None without a decision.
-    """
+    """The decision by the rule after the last window."""
 
     decision: Decision
-    number: int | None
+    number: int | None  # the window since which it has stood, counted from 0; None without a decision
 
 
 def rule_on(tracks: Sequence[Track], margin: float, windows: int) -> Ruling:
     """Return the decision after the last window, and since which window it has stood.
 
-    Parameters
-    ----------
-    tracks : sequence of Track
-        That of the AUROC first, as from `rocmonitor.policy.review.checks.track_comparisons`.
-    margin : float
-        Smallest AUROC difference that matters. A trade-off needs none: any difference that is shown
-        contradicts one in favour of the other model.
-    windows : int
+    The track of the AUROC comes first. `margin` is the smallest AUROC difference that matters. A trade-off
+    needs none: any difference that is shown contradicts one in favour of the other model.
 
-    Notes
-    -----
     With the rule's confidence level all sequences contain the truth at all checks together, so that ruling
     again after each costs nothing. Later windows may differ from earlier ones: a decision stands as long as
     the windows so far support it.

@@ -47,7 +47,6 @@ from rocmonitor.policy.reference import spanning
 from rocmonitor.policy.review.checks import (
     Check,
     Progress,
-    Ruling,
     Track,
     blocked_by_few,
     check_windows,
@@ -66,36 +65,25 @@ from rocmonitor.policy.review.supplementary import forecast, segments_table
 from rocmonitor.policy.review.thresholds import at_thresholds, costs, dominance, scale_caveats
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats import PairedSample, auc
-from rocmonitor.stats.coming import NextWindows, next_windows
+from rocmonitor.stats.coming import next_windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
     """The values that a review finds on its rows; as the fields of `Review`.
 
-    Attributes
-    ----------
-    decision : Decision
-    decided_in : Window or None
-        The window since whose check the decision has stood.
-    comparisons : tuple of Comparison
-    further_windows : int or None
-    metrics : dict of str to float
-        ``data/rows``, ``data/positives``, ``data/negatives``, scored by both; ``champion/auc``,
-        ``challenger/auc`` and ``difference/auc`` (with ``_se``, ``_low``, ``_high``, DeLong) of the whole
-        period; ``difference/auc_mean``, ``difference/auc_anytime_low``, ``_anytime_high`` and
-        ``_anytime_pvalue`` over all checks, which decide; ``difference/tpr_at_fpr_F`` with ``_low``,
-        ``_high``, ``_anytime_low``, ``_anytime_high``; ``difference/saved_at_w_W`` with ``_low``, ``_high``;
-        ``next/difference_4_low``, ``_high`` and the same of 13 windows; ``forecast/difference_low``,
-        ``forecast/difference_high``; ``review/windows``, ``review/checks``, ``review/challenger_leads`` (in
-        this many of them), ``review/windows_to_decide``. One that has no value is left out.
-    tables : dict of str to list of dict
-        See `rocmonitor.policy.review.comparison`. Each is present, even if empty.
-    caveats : tuple of Caveat
+    Metrics: ``data/rows``, ``data/positives``, ``data/negatives``, scored by both; ``champion/auc``,
+    ``challenger/auc`` and ``difference/auc`` (with ``_se``, ``_low``, ``_high``, DeLong) of the whole period;
+    ``difference/auc_mean``, ``difference/auc_anytime_low``, ``_anytime_high`` and ``_anytime_pvalue`` over
+    all checks, which decide; ``difference/tpr_at_fpr_F`` with ``_low``, ``_high``, ``_anytime_low``,
+    ``_anytime_high``; ``difference/saved_at_w_W`` with ``_low``, ``_high``; ``next/difference_4_low``,
+    ``_high`` and the same of 13 windows; ``forecast/difference_low``, ``forecast/difference_high``;
+    ``review/windows``, ``review/checks``, ``review/challenger_leads`` (in this many of them),
+    ``review/windows_to_decide``. One that has no value is left out. Each table is present, even if empty.
     """
 
     decision: Decision
-    decided_in: Window | None = None
+    decided_in: Window | None = None  # the window since whose check the decision has stood
     comparisons: tuple[Comparison, ...] = ()
     further_windows: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)
@@ -119,36 +107,13 @@ def compare(
 ) -> Compared:
     """Compare champion and challenger on the rows that both scored, and decide by the written rule.
 
-    Parameters
-    ----------
-    windows : sequence of (Window, PairedSample)
-        In order of time, disjoint; the challenger first in each pair. Each is one check.
-    segments : dict of str to PairedSample
-        The same rows, by segment, over the whole period.
-    settings : ReviewSettings
-    setting : PairedSample or None
-        Rows on which thresholds are matched, calibrated and chosen for costs: never those compared. If None,
-        or too few, the tables that need them are left out, with a caveat.
-    past : sequence of PairedSample
-        Windows of the reference, for the forecast of the difference.
-    rng : int
-        Seed of the band.
-    progress : callable
-        Called with a short text at each step.
+    Windows are in order of time and disjoint (else InputError), with the challenger first in each pair. Each
+    is one check. `segments` are the same rows over the whole period. On the rows of `setting` thresholds are
+    matched, calibrated and chosen for costs: never on those compared; if there are none, or too few, the
+    tables that need them are left out, with a caveat. `past` are windows of the reference, for the forecast
+    of the difference, and `rng` is the seed of the band. DegenerateDataError without a window, or with fewer
+    than two rows of a class in all of them together.
 
-    Returns
-    -------
-    Compared
-
-    Raises
-    ------
-    DegenerateDataError
-        No window, or fewer than two rows of a class in all of them together.
-    InputError
-        Windows that are out of order or overlap.
-
-    Notes
-    -----
     Over all checks together the decision errs with probability at most 1 - `confidence_level`, for large
     windows. Under a rule that decides about the future it errs somewhat more often if neighbouring windows
     are alike (see `ReviewRule` and `rocmonitor.stats.confidence_sequence`). The band and the intervals of the
@@ -171,10 +136,19 @@ def compare(
     >>> str(found.decision), [week for week, _ in weeks].index(found.decided_in)
     ('challenger better', 2)
     """
-    _require_order([window for window, _ in windows])
+    for (first, _), (second, _) in pairwise(windows):
+        if second.start < first.end:
+            raise InputError(
+                f"windows must follow each other in time without overlap: {second} comes after {first}"
+            )
     pairs = [pair for _, pair in windows]
     pair = PairedSample.merge(pairs) if pairs else PairedSample([], [], [])
-    _require_rows(pair, len(windows))
+    if min(pair.n_pos, pair.n_neg) < 2:
+        raise DegenerateDataError(
+            f"nothing to compare: {len(windows)} windows hold {pair.n_pos:,} positives and {pair.n_neg:,} "
+            "negatives that both models scored, and at least 2 of each are needed; take a longer period, and "
+            "check that both models score the same rows and that the labels have arrived"
+        )
     checks = check_windows(windows, settings, progress)
     tracks = track_comparisons(checks, settings)
     ruling = rule_on(tracks, settings.rule.margin, len(checks))
@@ -182,43 +156,42 @@ def compare(
     caveats: list[Caveat] = [*spanning(pairs)]
     if pair.clusters is not None:
         caveats.append(Caveat("clusters-in-part"))
-    tables = {"windows": windows_table(checks, tracks[0], settings.rule.confidence_level)}
+    level = settings.rule.confidence_level
+    tables = {"windows": windows_table(checks, tracks[0], level)}
     tables |= _period(pair, comparisons, settings, caveats, rng, progress)
     tables |= _in_use(pair, setting, settings, caveats, progress)
     progress("segments and forecast")
     tables["segments"] = segments_table(segments, settings)
     tables["forecast"] = forecast(past, pairs, settings, caveats)
-    coming = _coming(checks)
-    tables["next"] = _next(coming, settings.rule.confidence_level)
-    further = _further(ruling, tracks[0], coming, settings)
-    blocked = blocked_by_few(tracks, settings.rule.margin)
-    first = [*blocked, *checks_caveats(checks, tracks), *_beyond_rule(ruling, comparisons[0], tables["auc"])]
+    by_number = checked(checks)
+    differences = [area.difference for area in by_number.values()]
+    # None if too few were checked; a window that was not is a gap.
+    coming = next_windows(differences, [area.se for area in by_number.values()], tuple(by_number))
+    ends = {} if coming is None else {number: coming.mean_of(number, level) for number in NEXT}
+    tables["next"] = [
+        {"windows": number, "confidence_level": level, "low": low, "high": high}
+        for number, (low, high) in ends.items()
+    ]
+    rule, area, undecided = settings.rule, tracks[0], ruling.decision is Decision.UNDECIDED
+    further = None  # a rule that decides about the future decides too seldom when it was expected to
+    if undecided and rule.decides == "period" and area.sequence is not None and coming is not None:
+        further = coming.until_decided(area.sequence, rule.margin)
+    doubts = [*blocked_by_few(tracks, rule.margin), *checks_caveats(checks, tracks)]
+    if undecided and comparisons[0].estimate is not None and not comparisons[0].better:
+        doubts += [  # the whole period shows a difference that the rule does not
+            Caveat("period-differs-more", difference=row["difference"], low=row["low"], high=row["high"])
+            for row in tables["auc"]
+            if row["method"] == "delong" and (row["low"] > 0 or row["high"] < 0)
+        ]
     return Compared(
         decision=ruling.decision,
         decided_in=None if ruling.number is None else checks[ruling.number].window,
         comparisons=comparisons,
         further_windows=further,
-        metrics=_metrics(pair, checks, tracks[0], tables) | _number("review/windows_to_decide", further),
+        metrics=_metrics(pair, checks, tracks[0], tables, further),
         tables=tables,
-        caveats=tuple(dict.fromkeys([*first, *caveats])),
+        caveats=tuple(dict.fromkeys([*doubts, *caveats])),
     )
-
-
-def _require_rows(pair: PairedSample, windows: int) -> None:
-    if min(pair.n_pos, pair.n_neg) < 2:
-        raise DegenerateDataError(
-            f"nothing to compare: {windows} windows hold {pair.n_pos:,} positives and {pair.n_neg:,} "
-            "negatives that both models scored, and at least 2 of each are needed; take a longer period, and "
-            "check that both models score the same rows and that the labels have arrived"
-        )
-
-
-def _require_order(windows: Sequence[Window]) -> None:
-    for first, second in pairwise(windows):
-        if second.start < first.end:
-            raise InputError(
-                f"windows must follow each other in time without overlap: {second} comes after {first}"
-            )
 
 
 def _period(
@@ -291,56 +264,12 @@ def _usable(
     return None
 
 
-def _beyond_rule(ruling: Ruling, area: Comparison, areas: Sequence[Row]) -> list[Caveat]:
-    """Return a caveat if the whole period shows a difference that the rule does not."""
-    if ruling.decision is not Decision.UNDECIDED or area.estimate is None or area.better:
-        return []
-    return [
-        Caveat("period-differs-more", difference=row["difference"], low=row["low"], high=row["high"])
-        for row in areas
-        if row["method"] == "delong" and (row["low"] > 0 or row["high"] < 0)
-    ]
-
-
-def _coming(checks: Sequence[Check]) -> NextWindows | None:
-    """Draw the windows after the last; None if too few were checked. One that was not is a gap."""
-    by_number = checked(checks)
-    differences, ses = (
-        [area.difference for area in by_number.values()],
-        [area.se for area in by_number.values()],
-    )
-    return next_windows(differences, ses, tuple(by_number))
-
-
-def _next(coming: NextWindows | None, level: float) -> list[Row]:
-    if coming is None:
-        return []
-    ends = {windows: coming.mean_of(windows, level) for windows in NEXT}
-    return [
-        {"windows": windows, "confidence_level": level, "low": low, "high": high}
-        for windows, (low, high) in ends.items()
-    ]
-
-
-def _further(ruling: Ruling, area: Track, coming: NextWindows | None, settings: ReviewSettings) -> int | None:
-    """Return the number of further windows that would probably decide; None if not needed or not known.
-
-    A rule that decides about the future decides too seldom when it was expected to.
-    """
-    rule = settings.rule
-    if ruling.decision is not Decision.UNDECIDED or rule.decides != "period":
-        return None
-    if area.sequence is None or coming is None:
-        return None
-    return coming.until_decided(area.sequence, rule.margin)
-
-
-def _number(name: str, value: float | None) -> dict[str, float]:
-    return {} if value is None else {name: float(value)}
-
-
 def _metrics(
-    pair: PairedSample, checks: Sequence[Check], area: Track, tables: Mapping[str, list[Row]]
+    pair: PairedSample,
+    checks: Sequence[Check],
+    area: Track,
+    tables: Mapping[str, list[Row]],
+    further: int | None,
 ) -> dict[str, float]:
     metrics: dict[str, float | None] = {
         "data/rows": pair.n_pos + pair.n_neg,
@@ -373,6 +302,7 @@ def _metrics(
         metrics |= {f"next/difference_{row['windows']}_{end}": row[end] for end in ("low", "high")}
     for row in tables["forecast"]:
         metrics |= {f"forecast/difference_{end}": row[end] for end in ("low", "high")}
+    metrics["review/windows_to_decide"] = further
     return {name: float(value) for name, value in metrics.items() if value is not None}
 
 

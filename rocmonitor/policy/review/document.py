@@ -28,61 +28,35 @@ class Decision(StrEnum):
 class Comparison:
     """One comparison of the rule after all checks: challenger minus champion.
 
-    Attributes
-    ----------
-    fpr : float or None
-        The rate at which the TPR is compared; None: the AUROC is.
-    estimate, low, high : float or None
-        The windows' mean difference and the interval of what the rule decides about, valid at any time, that
-        is under repeated checks. None without a check.
-    checks : int or None
-        Windows in which this was compared.
-    better : str
-        Which model is shown to be better: ``challenger``, ``champion`` or, for neither, empty.
+    `estimate` is the windows' mean difference, with the interval of what the rule decides about, valid at any
+    time, that is under repeated checks. None without a check.
     """
 
-    fpr: float | None
+    fpr: float | None  # the rate at which the TPR is compared; None: the AUROC is
     estimate: float | None
     low: float | None
     high: float | None
-    checks: int | None
-    better: str
+    checks: int | None  # windows in which this was compared
+    better: str  # the model that is shown to be better: ``challenger``, ``champion`` or, for neither, empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review(Record):
     """Champion against challenger on the same rows. Every difference is challenger minus champion.
 
-    Attributes
-    ----------
-    period : Window
-        From the start of the first window to the end of the last.
-    registered : bool
-        Whether the configuration gives period and rows: neither an end nor a segment was chosen by hand.
-    reviewed_at : datetime
-    decision : Decision
-    decided_at : datetime or None
-        End of the window since whose check the decision has stood; None without a decision.
-    comparisons : tuple of Comparison
-        The AUROC first, then each rate of the rule.
-    further_windows : int or None
-        Number of further windows that would probably decide; None where there is a decision, where that is
-        not known, and under a rule that decides about the future.
-    rule : dict
-        `ReviewRule.to_dict`, and its digest as ``digest``.
-    tables
-        See `rocmonitor.policy.review.comparison`.
+    `further_windows` would probably decide; None where there is a decision, where that is not known, and
+    under a rule that decides about the future. For the tables see `rocmonitor.policy.review.comparison`.
     """
 
     challenger_version: str  # a review has one always
-    period: Window
-    registered: bool
+    period: Window  # from the start of the first window to the end of the last
+    registered: bool  # True if the configuration gives period and rows: neither end nor segment is by hand
     reviewed_at: datetime
     decision: Decision
-    decided_at: datetime | None = None
-    comparisons: tuple[Comparison, ...] = ()
+    decided_at: datetime | None = None  # end of the window since whose check the decision has stood
+    comparisons: tuple[Comparison, ...] = ()  # the AUROC first, then each rate of the rule
     further_windows: int | None = None
-    rule: dict[str, Any] = field(default_factory=dict)
+    rule: dict[str, Any] = field(default_factory=dict)  # `ReviewRule.to_dict`, and its ``digest``
 
     @property
     def key(self) -> str:

@@ -16,19 +16,9 @@ from rocmonitor.policy.windows import Window
 def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequence[Decline]) -> list[Row]:
     """Return the mean difference before, in and after the last episode in a period; empty without one.
 
-    Parameters
-    ----------
-    windows : sequence of Row
-        As `rocmonitor.policy.review.checks.windows_table` gives them.
-    period : Window
-        Of the review.
-    episodes : sequence of Decline
-        Of the same rows, oldest first.
-
-    Notes
-    -----
-    Checked windows are weighted by their rows, as in the average of the period, which so lies between its
-    parts. The intervals (95 %) are for a look at this one table.
+    `windows` are as `rocmonitor.policy.review.checks.windows_table` gives them, and `episodes` of the same
+    rows, oldest first. Checked windows are weighted by their rows, as in the average of the period, which so
+    lies between its parts. The intervals (95 %) are for a look at this one table.
     """
     overlapping = [
         episode
@@ -45,20 +35,22 @@ def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequ
             part = "after"
         if row["checked"]:
             parts.setdefault(part, []).append(row)
-    return [_mean(part, parts[part]) for part in ("before", "in", "after") if part in parts]
-
-
-def _mean(part: str, rows: Sequence[Row]) -> Row:
-    n_rows = [row["rows"] for row in rows]
-    mean = fmean([row["difference"] for row in rows], n_rows)
-    error = math.sqrt(sum((n * row["se"]) ** 2 for n, row in zip(n_rows, rows, strict=True))) / sum(n_rows)
-    reach = NORMAL_95 * error
-    return {
-        "part": part,
-        "start": rows[0]["start"],
-        "end": rows[-1]["end"],
-        "windows": len(rows),
-        "difference": mean,
-        "low": mean - reach,
-        "high": mean + reach,
-    }
+    table = []
+    for part in ("before", "in", "after"):
+        if rows := parts.get(part):
+            n_rows = [row["rows"] for row in rows]
+            mean = fmean([row["difference"] for row in rows], n_rows)
+            error = math.sqrt(sum((row["rows"] * row["se"]) ** 2 for row in rows)) / sum(n_rows)
+            reach = NORMAL_95 * error
+            table.append(
+                {
+                    "part": part,
+                    "start": rows[0]["start"],
+                    "end": rows[-1]["end"],
+                    "windows": len(rows),
+                    "difference": mean,
+                    "low": mean - reach,
+                    "high": mean + reach,
+                }
+            )
+    return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
@@ -15,7 +15,6 @@ from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.stats import (
     AucDifference,
     PairedSample,
-    VerticalDifference,
     compare_auc_paired,
     roc_difference_band,
     vertical_difference,
@@ -76,7 +75,19 @@ def rates(
     if not by_rate:
         return []
     fprs = list(by_rate)
-    difference, intervals = _exactly(pair, fprs, confidence_level)
+    most = MAX_THRESHOLDS if pair.n_neg <= EXACT_NEGATIVES else THRESHOLDS
+    compared = partial(
+        vertical_difference, pair, fprs, confidence_level=confidence_level, max_thresholds=most
+    )
+    # Intervals by the exact bootstrap law, and smoothed ones where these have zero length.
+    difference = compared(method="exact")
+    ends = list(zip(difference.dtpr_low.tolist(), difference.dtpr_high.tolist(), strict=True))
+    methods = [difference.method] * len(ends)
+    if points := [at for at, (low, high) in enumerate(ends) if low == high]:
+        smoothed = compared()
+        for at in points:
+            ends[at] = (float(smoothed.dtpr_low[at]), float(smoothed.dtpr_high[at]))
+            methods[at] = smoothed.method
     part = part_caveats(difference, "rates")
     caveats += [caveat for caveat in part if caveat.code not in _SHOWN_OTHERWISE]
     caveats += [
@@ -88,10 +99,19 @@ def rates(
         "champion_tpr": vertical_intervals(pair.second, fprs).tpr,
         "challenger_tpr": vertical_intervals(pair.first, fprs).tpr,
         "difference": difference.dtpr,
-        **intervals,
+        "low": [low for low, _ in ends],
+        "high": [high for _, high in ends],
+        "method": methods,
     }
     return [
-        {"fpr": fpr, **row, **_over_checks(comparison)}
+        {
+            "fpr": fpr,
+            **row,
+            "running_mean": comparison.estimate,
+            "anytime_low": comparison.low,
+            "anytime_high": comparison.high,
+            "better": comparison.better,
+        }
         for (fpr, comparison), row in zip(by_rate.items(), rows(columns), strict=True)
     ]
 
@@ -119,29 +139,3 @@ def band(
         for region in roc_band.regions()
     ]
     return rows(columns), regions
-
-
-def _over_checks(comparison: Comparison) -> Row:
-    return {
-        "running_mean": comparison.estimate,
-        "anytime_low": comparison.low,
-        "anytime_high": comparison.high,
-        "better": comparison.better,
-    }
-
-
-def _exactly(
-    pair: PairedSample, fprs: Sequence[float], level: float
-) -> tuple[VerticalDifference, dict[str, Any]]:
-    """Intervals by the exact bootstrap law, and smoothed ones where these have zero length."""
-    most = MAX_THRESHOLDS if pair.n_neg <= EXACT_NEGATIVES else THRESHOLDS
-    difference = vertical_difference(pair, fprs, method="exact", confidence_level=level, max_thresholds=most)
-    ends = list(zip(difference.dtpr_low.tolist(), difference.dtpr_high.tolist(), strict=True))
-    methods = [difference.method] * len(ends)
-    if points := [at for at, (low, high) in enumerate(ends) if low == high]:
-        smoothed = vertical_difference(pair, fprs, confidence_level=level, max_thresholds=most)
-        for at in points:
-            ends[at] = (float(smoothed.dtpr_low[at]), float(smoothed.dtpr_high[at]))
-            methods[at] = smoothed.method
-    low, high = zip(*ends, strict=True)
-    return difference, {"low": low, "high": high, "method": methods}

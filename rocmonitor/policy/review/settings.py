@@ -70,30 +70,16 @@ class ReviewRule:
     - challenger better, champion better: by more than `margin` in AUROC;
     - challenger not worse: by more than `margin`, if that is above 0;
     - no decision yet: none of the above.
-
-    Attributes
-    ----------
-    decides : {"period", "future"}
-        What the decision is about.
-    margin : float
-        The smallest AUROC difference that matters.
-    confidence_level : float
-        Of all checks and all comparisons together.
-    fpr : tuple of float
-        False positive rates at which a trade-off may show.
-    tuned_for : int
-        Number of windows at which the sequences are narrowest; fixed before the first check.
-    correlation : {"estimated", "none"}
-        Of "future" only: whether the sequences allow for serial correlation of the windows; see
-        `rocmonitor.stats.confidence_sequence`.
     """
 
-    decides: Estimand = "period"
-    margin: float = 0.0
-    confidence_level: Level = 0.95
-    fpr: tuple[float, ...] = ()
-    tuned_for: int = 8
+    decides: Estimand = "period"  # what the decision is about
+    margin: float = 0.0  # the smallest AUROC difference that matters
+    confidence_level: Level = 0.95  # of all checks and all comparisons together
+    fpr: tuple[float, ...] = ()  # false positive rates at which a trade-off may show
+    tuned_for: int = 8  # windows at which the sequences are narrowest; fixed before the first check
     correlation: Correlation = "estimated"
+    """Of "future" only: whether the sequences allow for serial correlation of the windows; see
+    `rocmonitor.stats.confidence_sequence`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; `correlation` only where it matters."""
@@ -110,28 +96,12 @@ class ReviewRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSettings:
-    """The rule of a review, and the settings of everything else that it reports.
-
-    Attributes
-    ----------
-    rule : ReviewRule
-    min_per_class : int
-        A window with fewer rows of a class, scored by both, is listed but not checked.
-    thresholds : tuple of float
-        Compared as given: the same number for both models.
-    w : tuple of float
-        Operating conditions of the cost difference.
-    money : tuple of Money
-    flagged : int
-        Number of shares, evenly spread, at which thresholds that flag equally many are compared.
-    n_resamples : int
-        Of the simultaneous band.
-    """
+    """The rule of a review, and the settings of everything else that it reports."""
 
     rule: ReviewRule = ReviewRule()
-    min_per_class: int = 50
-    thresholds: tuple[float, ...] = ()
-    w: tuple[float, ...] = ()
+    min_per_class: int = 50  # a window with fewer rows, scored by both, is listed but not checked
+    thresholds: tuple[float, ...] = ()  # compared as given: the same number for both models
+    w: tuple[float, ...] = ()  # operating conditions of the cost difference
     money: tuple[Money, ...] = ()
-    flagged: int = 101
-    n_resamples: int = 999
+    flagged: int = 101  # shares, evenly spread, at which thresholds that flag equally many are compared
+    n_resamples: int = 999  # of the simultaneous band

@@ -30,10 +30,27 @@ def segments_table(parts: Mapping[str, PairedSample], settings: ReviewSettings) 
             except DegenerateDataError:  # the same difference in every row
                 notes[name] = NO_SCATTER
     level = 1 - (1 - settings.rule.confidence_level) / max(len(differences), 1)
-    return [
-        {"segment": name, **_segment(pair, differences.get(name), level), "note": notes[name]}
-        for name, pair in parts.items()
-    ]
+    table = []
+    for name, pair in parts.items():
+        row: Row = {
+            "segment": name,
+            "rows": pair.n_pos + pair.n_neg,
+            "n_pos": pair.n_pos,
+            "n_neg": pair.n_neg,
+            **dict.fromkeys(
+                ("champion_auc", "challenger_auc", "difference", "low", "high", "level", "pvalue")
+            ),
+            "note": notes[name],
+        }
+        if name in differences:
+            columns = area_columns(differences[name], level)
+            row |= {"champion_auc": columns.pop("champion"), "challenger_auc": columns.pop("challenger")}
+            row |= columns | {"level": level}
+            del row["se"]
+        elif min(pair.n_pos, pair.n_neg) > 1:
+            row |= {"champion_auc": auc(pair.second).auc, "challenger_auc": auc(pair.first).auc}
+        table.append(row)
+    return table
 
 
 def forecast(
@@ -79,20 +96,3 @@ def forecast(
             "high": interval.high,
         }
     ]
-
-
-def _segment(pair: PairedSample, difference: AucDifference | None, level: float) -> Row:
-    row: Row = {
-        "rows": pair.n_pos + pair.n_neg,
-        "n_pos": pair.n_pos,
-        "n_neg": pair.n_neg,
-        **dict.fromkeys(("champion_auc", "challenger_auc", "difference", "low", "high", "level", "pvalue")),
-    }
-    if difference is not None:
-        columns = area_columns(difference, level)
-        row |= {"champion_auc": columns.pop("champion"), "challenger_auc": columns.pop("challenger")}
-        row |= columns | {"level": level}
-        del row["se"]
-    elif min(pair.n_pos, pair.n_neg) > 1:
-        row |= {"champion_auc": auc(pair.second).auc, "challenger_auc": auc(pair.first).auc}
-    return row

@@ -15,7 +15,7 @@ from rocmonitor.wording.caveats import (
     statistics,
     window,
 )
-from rocmonitor.wording.format import are, percent
+from rocmonitor.wording.format import percent
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     **statistics.SENTENCES,
@@ -29,9 +29,17 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
 
 
 class _Words(Formatter):
-    """Templates, with per cent as everywhere: ``:.0%`` as whole, ``:.1%`` with a digit more."""
+    """Templates, with per cent as everywhere: ``:.0%`` as whole, ``:.1%`` with a digit more.
+
+    ``{count:is|are}`` gives the first of both for one, for true and for any text, else the second.
+    """
 
     def format_field(self, value: Any, format_spec: str) -> Any:
+        if "|" in format_spec:
+            one, other = format_spec.split("|")
+            return one if value == 1 or (isinstance(value, str) and value) else other
+        if isinstance(value, list | tuple):
+            return ", ".join(value)
         if format_spec.endswith("%"):
             return percent(value, 2 if format_spec == ".0%" else 3)
         return super().format_field(value, format_spec)
@@ -44,23 +52,10 @@ def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) ->
     """Return the sentence of a caveat, after the parts of the result that it is about."""
     words = SENTENCES.get(code, "")
     try:
-        text = (
-            _WORDS.vformat(words, (), {**values, **_verbs(values)})
-            if isinstance(words, str)
-            else words(**values)
-        )
+        text = _WORDS.vformat(words, (), values) if isinstance(words, str) else words(**values)
     except (LookupError, TypeError, ValueError):  # other values than this version knows
         text = ""
-    return ": ".join([*about, text or _as_values(code, values)])
-
-
-def _verbs(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return ``{are}`` and ``{have}`` of a template, by its ``count``."""
-    number = values.get("count", 0)
-    return {"are": are(number), "have": "has" if number == 1 else "have"}
-
-
-def _as_values(code: str, values: Mapping[str, Any]) -> str:
-    """Return a caveat of a newer version: its code and values, as they are."""
-    shown = ", ".join(f"{name} {value}" for name, value in values.items())
-    return f"{code} ({shown})" if shown else code
+    if not text:  # the caveat of a newer version
+        shown = ", ".join(f"{name} {value}" for name, value in values.items())
+        text = f"{code} ({shown})" if shown else code
+    return ": ".join([*about, text])

@@ -10,11 +10,6 @@ _REASONS = {
 }
 
 
-def _no_level(*, method: str, batch: bool) -> str:
-    same = " and is the same for a batch of any size" if batch else ""
-    return f"a {method} distance has no confidence level{same}"
-
-
 def _too_few(
     *,
     n_windows: int,
@@ -31,16 +26,12 @@ def _too_few(
     used = "The widest observed distance is used"
     if batch:
         used += " (no less than sampling alone takes)"
+    levels = ((f"{achieved_level:.{digits}f}", f"{confidence_level:.{digits}f}") for digits in range(3, 10))
+    achieved = next((shown for shown, wanted in levels if shown != wanted), f"{achieved_level:.9f}")
     return (
         f"only {n_windows} past windows{weighing}; the level {confidence_level:g} needs {most}. {used}; its "
-        f"level is {share} = {_distinct(achieved_level, confidence_level)}"
+        f"level is {share} = {achieved}"
     )
-
-
-def _distinct(level: float, wanted: float) -> str:
-    """Return the level, with as many decimals (at least three) as show that it is not the wanted one."""
-    digits = next((places for places in range(3, 9) if f"{level:.{places}f}" != f"{wanted:.{places}f}"), 9)
-    return f"{level:.{digits}f}"
 
 
 def _set_aside(*, reason: str, numbers: Sequence[int], n_windows: int) -> str:
@@ -53,11 +44,6 @@ def _alike(*, correlation: float, low: float, high: float, n_windows: int) -> st
         f"neighbours among the {n_windows} reference windows are alike (serial correlation "
         f"{correlation:.2f}, 90 % interval {low:.2f} to {high:.2f})"
     )
-
-
-def _too_few_to_compare(*, n_windows: int) -> str:
-    few = "1 window is" if n_windows == 1 else f"{n_windows} windows are"
-    return f"{few} too few to estimate how much windows differ, so nothing is known of the difference yet"
 
 
 def _correlated(
@@ -82,15 +68,17 @@ def _correlated(
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
     # Forecasts
-    "no-confidence-level": _no_level,
-    "too-few-windows": _too_few,
-    "level-by-model": lambda *, n_windows, known, confidence_level: (
-        f"only {n_windows} reference windows, which show levels up to {percent(known)}. The range is wider "
-        f"to make up: {percent(confidence_level)}, if their true values scatter normally"
+    "no-confidence-level": (
+        "a {method} distance has no confidence level{batch: and is the same for a batch of any size|}"
     ),
-    "model-beside": lambda *, low, high, level, n_windows: (
-        f"if the true values of windows scatter normally, {low:.3f} to {high:.3f} has the level "
-        f"{percent(level)}: it is wider, as there are only {n_windows} windows"
+    "too-few-windows": _too_few,
+    "level-by-model": (
+        "only {n_windows} reference windows, which show levels up to {known:.1%}. The range is wider "
+        "to make up: {confidence_level:.1%}, if their true values scatter normally"
+    ),
+    "model-beside": (
+        "if the true values of windows scatter normally, {low:.3f} to {high:.3f} has the level "
+        "{level:.1%}: it is wider, as there are only {n_windows} windows"
     ),
     "windows-set-aside": _set_aside,
     "windows-inside-reference": (
@@ -151,7 +139,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "zero-standard-errors": (
         "{zero} of {n_windows} windows have a standard error of 0; the pooled one is used for them"
     ),
-    "too-few-windows-to-compare": _too_few_to_compare,
+    "too-few-windows-to-compare": (
+        "{n_windows} {n_windows:window is|windows are} too few to estimate how much windows differ, so "
+        "nothing is known of the difference yet"
+    ),
     "windows-differ": (
         "the windows differ by more than their sampling error: their true differences have a standard "
         "deviation of about {between:.3f}, while one window's standard error is {standard_error:.3f}; the "

@@ -10,34 +10,12 @@ _COMPARABLE = "compare them where they flag equally many rows, or once calibrate
 _NO_THRESHOLDS = "matched and calibrated thresholds, dominance and costs are left out:"
 
 
-def _windows(count: int) -> str:
-    return f"{count} window{' is' if count == 1 else 's are'}"
-
-
 def _scales_differ(*, challenger_scores: Sequence[float], champion_scores: Sequence[float]) -> str:
     (low_1, high_1), (low_2, high_2) = sorted(challenger_scores), sorted(champion_scores)
     return (
         "the two models' scores are on different scales: half of the challenger's lie between "
         f"{low_1:.4g} and {high_1:.4g}, half of the champion's between {low_2:.4g} and {high_2:.4g}; "
         f"{_COMPARABLE}"
-    )
-
-
-def _other_versions(*, count: int, compared: bool) -> str:
-    done = "compared anyway; their scores may come from those versions" if compared else "left out"
-    return f"{_windows(count)} known to have been judged with other versions, and {done}"
-
-
-def _rows_changed(*, count: int, reviewed: str) -> str:
-    windows = "1 window has" if count == 1 else f"{count} windows have"
-    return f"{windows} other rows or labels than in the review of {reviewed}"
-
-
-def _rule_changed(*, count: int, last: str) -> str:
-    reviews = "1 earlier review" if count == 1 else f"{count} earlier reviews"
-    return (
-        f"{reviews} of these versions used another rule, the last on {last}: each rule keeps its confidence "
-        "level, but choosing a rule by its results does not"
     )
 
 
@@ -110,10 +88,13 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "this review covers {segment} only, chosen by hand: if several segments are reviewed this way, one "
         "may seem to differ by chance; the decision is not written to the model versions"
     ),
-    "windows-of-other-versions": _other_versions,
-    "windows-waiting": lambda count: f"{_windows(count)} left out because labels are still missing",
+    "windows-of-other-versions": (
+        "{count} {count:window is|windows are} known to have been judged with other versions, and "
+        "{compared:compared anyway; their scores may come from those versions|left out}"
+    ),
+    "windows-waiting": "{count} {count:window is|windows are} left out because labels are still missing",
     "windows-without-rows": (
-        lambda count: f"{_windows(count)} left out: before the first row or after the last"
+        "{count} {count:window is|windows are} left out: before the first row or after the last"
     ),
     "thresholds-from-first-windows": (
         "the reference has fewer than {min_per_class} rows of a class that both models scored: thresholds "
@@ -132,9 +113,14 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "alias-not-confirmed": (
         "MLflow could not confirm at the end that {alias} is still version {version}: {reason}"
     ),
-    "rule-changed": _rule_changed,
+    "rule-changed": (
+        "{count} {count:earlier review|earlier reviews} of these versions used another rule, the last on "
+        "{last}: each rule keeps its confidence level, but choosing a rule by its results does not"
+    ),
     "start-changed": (
         "the period began at {before} in the review of {reviewed}, and begins at {now} in this one"
     ),
-    "rows-changed": _rows_changed,
+    "rows-changed": (
+        "{count} {count:window has|windows have} other rows or labels than in the review of {reviewed}"
+    ),
 }

@@ -26,14 +26,6 @@ def _unusable(*, share: float, usual: float | None, most: float, refused: bool, 
     return text + (f". With more than {percent(most)} the rest is not judged" if refused else "")
 
 
-def _pooled(*, windows: int, min_per_class: int) -> str:
-    many = "1 reference window has" if windows == 1 else f"{windows:,} reference windows have"
-    return (
-        f"{many} fewer than {min_per_class:,} rows of a class (min_per_class) and "
-        f"{'counts' if windows == 1 else 'count'} together with a neighbour"
-    )
-
-
 SENTENCES: dict[str, str | Callable[..., str]] = {
     "error": "{text}",
     "works-again": "the monitor works again",
@@ -48,12 +40,15 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "no-scatter-to-compare": "AUROC {auc:.3f} here and {reference_auc:.3f} in the reference, and neither "
     "shows any scatter to compare by",
     "not-computed": "{why}",
-    "degraded-alone": lambda *, outcome, pvalue, adjusted_pvalue, segments, needed: (
-        f"{outcome} alone (p = {pvalue:.2g}), but not after allowing for the {segments} segments judged in "
-        f"this window (adjusted p = {adjusted_pvalue:.2g}, and {needed:.2g} is needed)"
+    "degraded-alone": (
+        "{outcome} alone (p = {pvalue:.2g}), but not after allowing for the {segments} segments judged in "
+        "this window (adjusted p = {adjusted_pvalue:.2g}, and {needed:.2g} is needed)"
     ),
     "rows-unusable": _unusable,
-    "reference-windows-pooled": _pooled,
+    "reference-windows-pooled": (
+        "{windows:,} {windows:reference window has|reference windows have} fewer than {min_per_class:,} rows "
+        "of a class (min_per_class) and {windows:counts|count} together with a neighbour"
+    ),
     "reference-without-windows": lambda *, count, n_windows, unit, names, aucs: (
         f"the reference was learned without {windows_of(count, n_windows, unit)}, far below the others: "
         f"{named_windows(names, aucs)}"

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from rocmonitor.wording.format import are
 
 _MOST_GROUPS = 5
-
-
-def _counted(count: int, total: int, nouns: str) -> str:
-    return f"{count} of {total} {nouns} {are(count)}"
 
 
 def _large_clusters(largest: int, clusters: int, share: float, of_rows: float) -> str:
@@ -25,14 +20,9 @@ def _large_clusters(largest: int, clusters: int, share: float, of_rows: float) -
 def _groups_lacking(sample: str, count: int, total: int, groups: Sequence[str]) -> str:
     names = ", ".join(groups[:_MOST_GROUPS]) + (" …" if count > _MOST_GROUPS else "")
     return (
-        f"{_counted(count, total, 'groups')} not in the {sample} ({names}): nothing shows how they ranked "
-        "there, so all that they changed counts as mix"
+        f"{count} of {total} groups {are(count)} not in the {sample} ({names}): nothing shows how they "
+        "ranked there, so all that they changed counts as mix"
     )
-
-
-def _moved_rate(count: int, total: int, rows: int, **_: Any) -> str:
-    moved = "not a multiple" if count == 1 else "not multiples"
-    return f"{_counted(count, total, 'rates')} {moved} of 1/{rows} within (0, 1): the nearest was used"
 
 
 def _tied_threshold(
@@ -43,14 +33,6 @@ def _tied_threshold(
         f"{f'{model} model: ' if model else ''}at {count} of {total} rates many negatives share the score of "
         f"the threshold, and all of them are flagged: the false positive rate reaches {realised[worst]:.3g} "
         f"where {at[worst]:.3g} was asked for"
-    )
-
-
-def _ties(*, tied: int, distinct: int, model: str | None) -> str:
-    whose = f"{model} model: " if model else ""
-    return (
-        f"{whose}{tied} of {distinct} scores are shared by positives and negatives: the band is for the "
-        "curve with straight lines across ties"
     )
 
 
@@ -120,28 +102,27 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     "groups-lacking": _groups_lacking,
     "column-left-out": "{column} is left out: {why}",
     "few-rows-per-group": (
-        "{count} of {total} groups {have} fewer than {enough} rows of a class in a sample: their standard "
-        "errors are uncertain"
+        "{count} of {total} groups {count:has|have} fewer than {enough} rows of a class in a sample: their "
+        "standard errors are uncertain"
     ),
     # Curves
-    "clipped": lambda count, total, rate, within, **_: (
-        f"{_counted(count, total, f'{rate} intervals')} clipped to {within}"
+    "clipped": "{count} of {total} {rate} intervals {count:is|are} clipped to {within}",
+    "zero-length": (
+        "{count} of {total} {rate} intervals {count:is|are} of zero length: use a method that smooths"
     ),
-    "zero-length": lambda count, total, rate, **_: (
-        f"{_counted(count, total, f'{rate} intervals')} of zero length: use a method that smooths"
+    "off-estimate": (
+        "{count} of {total} {rate} intervals {count:does|do} not contain the estimate: smoothing moved the "
+        "interval away from it"
     ),
-    "off-estimate": lambda count, total, rate, **_: (
-        f"{count} of {total} {rate} intervals {'does' if count == 1 else 'do'} not contain the estimate: "
-        "smoothing moved the interval away from it"
+    "conservative": (
+        "{count} of {total} {rate} intervals {count:is|are} conservative: too few rows are flagged, or left, "
+        "to keep to the level"
     ),
-    "conservative": lambda count, total, rate, **_: (
-        f"{_counted(count, total, f'{rate} intervals')} conservative: too few rows are flagged, or left, to "
-        "keep to the level"
+    "moved-rate": (
+        "{count} of {total} rates {count:is not a multiple|are not multiples} of 1/{rows} within (0, 1): the "
+        "nearest was used"
     ),
-    "moved-rate": _moved_rate,
-    "thinned": lambda count, total, kept, **_: (
-        f"{count} of {total} laws are approximate ({kept:,} thresholds)"
-    ),
+    "thinned": "{count} of {total} laws are approximate ({kept:,} thresholds)",
     "joint-law-approximated": (
         "the joint law of two models in {rows:,} rows is approximated: means are exact, and lengths of "
         "intervals are off by about a tenth at most, more where fewer than 20 rows are flagged or left"
@@ -157,7 +138,10 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "the band is around the curve of two normal distributions, TPR = Phi({a:.4g} + {b:.4g} Phi^-1(FPR)), "
         "and is valid only if the scores of each class are normal; tpr is the empirical curve"
     ),
-    "ties-between-classes": _ties,
+    "ties-between-classes": (
+        "{model:{model} model: |}{tied} of {distinct} scores are shared by positives and negatives: the band "
+        "is for the curve with straight lines across ties"
+    ),
     "curve-outside-band": "the empirical curve leaves the band at {outside} of {rates} rates",
     "few-rows-for-band": (
         "{n_pos} positives and {n_neg} negatives: the band's coverage was not measured with fewer than "

@@ -10,17 +10,6 @@ from rocmonitor.wording.revised import judged_again
 _COMMA = re.compile(r"'[+-]?\d*,\d+'")
 
 
-def _rows_with_bad_labels(
-    *, monitor: str, count: int, rows: int, positive: object, negative: object, examples: Sequence[str]
-) -> str:
-    where = f"monitors.{monitor}.positive"
-    return (
-        f"{count:,} of {rows:,} rows {are(count)} set aside: the label is neither "
-        f"{positive!r} nor {negative!r} (found: {', '.join(examples)}); set {where}.label and "
-        f"{where}.negative"
-    )
-
-
 def _text_scores(*, monitor: str, source: str, count: int, rows: int, examples: Sequence[str]) -> str:
     comma = any(_COMMA.fullmatch(example) for example in examples)
     key = f"set sources.{source}.decimal to ',' (of files), or " if comma else ""
@@ -57,14 +46,6 @@ def _unreadable_lines(*, count: int, examples: Sequence[str]) -> str:
     return (
         f"{count:,} lines of the files cannot be read, such as {', '.join(examples)}: they have another "
         "number of columns or another encoding, and are in no window"
-    )
-
-
-def _too_coarse(*, error: float, max_error: float, grid: str) -> str:
-    cut = f" ({grid})" if grid else ""
-    return (
-        f"the cells of neighbouring scores{cut} leave {error:.2g} of the AUROC open, more than "
-        f"condense.max_error, {max_error:.2g}: raise condense.per_unit, or set grouped: raw"
     )
 
 
@@ -114,15 +95,18 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "the models are compared on {drawn:,} of {rows:,} rows, drawn at random; the same rows are drawn "
         "each time"
     ),
-    "condensed-too-coarse": _too_coarse,
+    "condensed-too-coarse": (
+        "the cells of neighbouring scores{grid: ({grid})|} leave {error:.2g} of the AUROC open, more than "
+        "condense.max_error, {max_error:.2g}: raise condense.per_unit, or set grouped: raw"
+    ),
     "rows-outside": (
-        "{count:,} of {rows:,} rows {are} set aside: the {column} is outside the window, missing, or not a "
-        "time; use :start and :end in monitors.{monitor}.query"
+        "{count:,} of {rows:,} rows {count:is|are} set aside: the {column} is outside the window, missing, "
+        "or not a time; use :start and :end in monitors.{monitor}.query"
     ),
     "rows-from-store": _rows_from_store,
     "ids-repeated": (
-        "{count:,} of {rows:,} rows {are} set aside: another row has the same {column}; name a column whose "
-        "value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"
+        "{count:,} of {rows:,} rows {count:is|are} set aside: another row has the same {column}; name a "
+        "column whose value differs for every scored case in monitors.{monitor}.columns.id, or leave id out"
     ),
     "ids-with-two-labels": _two_labels,
     "share-below-one-row": (
@@ -130,8 +114,8 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "row with the highest score"
     ),
     "clusters-missing": (
-        "{count:,} of {rows:,} rows {have} no {column}: each counts as a cluster of its own; if they belong "
-        "together, fill {column} in the query"
+        "{count:,} of {rows:,} rows {count:has|have} no {column}: each counts as a cluster of its own; if "
+        "they belong together, fill {column} in the query"
     ),
     "one-cluster": (
         "the rows of a class come from one cluster ({positives} with positives, {negatives} with negatives), "
@@ -145,7 +129,11 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "rows come in clusters: AUROCs, their differences and the decision allow for it; the band of the "
         "curves, the rates of the whole period, costs and the forecast take rows as independent"
     ),
-    "rows-with-bad-labels": _rows_with_bad_labels,
+    "rows-with-bad-labels": (
+        "{count:,} of {rows:,} rows {count:is|are} set aside: the label is neither {positive!r} nor "
+        "{negative!r} (found: {examples}); set monitors.{monitor}.positive.label and "
+        "monitors.{monitor}.positive.negative"
+    ),
     "text-scores": _text_scores,
     "cells-unreadable": _unreadable_cells,
     "lines-unreadable": _unreadable_lines,
