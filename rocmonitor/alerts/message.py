@@ -234,11 +234,22 @@ def repeated(message: Message, times: int) -> Message:
 
 
 def assemble(title: str, kind: Kind, lines: Lines) -> Message:
-    """Return a message in all its lengths."""
-    text = as_text(lines)
+    """Return a message in all its lengths; in the mail, the chart goes where ``<!--chart-->`` is."""
+    lead, *others = lines
+    labels = [f"<b>{escape(printable(line.label))}:</b> " if line.label else "" for line in others]
+    mail = [
+        f'<div style="{_MAIL_STYLE}">',
+        f'<p style="font-size: 19px; margin: 0 0 8px"><b>{_value(lead.text)}</b></p>',
+        *(
+            f'<p style="margin: 0 0 4px">{label}{_value(line.text)}</p>'
+            for label, line in zip(labels, others, strict=True)
+        ),
+        "<!--chart-->",
+        "</div>",
+    ]
     # The title says what has happened; nobody types a command on a pager.
-    short = [line for line in lines[1:] if line.label not in _NOT_ON_A_PAGER]
-    return Message(title, text, kind, html=as_html(lines), pager=tuple(as_text([line]) for line in short))
+    pager = tuple(as_text([line]) for line in others if line.label not in _NOT_ON_A_PAGER)
+    return Message(title, as_text(lines), kind, html="\n".join(mail), pager=pager)
 
 
 def where_to_look(context: Context) -> list[Line]:
@@ -308,34 +319,6 @@ def as_text(lines: Lines) -> str:
     return "\n".join(
         f"{printable(line.label)}: {_shown(line.text)}" if line.label else _shown(line.text) for line in lines
     )
-
-
-def as_html(lines: Lines) -> str:
-    """Return a mail, all values escaped; the attached chart goes where ``<!--chart-->`` is."""
-    lead, *others = lines
-    parts = [
-        f'<div style="{_MAIL_STYLE}">',
-        f'<p style="font-size: 19px; margin: 0 0 8px"><b>{_value(lead.text)}</b></p>',
-        *(f'<p style="margin: 0 0 4px">{_html_line(line)}</p>' for line in others),
-        "<!--chart-->",
-        "</div>",
-    ]
-    return "\n".join(parts)
-
-
-def with_chart(html: str) -> str:
-    """Return the mail with the attached chart shown in its place."""
-    shown = f'<p><img src="cid:{PICTURE}" style="max-width: 100%" alt="AUROC of the last windows"></p>'
-    return html.replace("<!--chart-->", shown)
-
-
-def without_chart(html: str) -> str:
-    """Return the mail where no chart can be shown in it."""
-    return html.replace("<!--chart-->\n", "")
-
-
-def _html_line(line: Line) -> str:
-    return f"<b>{escape(printable(line.label))}:</b> {_value(line.text)}" if line.label else _value(line.text)
 
 
 def _shown(text: str) -> str:

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import requests
 from apprise import Apprise, AppriseAsset, NotifyBase, NotifyFormat, NotifyType
 
-from rocmonitor.alerts.message import PICTURE, Kind, Message, with_chart, without_chart
+from rocmonitor.alerts.message import PICTURE, Kind, Message
 from rocmonitor.errors import AlertError
 
 CONNECT_SECONDS, ANSWER_SECONDS = 15.0, 40.0
@@ -179,11 +179,16 @@ def check_url(url: str, *, folder: Path) -> None:
 def _body(service: NotifyBase, message: Message, *, attached: bool) -> tuple[str, NotifyFormat]:
     """Return the message in the length and format that suits a service."""
     longest = service.body_maxlen
-    if message.html and _is_mail(service):
+    formats: Any = service.notify_format  # one, or in Apprise 2 several, the preferred one first
+    preferred = formats[0] if isinstance(formats, tuple) else formats
+    if message.html and preferred == NotifyFormat.HTML and longest >= _MAIL:
         if attached and hasattr(service, "inline"):  # of Apprise 2; before, a picture is only attached
             service.inline = True
-            return with_chart(message.html), NotifyFormat.HTML
-        return without_chart(message.html), NotifyFormat.HTML
+            shown = (
+                f'<p><img src="cid:{PICTURE}" style="max-width: 100%" alt="AUROC of the last windows"></p>'
+            )
+            return message.html.replace("<!--chart-->", shown), NotifyFormat.HTML
+        return message.html.replace("<!--chart-->\n", ""), NotifyFormat.HTML
     # Without a title of its own a service puts ours in front of the text.
     room = longest - (0 if service.title_maxlen else len(message.title) + 2)
     lines = message.pager if message.pager and longest <= _PAGER else message.body.splitlines()
@@ -199,13 +204,6 @@ def without_calls(text: str) -> str:
     '@|everyone <|!channel|x> ana@allianz.example'
     """
     return _CALLS.sub(lambda call: f"{call[0]}\u2060", text)
-
-
-def _is_mail(service: NotifyBase) -> bool:
-    """Return True if HTML is what a service prefers, and it has the room of a mail."""
-    formats: Any = service.notify_format  # one, or in Apprise 2 several, the preferred one first
-    preferred = formats[0] if isinstance(formats, tuple) else formats
-    return bool(preferred == NotifyFormat.HTML and service.body_maxlen >= _MAIL)
 
 
 def _fitting(lines: Sequence[str], room: int) -> str:

@@ -63,7 +63,15 @@ def timeline(
     if not points:
         axes.set(xticks=[])
         return png(figure)
-    _expected(axes, points)
+    x = [_days(instant) for point in points for instant in (point.window.start, point.window.end)]
+    names = ("forecast/low", "forecast/high", "reference/auc")
+    low, high, reference = [
+        [point.metrics.get(name, math.nan) for point in points for _ in range(2)] for name in names
+    ]
+    if not all(map(math.isnan, low)):
+        axes.fill_between(x, low, high, color=TOKENS["band"], linewidth=0, label="normal range")
+    if not all(map(math.isnan, reference)):
+        axes.plot(x, reference, color=TOKENS["reference"], linewidth=1, linestyle=":", label="reference")
     if floor is not None:
         axes.axhline(floor, color="black", linewidth=1.2, linestyle="--", label=f"floor {floor:g}")
     _realised(axes, measured, waiting)
@@ -91,18 +99,6 @@ def _summary(points: Sequence[Point], zone: ZoneInfo) -> str:
     }
     text = "; ".join(f"{number} {what}" for what, number in numbers.items() if number)
     return f"{span}\n{text}" if text else span
-
-
-def _expected(axes: Axes, points: Sequence[Point]) -> None:
-    x = [_days(instant) for point in points for instant in (point.window.start, point.window.end)]
-    names = ("forecast/low", "forecast/high", "reference/auc")
-    low, high, reference = [
-        [point.metrics.get(name, math.nan) for point in points for _ in range(2)] for name in names
-    ]
-    if not all(map(math.isnan, low)):
-        axes.fill_between(x, low, high, color=TOKENS["band"], linewidth=0, label="normal range")
-    if not all(map(math.isnan, reference)):
-        axes.plot(x, reference, color=TOKENS["reference"], linewidth=1, linestyle=":", label="reference")
 
 
 def _realised(axes: Axes, points: Sequence[Point], waiting: Collection[Window]) -> None:

@@ -41,7 +41,8 @@ def window_page(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any
 
 def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> Row:
     """Return what is shown of a window, in plain JSON types, without its other revisions and its run."""
-    groups = explanation_of(evaluation)
+    groups, window = explanation_of(evaluation), evaluation.window
+    again = ["rocmonitor", "backfill", evaluation.monitor, "--from", _typed(window.start, zone)]
     return {
         "slug": window_slug(evaluation.window, zone),
         "name": evaluation.window.in_zone(zone),
@@ -80,7 +81,8 @@ def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | 
         ),
         "query": str(evaluation.provenance.get("query") or ""),
         "run": None,
-        "command": _command(evaluation, zone),
+        # Computes the window again and saves nothing.
+        "command": shlex.join([*again, "--to", _typed(window.end, zone), "--dry-run"]),
     }
 
 
@@ -109,15 +111,6 @@ def _numbers(verdict: Verdict | None) -> Row:
 
 _DIFFERENCES = ("challenger", "drop", "lasting")
 """Kinds of rules whose estimate is a difference, so that 0 is of interest."""
-
-
-def _command(evaluation: Evaluation, zone: ZoneInfo) -> str:
-    """Return the shell command that computes the window again and saves nothing."""
-    window = evaluation.window
-    ends = [_typed(moment, zone) for moment in (window.start, window.end)]
-    return shlex.join(
-        ["rocmonitor", "backfill", evaluation.monitor, "--from", ends[0], "--to", ends[1], "--dry-run"]
-    )
 
 
 def _typed(moment: datetime, zone: ZoneInfo) -> str:

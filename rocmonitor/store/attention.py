@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from rocmonitor.policy.status import Attention
 from rocmonitor.store.connection import Store, put_row
@@ -35,12 +35,6 @@ def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, 
     """Send nothing about a monitor until then; None sends again from now on."""
     with store.writing() as connection:
         _put(connection, monitor, {"muted_by": by if until else None, "muted_until": until}, by, note)
-
-
-def end_acknowledgement(connection: Connection, monitor: str) -> None:
-    """End what was acknowledged: the status has changed."""
-    nobody = {"acknowledged_by": None, "acknowledged_at": None}
-    connection.execute(update(table).where(table.c.monitor == monitor).values(nobody))
 
 
 def _put(connection: Connection, monitor: str, values: dict[str, Any], by: str | None, note: str) -> None:

@@ -112,7 +112,12 @@ def check(url: str) -> None:
     from alembic.runtime.migration import MigrationContext
 
     with connect(url) as store:
-        _require_there(store)
+        file = sqlite_file(store.engine.url)
+        if file is not None and not file.exists():  # looking at it would make it
+            raise StoreError(
+                f"store {shown(store.engine.url)}: does not exist; run `rocmonitor db upgrade`",
+                transient=False,
+            )
         _require_newest(store)
         with store.reading() as connection:
             differences = compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), metadata)
@@ -162,15 +167,6 @@ def _upgrade(store: Store) -> None:
 def _is_empty(store: Store) -> bool:
     with store.reading() as connection:
         return store.engine.dialect.name == "sqlite" and not inspect(connection).get_table_names()
-
-
-def _require_there(store: Store) -> None:
-    """Refuse a SQLite file that is not there: looking at it would make it."""
-    file = sqlite_file(store.engine.url)
-    if file is not None and not file.exists():
-        raise StoreError(
-            f"store {shown(store.engine.url)}: does not exist; run `rocmonitor db upgrade`", transient=False
-        )
 
 
 def _require_newest(store: Store) -> None:

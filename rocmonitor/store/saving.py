@@ -9,14 +9,13 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Executable, Table, bindparam, func, select
+from sqlalchemy import Connection, Executable, Table, bindparam, func, select, update
 
 from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
-from rocmonitor.store.attention import end_acknowledgement
 from rocmonitor.store.connection import Store, having, insert, put_row, window_key
 from rocmonitor.store.counts import KeptCounts, put_counts
 from rocmonitor.store.episodes import put_episodes, put_warning
@@ -165,8 +164,26 @@ def _put_evaluation(
     metrics, reference = plain.pop("metrics"), plain.pop("reference")
     digest = result.reference_digest or reference_digest(reference)
     if digest not in summaries:
-        summaries[digest] = _put_summary(connection, reference, digest)
-    values = _columns(result) | {
+        named, row = {"named": digest}, {"digest": digest, "content": reference}
+        summary_id = connection.scalar(_FIND_SUMMARY, named)
+        if summary_id is None:
+            connection.execute(_unless_there(connection, tables.summary), row)
+            summary_id = connection.execute(_FIND_SUMMARY, named).scalar_one()
+        summaries[digest] = int(summary_id)
+    evaluation = result.evaluation
+    values = {
+        "monitor": evaluation.monitor,
+        "segment": evaluation.segment,
+        **window_key(evaluation.window),
+        "revision": evaluation.revision,
+        "model_version": evaluation.champion_version,
+        "challenger_version": evaluation.challenger_version,
+        "at": evaluation.at,
+        "outcome": evaluation.outcome,
+        "data_digest": evaluation.provenance.get("data_digest", ""),
+        "label_counts": result.label_counts,
+        "labels_digest": result.labels_digest,
+        "settings_digest": result.settings_digest,
         "metrics": metrics,
         "result": plain,
         "summary_id": summaries[digest],
@@ -184,36 +201,9 @@ def _unless_there(connection: Connection, table: Table) -> Executable:
     return _INSERTIONS[key]
 
 
-def _columns(result: WindowRecord) -> dict[str, Any]:
-    evaluation = result.evaluation
-    return {
-        "monitor": evaluation.monitor,
-        "segment": evaluation.segment,
-        **window_key(evaluation.window),
-        "revision": evaluation.revision,
-        "model_version": evaluation.champion_version,
-        "challenger_version": evaluation.challenger_version,
-        "at": evaluation.at,
-        "outcome": evaluation.outcome,
-        "data_digest": evaluation.provenance.get("data_digest", ""),
-        "label_counts": result.label_counts,
-        "labels_digest": result.labels_digest,
-        "settings_digest": result.settings_digest,
-    }
-
-
 def reference_digest(reference: Mapping[str, Any]) -> str:
     """Return the name of the evaluation's reference (`Evaluation.reference`)."""
     return hashlib.sha256(tables.as_json(reference).encode()).hexdigest()
-
-
-def _put_summary(connection: Connection, reference: Mapping[str, Any], digest: str) -> int:
-    named, row = {"named": digest}, {"digest": digest, "content": reference}
-    summary_id = connection.scalar(_FIND_SUMMARY, named)
-    if summary_id is None:
-        connection.execute(_unless_there(connection, tables.summary), row)
-        summary_id = connection.execute(_FIND_SUMMARY, named).scalar_one()
-    return int(summary_id)
 
 
 def _put_outlook(connection: Connection, record: OutlookRecord) -> list[Row]:
@@ -250,7 +240,9 @@ def _put_transition(
 ) -> None:
     put_warning(connection, transition, notified, outbox)
     if transition.before is not transition.after:
-        end_acknowledgement(connection, transition.monitor)
+        nobody = {"acknowledged_by": None, "acknowledged_at": None}
+        people = tables.attention
+        connection.execute(update(people).where(people.c.monitor == transition.monitor).values(nobody))
     connection.execute(
         tables.transition.insert().values(
             monitor=transition.monitor,

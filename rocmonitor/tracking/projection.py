@@ -120,7 +120,10 @@ class Tracking:
             files = {**content.files(evaluation, full=full), **(artifacts or {})}
             name, judged = content.window_name(evaluation), evaluation.evaluated_at
             run = self._one(experiment, existing, judged, tags, name)
-            self._upload(run, files, content.dataset(evaluation), self._logged_model(evaluation))
+            # The logged model that the champion's version was made from.
+            version = self._version(evaluation.model, evaluation.champion_version)
+            source = re.match("models:/(m-[^/]+)", version.source or "") if version else None
+            self._upload(run, files, content.dataset(evaluation), source and source[1])
             later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
             state = {STATE: "final"}
             if newest and not later:
@@ -184,36 +187,23 @@ class Tracking:
             key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
             tags = content.series_tags(monitor, segment, points, zone, kind)
             name = content.series_name(segment, kind)
-            run = self._series_run(experiment, key, logged, tags, name, artifacts)
+            digests = content.digests(logged)
+            drawn, fitting = finding.series(self.client, experiment, key, digests)
+            tags |= {KEY: key, POINTS: str(len(logged)), DIGEST: digests[-1], STATE: "publishing"}
+            run = self._one(experiment, fitting[:1], None, tags, name)
+            done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
+            if done < len(logged):
+                self._append(run, logged, done, tags, artifacts(done))
+                for old in drawn:
+                    if old.info.run_id != run.info.run_id:
+                        self._retire(old, by=run)
+                self._finish(run, name, None, {STATE: "final"})
             if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
                 page = page_address(self.pages, monitor)
                 self._describe(experiment, note.of_experiment(experiment, points, zone, shown, page, loss))
                 self._tag_version(model, points[-1].champion_version, monitor, note.last_window(points, zone))
             return self._link(run, monitor)
-
-    def _series_run(
-        self,
-        experiment: str,
-        key: str,
-        points: list[Point],
-        tags: dict[str, str],
-        name: str,
-        artifacts: Callable[[int], Files],
-    ) -> Run:
-        """Return the run that has all points: the one that has the first of them, or a new one."""
-        digests = content.digests(points)
-        drawn, fitting = finding.series(self.client, experiment, key, digests)
-        tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
-        run = self._one(experiment, fitting[:1], None, tags, name)
-        done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
-        if done < len(points):
-            self._append(run, points, done, tags, artifacts(done))
-            for old in drawn:
-                if old.info.run_id != run.info.run_id:
-                    self._retire(old, by=run)
-            self._finish(run, name, None, {STATE: "final"})
-        return run
 
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
         """Write a review as a run, and its verdict as tags on both model versions; never touch an alias.
@@ -309,12 +299,6 @@ class Tracking:
         if (model, number) not in self.versions:
             self.versions[model, number] = access.model_version(self.client, model, number)
         return self.versions[model, number]
-
-    def _logged_model(self, evaluation: Evaluation) -> str | None:
-        """Return the number of the logged model that the champion's version was made from."""
-        version = self._version(evaluation.model, evaluation.champion_version)
-        source = re.match("models:/(m-[^/]+)", version.source or "") if version else None
-        return source and source[1]
 
     def _tag_version(self, model: str, number: str, monitor: str, text: str) -> None:
         """Write how the newest window came out to the version it is about, once for each text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -205,13 +205,28 @@ def _standing(
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
     episode = store.last_decline(kept, monitor.name, segment)
-    shown = as_shown(*_status(windows, changes), store.open_stops(kept).get(monitor.name, []), seen, episode)
+    if changes:
+        last, from_then = str(changes[-1].after), changes[-1].since
+    else:
+        last, from_then = (str(Status.OK) if windows else "waiting"), None
+    shown = as_shown(last, from_then, store.open_stops(kept).get(monitor.name, []), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
     newest = [outlook.window for outlook in outlooks] + [revisions[0].window for revisions in windows[-1:]]
     why = {} if status == "ok" else _facts(kept, status, windows, changes, outlooks, episode, zone)
     reviews = review_list(kept, monitor.name)
     now_to_do = "Nothing." if status == "ok" else now_what(episode, zone, reviewed=bool(reviews))
+    about, next_due = _newest(windows), None
+    if about is None:
+        joined = monitor.joining is not None
+        sentence = wording.not_judged(monitor.name, first_due(monitor, now), joined=joined)
+    else:
+        sentence = wording.monitor_sentence(about.metrics, about.window, zone, status, since)
+    if monitor.joining is None:
+        judged_until = windows[-1][0].window.end if windows else monitor.start
+        # A window that is long due and was never judged says nothing of the next one.
+        long_due = now - monitor.window.label_delay - 2 * monitor.window.length
+        next_due = _due(monitor, max(judged_until, long_due), now)
     return {
         "name": monitor.name,
         "segment": segment,
@@ -229,7 +244,7 @@ def _standing(
         "is_muted": said.muted_until is not None and said.muted_until > now,
         "status": status,
         "since": since,
-        "sentence": _sentence(windows, monitor, status, since, now),
+        "sentence": sentence,
         "episode": as_json(episode, said),
         "advice": why.pop("Check", now_to_do),
         "why": why,
@@ -243,7 +258,7 @@ def _standing(
             }
             for review in reviews
         ],
-        "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
+        "next_due": next_due,
         "foresees": monitor.outlook is not None,
         "label_delay": "" if monitor.joining is not None else written(monitor.labels.delay),
         "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
@@ -272,8 +287,27 @@ def _over_time(
         "period": {"start": _day(choice.start, zone), "end": _day(choice.end, zone)},
         "asked": choice.asked(zone),
         "points": [_point(revisions, monitor, now) for revisions in windows],
-        "ahead": [_ahead(outlook, zone) for outlook in outlooks],
-        "changes": [_change(change, zone) for change in reversed(changes[-CHANGES:])],
+        "ahead": [
+            plain(outlook)
+            | {
+                "name": outlook.window.in_zone(zone),
+                "start": plain(outlook.window.start),
+                "end": plain(outlook.window.end),
+            }
+            for outlook in outlooks
+        ],
+        "changes": [
+            {
+                "at": plain(change.at),
+                "since": plain(change.since),
+                "when": instant(change.since, zone),
+                "before": str(change.before),
+                "after": str(change.shown),
+                "reasons": reasons(change.reasons),
+                "notified": change.notified,
+            }
+            for change in reversed(changes[-CHANGES:])
+        ],
     }
 
 
@@ -314,29 +348,11 @@ def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> Row:
     }
 
 
-def _status(
-    windows: Sequence[list[Kept]], changes: Sequence[store.SavedTransition]
-) -> tuple[str, datetime | None]:
-    if changes:
-        return str(changes[-1].after), changes[-1].since
-    return (str(Status.OK) if windows else "waiting"), None
-
-
 def _newest(windows: Sequence[list[Kept]]) -> Kept | None:
     """Return the window that the sentence is about: the newest that was measured, else the newest."""
     newest = [revisions[-1] for revisions in windows]
     measured = [window for window in newest if "champion/auc" in window.metrics]
     return measured[-1] if measured else newest[-1] if newest else None
-
-
-def _sentence(
-    windows: Sequence[list[Kept]], monitor: Monitor, status: str, since: str | None, now: datetime
-) -> str:
-    newest = _newest(windows)
-    if newest is None:
-        joined = monitor.joining is not None
-        return wording.not_judged(monitor.name, first_due(monitor, now), joined=joined)
-    return wording.monitor_sentence(newest.metrics, newest.window, monitor.timezone, status, since)
 
 
 def _facts(
@@ -369,34 +385,6 @@ def _facts(
             shown["Seen in"] = re.sub("^(in the|on|from) ", "", wording.window_name(seen[0], zone))
         shown |= of_change
     return {label: text for label, text in shown.items() if text}
-
-
-def _ahead(one: Ahead, zone: ZoneInfo) -> Row:
-    values: dict[str, Any] = plain(one)
-    return values | {
-        "name": one.window.in_zone(zone),
-        "start": plain(one.window.start),
-        "end": plain(one.window.end),
-    }
-
-
-def _change(change: store.SavedTransition, zone: ZoneInfo) -> Row:
-    return {
-        "at": plain(change.at),
-        "since": plain(change.since),
-        "when": instant(change.since, zone),
-        "before": str(change.before),
-        "after": str(change.shown),
-        "reasons": reasons(change.reasons),
-        "notified": change.notified,
-    }
-
-
-def _next_due(monitor: Monitor, windows: Sequence[list[Kept]], now: datetime) -> str | None:
-    """When the first window that is not judged yet falls due at the latest."""
-    newest = windows[-1][0].window.end if windows else monitor.start
-    # A window that is long due and was never judged says nothing of the next one.
-    return _due(monitor, max(newest, now - monitor.window.label_delay - 2 * monitor.window.length), now)
 
 
 def first_due(monitor: Monitor, now: datetime) -> str | None:
@@ -432,23 +420,22 @@ def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept
     evaluation, zone = store.evaluation(kept, one.id), monitor.timezone
     chosen = in_full(evaluation, zone, store.reference_of(kept, evaluation)) | {
         "superseded": one is not revisions[-1],
-        "revisions": [_revision(revision, zone) for revision in reversed(revisions)],
+        "revisions": [
+            {
+                "revision": revision.revision,
+                "at": instant(revision.at, zone),
+                "outcome": str(revision.outcome),
+                "auc": revision.metrics.get("champion/auc"),
+                "low": revision.metrics.get("champion/auc_low"),
+                "high": revision.metrics.get("champion/auc_high"),
+                "positives": revision.metrics.get("data/positives"),
+                "labelled_share": revision.metrics.get("data/labelled_share"),
+            }
+            for revision in reversed(revisions)
+        ],
         "run": store.receipt_of(kept, one.id),
     }
     return {"chosen": chosen, "reference": _reference(evaluation, zone)}
-
-
-def _revision(one: Kept, zone: ZoneInfo) -> Row:
-    return {
-        "revision": one.revision,
-        "at": instant(one.at, zone),
-        "outcome": str(one.outcome),
-        "auc": one.metrics.get("champion/auc"),
-        "low": one.metrics.get("champion/auc_low"),
-        "high": one.metrics.get("champion/auc_high"),
-        "positives": one.metrics.get("data/positives"),
-        "labelled_share": one.metrics.get("data/labelled_share"),
-    }
 
 
 def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
@@ -465,23 +452,18 @@ def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
         "high": whole.get("high"),
         "doubts": [str(doubt) for doubt in doubts_of(reference)],
         "windows": [
-            _reference_window(row, zone)
+            {
+                "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
+                "start": row["start"],
+                "end": row["end"],
+                "positives": row["n_pos"],
+                "negatives": row["n_neg"],
+                "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+                "auc": row.get("auc"),
+                "low": row.get("auc_low"),
+                "high": row.get("auc_high"),
+            }
             for row in reference.get("windows", ())
             if row["n_pos"] + row["n_neg"]
         ],
-    }
-
-
-def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
-    """One of them, named as the windows that were judged."""
-    return {
-        "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
-        "start": row["start"],
-        "end": row["end"],
-        "positives": row["n_pos"],
-        "negatives": row["n_neg"],
-        "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
-        "auc": row.get("auc"),
-        "low": row.get("auc_low"),
-        "high": row.get("auc_high"),
     }

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from werkzeug.exceptions import BadRequest
 
 from rocmonitor.errors import RocmonitorError
@@ -154,7 +154,8 @@ def _overview(site: Site) -> Any:
 
 def _press(site: Site, name: str, what: str, permit: Permit) -> Response:
     actions.act(site, name, what, permit)
-    return actions.back(url_for("rocmonitor.monitor", name=name))
+    answer: Response = redirect(url_for("rocmonitor.monitor", name=name), 303)  # type: ignore[assignment]
+    return answer
 
 
 def _monitor(site: Site, name: str, permit: Permit) -> Any:

@@ -114,6 +114,10 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
     own, metrics, tables = level(review.rule), review.metrics, review.tables
     low, high = (metrics.get(f"difference/auc_anytime_{end}") for end in ("low", "high"))
     champion, challenger = (number(metrics.get(f"{model}/auc")) for model in ("champion", "challenger"))
+    saved = (
+        f"w {row['w']:.4g}: {signed(row['saved'], row['low'], row['high'])} ({span(row['low'], row['high'])})"
+        for row in tables.get("costs", ())
+    )
     return {
         "windows": (
             f"Each point is the AUROC difference of one window with its own {own} interval. The grey "
@@ -138,7 +142,7 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
         ),
         "costs": (
             f"The challenger's saving at each operating condition, with a {own} interval.",
-            f"Cost saved: {'; '.join(_saved(row) for row in tables.get('costs', ()))}.",
+            f"Cost saved: {'; '.join(saved)}.",
         ),
     }
 
@@ -151,6 +155,9 @@ def methods(review: Review) -> list[tuple[str, str]]:
 def key_numbers(review: Review) -> list[tuple[str, str, str]]:
     """Name, value and remark of each key number."""
     value, own = review.metrics.get, level(review.rule)
+    waiting, leads = value("review/windows_waiting"), value("review/challenger_leads")
+    later = f"; {count(waiting)} more wait for labels" if waiting else ""
+    checks = count(value("review/checks"))
 
     def interval(name: str) -> str:
         return span(value(f"{name}_low"), value(f"{name}_high"))
@@ -166,7 +173,7 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             interval("difference/auc_anytime"),
             _mean(review),
         ),
-        ("Windows", count(value("review/windows")), _windows(review.metrics)),
+        ("Windows", count(value("review/windows")), f"{checks} of them checked{later}"),
         ("Champion's AUROC", number(value("champion/auc")), f"version {review.champion_version}"),
         ("Challenger's AUROC", number(value("challenger/auc")), f"version {review.challenger_version}"),
         (
@@ -174,7 +181,7 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             count(value("data/rows")),
             f"{count(value('data/positives'))} positive, {count(value('data/negatives'))} negative",
         ),
-        _leads(review),
+        ("Led by the challenger", NOTHING if leads is None else f"{leads:.0f} of {checks}", "windows"),
         *(
             (
                 f"Mean difference of the next {row['windows']} windows",
@@ -196,12 +203,6 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
         ),
     ]
     return [cell for cell in [*cells, *_money(review)] if cell[1] != NOTHING]
-
-
-def _leads(review: Review) -> tuple[str, str, str]:
-    leads = review.metrics.get("review/challenger_leads")
-    checks = count(review.metrics.get("review/checks"))
-    return ("Led by the challenger", NOTHING if leads is None else f"{leads:.0f} of {checks}", "windows")
 
 
 def _money(review: Review) -> list[tuple[str, str, str]]:
@@ -231,12 +232,6 @@ def _mean(review: Review) -> str:
     return f"{shown}; the rule requires p < {spent:.4g}"
 
 
-def _windows(metrics: Mapping[str, float]) -> str:
-    waiting = metrics.get("review/windows_waiting")
-    later = f"; {count(waiting)} more wait for labels" if waiting else ""
-    return f"{count(metrics.get('review/checks'))} of them checked{later}"
-
-
 def _regions(rows: Sequence[Mapping[str, Any]]) -> str:
     shown = [
         f"{row['better']} better from FPR {percent(row['from_fpr'])} to {percent(row['to_fpr'])}"
@@ -255,9 +250,3 @@ def _dominance(rows: Sequence[Mapping[str, Any]]) -> str:
                 f"{percent(min(shares))} and {percent(max(shares))}."
             )
     return " ".join(shown) or "Neither model is more likely than not better at any share."
-
-
-def _saved(row: Mapping[str, Any]) -> str:
-    return (
-        f"w {row['w']:.4g}: {signed(row['saved'], row['low'], row['high'])} ({span(row['low'], row['high'])})"
-    )
