@@ -61,15 +61,8 @@ _NOT_ON_A_PAGER = ("How sure", "Reference", "Owner", "Take it on", "Look")
 class Context:
     """The facts of a message besides the event: its monitor, and where to look.
 
-    Attributes
-    ----------
-    zone: The monitor's: all times are written in it, and it is named.
-    owner: Who looks after the model.
-    runbook: What to do; an address or a text.
-    run: Where MLflow shows the window.
-    page: Where rocmonitor's own page shows it.
-    told: The channels that get it.
-    configured: False for a monitor that the configuration has no longer: no command knows it.
+    `run` and `page` are addresses in MLflow and on rocmonitor's own page, `told` the channels that get the
+    message. A monitor that is no longer `configured` is known to no command.
     """
 
     zone: ZoneInfo
@@ -83,15 +76,10 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message in the length that its channel can carry.
+    """A message in the lengths that channels can carry: `html` for a mail, lines of `pager` for a pager.
 
-    Attributes
-    ----------
-    title: One line of at most 80 characters that starts with the status.
-    body: Plain text, what matters most first: for chats, files and web hooks.
-    kind, {"alarm", "recovery", "notice", "test"}: Becomes the service's own colour or severity.
-    html: The same for a mail; empty when there is only text.
-    pager: Lines for a pager, the most important first: as many as it can carry.
+    The title is one line of at most 80 characters that starts with the status. What matters most comes first
+    in `body` and `pager`. The kind becomes the service's own colour or severity.
     """
 
     title: str
@@ -108,14 +96,10 @@ def compose(
     also: Sequence[Transition] = (),
     episode: Decline | None = None,
 ) -> Message:
-    """Return the message about a change of status.
+    """Return the message about a change of status, and `also` those of other segments with one window.
 
-    Parameters
-    ----------
-    transition: The change; the gravest, where several segments changed with one window.
-    evaluation: The window it was seen in; None when there is none, because evaluating it failed.
-    also: The other changes, each with the status of its segment now.
-    episode: The loss that it begins, changes or ends.
+    The gravest is the `transition`. There is no `evaluation` where it failed. `episode` is the loss that the
+    change begins, changes or ends.
 
     Examples
     --------

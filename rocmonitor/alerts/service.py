@@ -49,21 +49,13 @@ _NOTIFY_TYPES: dict[Kind, NotifyType] = {
 def send(url: str, message: Message, *, folder: Path, picture: Callable[[], bytes] | None = None) -> None:
     """Hand a message to one service, and return once the service has taken it.
 
-    Parameters
-    ----------
-    url: An Apprise URL of one service, or ``file:///absolute/path`` or ``file://relative/path``, which
-        appends the message to a file, after the time in UTC.
-    folder: What a relative path is relative to: where the configuration is.
-    picture: Returns a PNG, attached where the service can carry it, and shown within a mail; else it is not
-        asked.
+    The URL is Apprise's of one service, or ``file:///absolute/path`` or ``file://relative/path`` (from the
+    `folder` of the configuration), which appends the message to a file, after the time in UTC. `picture`
+    returns a PNG, attached where the service can carry it, and shown within a mail; else it is not asked.
 
-    Raises
-    ------
-    AlertError: The service did not take it; not `transient` when no later try can succeed with this URL. The
-        text holds nothing of the URL but its service and host.
+    An AlertError is not `transient` when no later try can succeed with this URL. Its text holds nothing of
+    the URL but its service and host.
 
-    Notes
-    -----
     A mail gets the HTML; a service of at most 1,024 characters gets as many lines for a pager as fit; every
     other one, a web hook too, as many lines of the text. A value that calls everybody of a chat
     (``@everyone``, ``<!channel>``) calls nobody.
@@ -155,14 +147,7 @@ def retry_after(status: int, header: str | None, now: datetime) -> timedelta | N
 def check_url(url: str, *, folder: Path) -> None:
     """See that `send` could make something of a URL; nothing is sent and no host is asked.
 
-    Parameters
-    ----------
-    folder: As for `send`.
-
-    Raises
-    ------
-    AlertError: As `send` raises it for a URL that is none; for ``file://``, when the folder of the file is
-        not there.
+    AlertError: as `send` raises it; for ``file://``, also when the folder of the file is not there.
 
     Examples
     --------

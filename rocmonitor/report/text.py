@@ -164,28 +164,12 @@ def _name(segment: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The status of a monitor or a segment, and the numbers of its newest window.
-
-    Attributes
-    ----------
-    monitor, segment, status: ``waiting`` is the status before the first window was judged.
-    since: From when the status holds; None where it never changed.
-    window, version, auc, low, high, expected_low, expected_high, labelled_share: Of the newest window, as
-        `rocmonitor.policy.evaluation.Brief` has them; None where not known.
-    why: Why it is not ok, in a few words.
-    attention: Who takes care of it and until when it is muted, in words.
-    not_judged_since, watched_until: Since when nothing has been judged, where that is too long; when the
-        watch ended.
-    episode: The newest one, as programs read it.
-    unjudged: Rows since the last window that are none yet, in words; empty where each window of the calendar
-        is judged.
-    reference: What the reference was learned without, in words; empty where all its windows count.
-    """
+    """The status of a monitor or a segment, and the numbers of its newest window, None where not known."""
 
     monitor: str
     segment: str
-    status: str
-    since: datetime | None
+    status: str  # waiting before the first window was judged
+    since: datetime | None  # None where the status never changed
     zone: ZoneInfo
     window: Window | None = None
     version: str | None = None
@@ -196,12 +180,12 @@ class Standing:
     expected_high: float | None = None
     labelled_share: float | None = None
     why: str = ""
-    attention: str = ""
-    unjudged: str = ""
-    reference: str = ""
-    not_judged_since: datetime | None = None
+    attention: str = ""  # who takes care of it, and until when it is muted
+    unjudged: str = ""  # rows since the last window that are none yet; of the calendar each is judged
+    reference: str = ""  # what the reference was learned without; empty where all its windows count
+    not_judged_since: datetime | None = None  # where that is too long
     watched_until: datetime | None = None
-    episode: dict[str, Any] | None = None
+    episode: dict[str, Any] | None = None  # the newest one, as programs read it
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""

@@ -38,20 +38,11 @@ def timeline(
     zone: ZoneInfo,
     waiting: Collection[Window] = (),
 ) -> bytes:
-    """Return the AUROC of each window over time, with its interval.
+    """Return the AUROC of each window over time, with its interval, as a PNG of 800 by 360 pixels.
 
-    Parameters
-    ----------
-    points: Oldest window first. Metrics ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of
-        the window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as
-        missing. The outcome is the marker; a window without one looks ok.
-    floor: A line.
-    zone: Of the dates.
-    waiting: Windows whose labels may still come: hollow.
-
-    Returns
-    -------
-    A PNG of 800 by 360 pixels.
+    Of the points, oldest window first, ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of
+    the window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as missing.
+    The outcome is the marker; a window without one looks ok, and one that may still get labels is hollow.
     """
     figure, (axes,) = panels(8, 3.6)
     heading(axes, short(title, 56), _summary(points, zone))

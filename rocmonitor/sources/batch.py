@@ -46,11 +46,9 @@ class Rows:
     champion: Rows with a finite champion score and a label.
     pair: Those of them whose challenger score is finite too, challenger first; some of them, drawn at random,
         where a caveat says so. None without ``columns.challenger``.
-    caveats: What is wrong with the rows; the sentences say how to mend it.
     challenger_only: Labelled rows with a finite challenger score and no usable champion score: a part of
         ``counts.bad_score``.
-    unlabelled: Champion scores of the ``counts.unlabelled`` rows: distinct, increasing, with the rows at
-        each.
+    unlabelled: Champion scores of the ``counts.unlabelled`` rows: distinct, increasing.
     unlabelled_pair: Those of them whose challenger score is finite too, challenger first, in no particular
         order. None without ``columns.challenger``, and of cells.
     by_age: The rows of `champion` by the age at which their label was known, where ages were asked for.
@@ -84,19 +82,12 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explaining:
-    """The rows of a window with the columns that may explain a change, shape (n,) each.
+    """The rows of a window with the columns that may explain a change, shape (n,) each."""
 
-    Attributes
-    ----------
-    score: Of the champion, as it gave them.
-    positive, labelled, waiting: Which rows have the positive label; which ones the statistics rest on; which
-        ones lack a label only.
-    """
-
-    score: NDArray[np.float64]
+    score: NDArray[np.float64]  # of the champion, as it gave them
     positive: Mask
-    labelled: Mask
-    waiting: Mask
+    labelled: Mask  # the statistics rest on these
+    waiting: Mask  # for a label only
     columns: tuple[NDArray[Any], ...]
 
 
@@ -207,7 +198,19 @@ def _rows(
     by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
     pair = by_both.get("pair")
     no_challenger = 0 if cells.challenger is None else _weighed(cells, used & np.isnan(cells.challenger))
-    counts = _counts(tally, no_challenger, truncated)
+    counts = Counts(
+        rows=sum(tally),
+        n_pos=tally[_POSITIVE],
+        n_neg=tally[_NEGATIVE],
+        unlabelled=tally[_UNLABELLED],
+        bad_score=tally[_BAD_SCORE],
+        bad_label=tally[_BAD_LABEL],
+        duplicates=tally[_DUPLICATE],
+        two_labels=tally[_TWO_LABELS],
+        outside=tally[_OUTSIDE],
+        no_challenger=no_challenger,
+        truncated=truncated,
+    )
     champion = None if pair is None or no_challenger else pair.second
     if champion is None:
         champion = _champion(cells, category, used, monitor)
@@ -224,22 +227,6 @@ def _rows(
         caveats=tuple(caveats),
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
         by_age=tuple(_champion(cells, category, used & at, monitor) for at in masks),
-    )
-
-
-def _counts(tally: Sequence[int], no_challenger: int, truncated: bool) -> Counts:
-    return Counts(
-        rows=sum(tally),
-        n_pos=tally[_POSITIVE],
-        n_neg=tally[_NEGATIVE],
-        unlabelled=tally[_UNLABELLED],
-        bad_score=tally[_BAD_SCORE],
-        bad_label=tally[_BAD_LABEL],
-        duplicates=tally[_DUPLICATE],
-        two_labels=tally[_TWO_LABELS],
-        outside=tally[_OUTSIDE],
-        no_challenger=no_challenger,
-        truncated=truncated,
     )
 
 

@@ -120,7 +120,10 @@ def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     """
     columns: dict[str, Any] = {}
     for column in _COLUMNS:
-        parts = _same_width([getattr(chunk, column) for chunk in chunks])
+        parts = [getattr(chunk, column) for chunk in chunks]
+        if len({part.shape[1:] for part in parts if part is not None}) > 1:
+            # Ids that are whole numbers have one word, those that are text two: SQLite mixes them.
+            parts = [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]
         columns[column] = None if parts[0] is None else np.concatenate(parts)
         for chunk in chunks:
             setattr(chunk, column, None)
@@ -140,10 +143,3 @@ def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     if cells.has_cluster is not None and cells.cluster is not None:
         cells.cluster = each_its_own(cells.cluster, ~cells.has_cluster, cells.champion)
     return cells
-
-
-def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
-    """Give chunks of whole-number ids a second word beside chunks of text: SQLite mixes them."""
-    if len({part.shape[1:] for part in parts if part is not None}) < 2:
-        return parts
-    return [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]

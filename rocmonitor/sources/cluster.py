@@ -65,13 +65,6 @@ def secrets_of(address: str | None) -> tuple[str, ...]:
     return tuple(login + [value for key, _, value in pairs if value and key.lower() not in _OPEN])
 
 
-def _knock(address: str) -> None:
-    """Fail at once where nothing listens: Spark Connect would try for ten minutes, and again at the exit."""
-    parts = urlsplit(address.partition(";")[0])
-    if parts.scheme == "sc" and parts.hostname and not getproxies():
-        socket.create_connection((parts.hostname, parts.port or _PORT), timeout=_KNOCK_SECONDS).close()
-
-
 class _Connection:
     """A Spark session as `Guard` takes connections."""
 
@@ -82,7 +75,11 @@ class _Connection:
         if address is None:
             self.spark = builder.getOrCreate()
         else:
-            _knock(address)
+            # Fail at once where nothing listens: Spark Connect would try for ten minutes, again at the exit.
+            parts = urlsplit(address.partition(";")[0])
+            if parts.scheme == "sc" and parts.hostname and not getproxies():
+                place = (parts.hostname, parts.port or _PORT)
+                socket.create_connection(place, timeout=_KNOCK_SECONDS).close()
             self.spark = builder.remote(address).getOrCreate()
             from pyspark.sql.connect.client.retries import DefaultPolicy
 

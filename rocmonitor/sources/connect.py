@@ -150,8 +150,9 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
                 connection.exec_driver_sql(statement)
             yield connection
         finally:
-            if guard.overdue is not None and engine.dialect.driver == "pymysql":
-                _forget_rest(raw)
+            answer = getattr(raw, "_result", None) if engine.dialect.driver == "pymysql" else None
+            if guard.overdue is not None and answer is not None:
+                answer.unbuffered_active = False  # else a finalizer reads the rest, the connection being cut
 
 
 def guarded(guard: Guard, parts: Iterable[Part]) -> Iterator[Part]:
@@ -168,12 +169,6 @@ def _kill(engine: Engine, raw: Any) -> None:
     with closing(engine.raw_connection()) as other:
         other.detach()  # from the pool: it is closed for good
         other.cursor().execute(f"KILL QUERY {raw.thread_id()}")
-
-
-def _forget_rest(raw: Any) -> None:
-    """Keep PyMySQL from reading the rest of an answer, after the connection was cut, in a finalizer."""
-    if (answer := getattr(raw, "_result", None)) is not None:
-        answer.unbuffered_active = False
 
 
 def _settings(engine: Engine, seconds: float, whole: float) -> tuple[str, ...]:

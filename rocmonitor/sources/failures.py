@@ -193,7 +193,7 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
                 transient=False,
             )
         case "query" | "writes" | "outside" as kind:
-            return ConfigError(f"{query}: {line}{_rule(kind, origin) or _advice(line, cause)}")
+            return ConfigError(f"{query}: {line}{_advice(kind, origin, line, cause)}")
         case "file" if line.endswith(" encoded"):  # as of Windows, with a euro sign
             return SourceError(
                 f"{origin.where_key}: {line}; save it as UTF-8, such as with: iconv -f cp1252 -t utf-8 "
@@ -214,18 +214,12 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
             return SourceError(f"{origin.key}: {line}", transient=transient)
 
 
-def _rule(kind: Kind, origin: Origin) -> str:
-    match kind:
-        case "writes":
-            return "; a source is only ever read from"
-        case "outside":
-            files = f"which has the files of {origin.where_key}"
-            return f"; the query reads the table scored, {files}, and nothing else"
-        case _:
-            return ""
-
-
-def _advice(line: str, cause: BaseException) -> str:
+def _advice(kind: Kind, origin: Origin, line: str, cause: BaseException) -> str:
+    if kind == "writes":
+        return "; a source is only ever read from"
+    if kind == "outside":
+        files = f"which has the files of {origin.where_key}"
+        return f"; the query reads the table scored, {files}, and nothing else"
     if "Duplicate column name" in line:  # MariaDB, which takes no such query as a table
         return f"; {ONE_NAME}"
     if _TEXT_TIME.search(line):

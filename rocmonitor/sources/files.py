@@ -70,19 +70,9 @@ def read_scores(
     bar separates its columns. A row is set aside, and counted, when any of its scores is not a finite number,
     or its label is empty or neither of the two.
 
-    Parameters
-    ----------
-    label: The column of labels.
-    scores: Columns of scores.
-    positive, negative: The two labels. Left out: 1, true, t, yes and y are positive, 0, false, f, no and n
-        negative. With `positive` alone the negative one is the only other label.
-    decimal, {".", ","}: The sign before decimals. Left out: with semicolons between columns a comma is read,
-        too.
-
-    Raises
-    ------
-    InputError: An unknown kind of file, an unreadable one, a column that is missing or comes twice, or no
-        usable row.
+    The two labels are left out where 1, true, t, yes and y are positive, 0, false, f, no and n negative. With
+    `positive` alone the negative one is the only other label. Where `decimal` is left out, a decimal comma is
+    read, too, in a file with semicolons between columns.
     """
     frame, read_as = _frame(path, [label, *scores])
     if decimal is None:
@@ -265,11 +255,7 @@ def _labels(
         yes, no = (" and ".join(sorted(word for word in words if WORDS[word] == is_yes)) for is_yes in (1, 0))
         notes = [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
         return _mapped(column, read), notes
-    pair = _pair(path, set(different.values()), positive, negative)
-    return _mapped(column, {value: pair.get(name, math.nan) for value, name in different.items()}), []
-
-
-def _pair(path: Path, names: set[str], positive: str, negative: str | None) -> dict[str, float]:
+    names = set(different.values())
     others = sorted(names - {positive})
     if positive not in names:
         raise InputError(f"{path}: --positive: no label is {positive!r}; they are {_listed(others)}")
@@ -278,7 +264,8 @@ def _pair(path: Path, names: set[str], positive: str, negative: str | None) -> d
             f"{path}: --negative: needed, because the labels beside {positive!r} are "
             f"{_listed(others) or 'none'}"
         )
-    return {others[0] if negative is None else negative: 0.0, positive: 1.0}
+    pair = {others[0] if negative is None else negative: 0.0, positive: 1.0}
+    return _mapped(column, {value: pair.get(name, math.nan) for value, name in different.items()}), []
 
 
 def _listed(labels: Sequence[str]) -> str:

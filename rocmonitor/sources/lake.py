@@ -82,10 +82,10 @@ class Lake:
                 files = local or seek(partial(_listed, connection))
                 if files.kind not in _KEPT:
                     shown = None
-                # Without a monitor nearly nothing is read.
-                small = (
-                    shown is not None and local is not None and monitor is not None and _is_small(shown[0])
-                )
+                small = False
+                if shown is not None and local is not None and monitor is not None:  # else little is read
+                    plain = all(name.lower().endswith((".csv", ".tsv")) for name, *_ in shown[0])
+                    small = plain and sum(size for _, _, size, *_ in shown[0]) <= _SMALL_BYTES
                 self._show(opened, files, origin, monitor, small=small)
             opened.shown = None  # what fails is not used again
             yield LakeSession(guard, opened, origin, None if monitor is None else monitor.query)
@@ -142,21 +142,13 @@ class Lake:
 
 
 class _Connection:
-    """A DuckDB as `Guard` takes connections; one that may be used again is put among the `idle` ones.
-
-    Attributes
-    ----------
-    shown: The files that it shows, as they are; None while these are not known, or in use.
-    caveats: What cannot be read of them.
-    parquet: The files, if they are of Parquet.
-    types: Names and types of the columns of queries that were asked for.
-    """
+    """A DuckDB as `Guard` takes connections; one that may be used again is put among the `idle` ones."""
 
     def __init__(self, idle: list[_Connection]) -> None:
-        self.shown: Shown | None = None
+        self.shown: Shown | None = None  # while the files are not known, or in use
         self.caveats: tuple[Caveat, ...] = ()
         self.parquet: ParquetFiles | None = None
-        self.types: dict[str, list[tuple[str, Any]]] = {}
+        self.types: dict[str, list[tuple[str, Any]]] = {}  # columns by query
         self._idle, self._scratch = idle, TemporaryDirectory(prefix="rocmonitor-")
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": _MEMORY,
@@ -256,11 +248,6 @@ def _keep(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(f"ALTER TABLE kept RENAME TO {TABLE}")
             return
     connection.execute("DROP TABLE IF EXISTS kept")
-
-
-def _is_small(state: State) -> bool:
-    plain = all(name.lower().endswith((".csv", ".tsv")) for name, *_ in state)
-    return plain and sum(size for _, _, size, *_ in state) <= _SMALL_BYTES
 
 
 def _listed(connection: duckdb.DuckDBPyConnection, pattern: str) -> Iterable[str]:

@@ -55,10 +55,6 @@ def prepared(
     `as_of` is the instant at which the window is judged (None: all labels count), `ages` are ages of labels,
     after the end of the window, that are to be told apart. The columns that may explain a change are needed
     only if that is asked (`explains`): a window is judged without them.
-
-    Raises
-    ------
-    ConfigError: A configured column is missing; times carry no zone and none is declared.
     """
     backend = session.backend
     # They enclose the window's wall times in any zone.

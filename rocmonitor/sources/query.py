@@ -95,7 +95,13 @@ class Query:
 
     def rows(self, limit: int) -> Select[Any]:
         """At most `limit` rows, as columns by role; those of `groups` have a ``weight``, too."""
-        chosen = [what.label(role) for role, what in self._roles_of_rows().items()]
+        roles = self._roles()
+        if self.backend == "sqlite":  # its times are read here, many at once: `inside` follows from them
+            del roles["inside"]
+            roles["time"] = column(self.monitor.columns.time)
+            if "known" in roles:
+                roles["known"] = column(self._name("labelled_at"))
+        chosen = [what.label(role) for role, what in roles.items()]
         return select(*chosen).select_from(wrapped(self.monitor)).limit(limit)
 
     def hashed_rows(self, limit: int, extra: Sequence[str] = ()) -> Select[Any]:
@@ -136,7 +142,8 @@ class Query:
         else:
             keys.append(score)
         if sums:
-            ends += [aggregate.label("checksum") for aggregate in self._checksum(inner)]
+            sums_of = checksum(self.backend, *self._scores_and_segments(inner))
+            ends += [aggregate.label("checksum") for aggregate in sums_of]
         cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
         return cells.group_by(*keys).limit(limit)
 
@@ -228,9 +235,8 @@ class Query:
         key = self.exact("label", label)
         known = [inner.c.arrival] if self.instants else []
         place = [inner.c.inside] if self.parts else []
-        chosen = select(
-            label if key is label else func.min(label), *known, func.count(), *self._checksum(inner), *place
-        )
+        sums = checksum(self.backend, *self._scores_and_segments(inner))
+        chosen = select(label if key is label else func.min(label), *known, func.count(), *sums, *place)
         return chosen.select_from(inner).group_by(key, *known, *place)
 
     def labelled(self) -> Select[Any]:
@@ -238,9 +244,6 @@ class Query:
         unused = ("id", "time", "known", "inside", "cluster")
         chosen = [what.label(role) for role, what in self._roles().items() if role not in unused]
         return select(*chosen).select_from(wrapped(self.monitor))
-
-    def _checksum(self, inner: Subquery) -> list[ColumnElement[Any]]:
-        return checksum(self.backend, *self._scores_and_segments(inner))
 
     def _scores_and_segments(self, inner: Subquery) -> tuple[list[Any], list[Any]]:
         segments = [segment for segment in inner.c if segment.key.startswith("segment_")]
@@ -254,16 +257,6 @@ class Query:
         """
         given = (what.label(role) for role, what in columns.items())
         return select(*given).select_from(wrapped(self.monitor)).subquery("rocmonitor_read")
-
-    def _roles_of_rows(self) -> dict[str, ColumnElement[Any]]:
-        """SQLite's times are read here, many at once: `inside` follows from them."""
-        roles = self._roles()
-        if self.backend == "sqlite":
-            del roles["inside"]
-            roles["time"] = column(self.monitor.columns.time)
-            if "known" in roles:
-                roles["known"] = column(self._name("labelled_at"))
-        return roles
 
     def _roles(self) -> dict[str, ColumnElement[Any]]:
         columns = self.monitor.columns

@@ -78,7 +78,11 @@ class ParquetFiles:
         chosen = self._names if query is None else self._narrowed(query, bound)
         if chosen == self._shown:
             return
-        read = f"read_parquet([{_texts(chosen)}], union_by_name = {not self._alike}{self._hive()})"
+        # Values in the names of folders are read as all files together show.
+        in_folders = [name for name in self._types if name.casefold() in self._folders]
+        types = ", ".join(f"{text_in_sql(name)}: {self._types[name]}" for name in in_folders)
+        hive = f"hive_partitioning = {bool(self._folders)}" + (f", hive_types = {{{types}}}" if types else "")
+        read = f"read_parquet([{_texts(chosen)}], union_by_name = {not self._alike}, {hive})"
         given = self._types
         if not (self._alike and self._types):
             files = self._connection.sql(f"FROM {read}")
@@ -111,16 +115,6 @@ class ParquetFiles:
             refuse_clocks(column, by_kind, origin)
         return alike
 
-    def _hive(self) -> str:
-        """Return how values in the names of folders are read: as all files together show."""
-        types = ", ".join(
-            f"{text_in_sql(name)}: {kind}"
-            for name, kind in self._types.items()
-            if name.casefold() in self._folders
-        )
-        option = f", hive_types = {{{types}}}" if types else ""
-        return f", hive_partitioning = {bool(self._folders)}{option}"
-
     def _narrowed(self, query: str, bound: Bound) -> tuple[str, ...]:
         if query not in self._sides:
             kinds = {name.casefold(): kind for name, kind in reversed(self._types.items())}
@@ -144,26 +138,22 @@ class ParquetFiles:
         return tuple(self._names[at] for at in sorted(wanted)) or self._names[:1]
 
     def _spans_of(self, column: str) -> Sequence[tuple[float, float]]:
-        if column not in self._spans:
-            if column in self._folders:
-                self._spans[column] = [_instant(value) for value in self._folders[column]]
-            else:
-                statistics = self._statistics(column)
-                self._spans[column] = [statistics.get(name, _ALWAYS) for name in self._names]
+        if column in self._folders and column not in self._spans:
+            self._spans[column] = [_instant(value) for value in self._folders[column]]
+        elif column not in self._spans:
+            low, high = (
+                f"epoch_us(try_cast(coalesce(stats_{end}_value, stats_{end}) AS TIMESTAMPTZ))"
+                for end in ("min", "max")
+            )
+            lines = self._connection.execute(
+                f"SELECT file_name, min({low}), max({high}) FROM parquet_metadata([{_texts(self._names)}]) "
+                f"WHERE lower(path_in_schema) = ? GROUP BY file_name "
+                f"HAVING count({low}) = count(*) AND count({high}) = count(*)",
+                [column],
+            ).fetchall()
+            statistics = {name: (first, last) for name, first, last in lines}
+            self._spans[column] = [statistics.get(name, _ALWAYS) for name in self._names]
         return self._spans[column]
-
-    def _statistics(self, column: str) -> Mapping[str, tuple[float, float]]:
-        low, high = (
-            f"epoch_us(try_cast(coalesce(stats_{end}_value, stats_{end}) AS TIMESTAMPTZ))"
-            for end in ("min", "max")
-        )
-        result = self._connection.execute(
-            f"SELECT file_name, min({low}), max({high}) FROM parquet_metadata([{_texts(self._names)}]) "
-            f"WHERE lower(path_in_schema) = ? GROUP BY file_name "
-            f"HAVING count({low}) = count(*) AND count({high}) = count(*)",
-            [column],
-        )
-        return {name: (first, last) for name, first, last in result.fetchall()}
 
 
 def sides_of(connection: duckdb.DuckDBPyConnection, query: str) -> Sequence[TimeBound]:

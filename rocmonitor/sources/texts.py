@@ -41,10 +41,6 @@ class Usage:
     computed: frozenset[str] = frozenset()
     handed_on: frozenset[str] = frozenset()
 
-    def among(self, columns: set[str]) -> set[str]:
-        """Return those of a table's columns, in lower case, that are more than handed on."""
-        return {column.casefold() for column in columns} & (self.times | self.computed)
-
 
 def usage_of(connection: duckdb.DuckDBPyConnection, query: str, times: set[str], roles: set[str]) -> Usage:
     """Return the usage of columns in a query whose values are written out.
@@ -185,11 +181,6 @@ def text_table(
 
     Its columns have types by what a query does with them.
     Without a `usage` all cells are text. Cost: else each file is read once.
-
-    Raises
-    ------
-    ConfigError: A time is written in a way that `date_format` must name.
-    SourceError: A file does not name its columns, has no readable line, or is in another encoding.
     """
     files = [file for name in names if (file := _opened(connection, name, spec, origin)) is not None]
     if not files:
@@ -197,7 +188,8 @@ def text_table(
     if usage is None:
         return " UNION ALL BY NAME ".join(_typed(file, {}, spec) for file in files), ()
     _require_single_heads(files, usage, origin)
-    used = usage.among({column for file in files for column in file.columns})
+    used = {column.casefold() for file in files for column in file.columns}
+    used &= usage.times | usage.computed
     surveys = [_surveyed(connection, file, used, usage.handed_on, spec) for file in files]
     rejected = _rejected(connection)
     _require_lines(surveys, rejected, origin)

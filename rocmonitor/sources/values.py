@@ -46,14 +46,8 @@ _HASH_KEYS = ("rocmonitor-id-01", "rocmonitor-id-02")
 class Encoder:
     """Reads the values of one window; remembers segment names and a few values it could not read.
 
-    Parameters
-    ----------
-    monitor: Its ``positive``, ``columns`` and ``segments`` define what the values mean.
-
-    Attributes
-    ----------
-    bad_labels, text_scores: Up to three examples each, the first in sorted order.
-    counter: Counts the rows by their labels on the way.
+    Of these, `bad_labels` and `text_scores` are up to three examples each, the first in sorted order. The
+    `counter` counts the rows by their labels on the way.
     """
 
     def __init__(self, monitor: Monitor, counter: RowCounter | None = None) -> None:

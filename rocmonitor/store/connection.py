@@ -107,13 +107,7 @@ class Store:
 
 
 def connect(url: str) -> Store:
-    """Return the database at `url`, whatever its tables; nothing is opened yet.
-
-    Raises
-    ------
-    StoreError: `url` is no usable SQLAlchemy URL of SQLite or PostgreSQL, its driver is not installed, or the
-        folder of a SQLite file does not exist.
-    """
+    """Return the database at `url`, whatever its tables; nothing is opened yet."""
     parsed = _parsed(url)
     on_sqlite = parsed.get_backend_name() == "sqlite"
     patience = {"timeout": str(LOCK_SECONDS)} if on_sqlite else {"connect_timeout": str(CONNECT_SECONDS)}

@@ -51,8 +51,6 @@ class Glance:
 def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     """Return the newest windows of every monitor and segment.
 
-    Notes
-    -----
     Reads no metrics and no results, and of each segment only the newest windows: O(segments), however long
     they have been watched.
     """

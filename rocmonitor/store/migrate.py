@@ -57,14 +57,8 @@ OPTIONS: dict[str, Any] = {
 def open_store(url: str, *, make: bool = True) -> Store:
     """Open the database at `url`, ready for use.
 
-    Parameters
-    ----------
-    make: Make the tables in a SQLite file that is absent or empty. Else an empty database in a temporary
-        folder stands in for it, and nothing is made beside the configuration.
-
-    Raises
-    ------
-    StoreError: The URL is not usable, the database not reachable, or not at the newest version.
+    The tables are made in a SQLite file that is absent or empty. Without `make` an empty database in a
+    temporary folder stands in for it, and nothing is made beside the configuration.
 
     Examples
     --------

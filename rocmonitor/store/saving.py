@@ -41,19 +41,11 @@ class OutlookRecord:
 class WindowRecord:
     """The result of judging one segment of one window.
 
-    Attributes
-    ----------
-    label_counts: Rows by label when the window was read: when they have changed, late labels have come.
-    labels_digest: Of the labelled rows then (`rocmonitor.sources.LabelCounts`): when it has changed, labels
-        or scores were corrected.
-    settings_digest: Of what the window was judged by.
-    reference_digest: The `reference_digest` of the evaluation's reference, where it is known: it takes
-        milliseconds.
-    transition: The change of status, if there was one.
-    notified: Whether somebody is notified of the transition.
-    outlook: The outlook of a window that had none before it was judged.
-    counts: The rows of all segments, with the evaluation of all rows.
-    episodes: Those that the window began, changed or ended.
+    When the `label_counts` of the window have changed since it was read, late labels have come; when the
+    `labels_digest` (`rocmonitor.sources.LabelCounts`) has, labels or scores were corrected.
+    `settings_digest` is of what the window was judged by. The `reference_digest` takes milliseconds. The
+    `outlook` is of a window that had none before it was judged. `counts` are the rows of all segments, with
+    the evaluation of all rows; `episodes` those that the window began, changed or ended.
     """
 
     evaluation: Evaluation
@@ -323,24 +315,15 @@ def save_alias(store: Store, model: str, name: str, version: str, seen_at: datet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastTick:
-    """The last tick of a monitor.
-
-    Attributes
-    ----------
-    seconds: How long it took, by a clock that is never set.
-    windows: Judged in it.
-    error: Why it ended early.
-    next_due: When the next is due, whoever makes it.
-    seconds_total: Of all ticks since the first.
-    """
+    """The last tick of a monitor, and totals since the first."""
 
     monitor: str
     started_at: datetime
     ended_at: datetime
-    seconds: float
-    windows: int
-    error: str | None
-    next_due: datetime
+    seconds: float  # by a clock that is never set
+    windows: int  # judged in it
+    error: str | None  # why it ended early
+    next_due: datetime  # whoever makes it
     ticks_total: int
     failures_total: int
     windows_total: int

@@ -229,12 +229,9 @@ def dataset_of(
 ) -> DatasetInput:
     """Return the rows of a window or a review as MLflow logs a dataset, of our own source type.
 
-    Parameters
-    ----------
-    key: Stands for the digest of the data where there is none.
-    kind: Part of the name, which has to differ where digests are equal, as those of two empty windows.
-    profile: Numbers of rows.
-    more: Further parts of the source, by which `rocmonitor.plugin.dataset` reads the rows again.
+    `key` stands for the digest of the data where there is none. The name, of which `kind` is a part, has to
+    differ where digests are equal, as those of two empty windows. By the source, of which `more` are further
+    parts, `rocmonitor.plugin.dataset` reads the rows again.
     """
     from mlflow.entities import Dataset, DatasetInput, InputTag
 

@@ -162,12 +162,8 @@ def is_new(
     A store that was restored from a backup has old numbers again, and a process that was killed, or lost its
     lease, has begun some: all of these are not above the number in the tag.
 
-    Parameters
-    ----------
-    turns: By experiment; changed here.
-    experiment: As it is now.
-    instance: The name of the store.
-    number, last: Of the delivery, and the highest of any in the store: these are begun with one request.
+    All deliveries up to the `last` of the store (`instance`) are begun with one request; `turns`, by
+    experiment, are changed here.
     """
     tag, place = f"{BEGUN}.{instance}", str(experiment.experiment_id)
     stored, turn = experiment.tags.get(tag), turns.get(place)

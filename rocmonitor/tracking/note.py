@@ -225,14 +225,8 @@ def of_experiment(
 ) -> str:
     """Return the description of an experiment; its first line is what MLflow always shows.
 
-    Parameters
-    ----------
-    experiment: Its number.
-    points: The windows of all rows, oldest first.
-    zone: Of the dates.
-    picture: Address of the AUROC over time, as the page of MLflow asks for it.
-    page: Address of the monitor on rocmonitor's own page.
-    loss: The open one in words.
+    `points` are the windows of all rows, oldest first; `picture` is the address of the AUROC over time, as
+    the page of MLflow asks for it, `page` that of the monitor on rocmonitor's own page.
     """
     place = f"#/experiments/{experiment}/runs?{RUNS}"
 

@@ -41,19 +41,14 @@ class Tracking:
     Runs are not nested: a rebuilt series would leave its windows under a superseded parent. The experiment's
     description has links that show each kind on its own.
 
-    Attributes
-    ----------
-    uri: Tracking URI; may hold a password.
-    files: Where artifacts go when no server keeps them.
-    page: Where people open MLflow, for links.
-    own_page: Where people open rocmonitor's page, for links.
-    turns: The deliveries that this process has begun, by experiment.
-    versions: The versions of registered models that were looked up; None for one that is not in the registry.
+    `page` and `own_page` are where people open MLflow and rocmonitor, for links. `turns` are the deliveries
+    that this process has begun, by experiment, `versions` those of registered models that were looked up;
+    None for one that is not in the registry.
     """
 
     client: MlflowClient
-    uri: str
-    files: Path | None
+    uri: str  # may hold a password
+    files: Path | None  # for artifacts, when no server keeps them
     page: str | None
     own_page: str | None = None
     turns: dict[str, finding.Turn] = field(default_factory=dict, repr=False)
@@ -93,20 +88,13 @@ class Tracking:
         full: bool = True,
         number: tuple[int, int] | None = None,
     ) -> str:
-        """Write one evaluation as a window run.
+        """Write one evaluation as a window run; return a link to it, or how to find it without a page.
 
-        Parameters
-        ----------
-        instance: Names the store, so that two of them never take each other's runs for their own.
-        newest: Whether no later revision of the window exists; otherwise the run is marked superseded.
-        artifacts: Files by path in the run, beside the tables and ``result.json``.
-        full: With every metric and table; otherwise 12 metrics, and the rest in ``result.json``.
-        number: Of the delivery in the store, and the highest there. Of a first revision that was never begun
-            no run is looked for. Default: a run is looked for.
-
-        Returns
-        -------
-        A link to the run, or how to find it when MLflow has no page of its own.
+        `instance` names the store, so that two of them never take each other's runs for their own. A run that
+        is not of the `newest` revision of its window is marked superseded. `artifacts` are files by path in
+        the run, beside the tables and ``result.json``. A run that is not `full` has 12 metrics, and the rest
+        in ``result.json``. `number` is that of the delivery in the store, and the highest there: of a first
+        revision that was never begun no run is looked for.
         """
         with access.translate_errors(self.uri, f"publishing {evaluation.key}"):
             whole = self._experiment(evaluation.monitor)
@@ -156,25 +144,13 @@ class Tracking:
         New points are appended. When a point that was logged before has changed, all are logged in a new run
         and the old one is marked superseded: MLflow can neither overwrite a point nor show a lower one.
 
-        Parameters
-        ----------
-        points: At least one, oldest window first; each becomes a step from 1 on, at the end of its window.
-        artifacts: Gives files by path in the run, from the number of points that it has. When all points are
-            there already it is not asked, and nothing is written at all.
-        full: With every metric; otherwise with the group ``AUROC/`` alone.
-        kind, {"series", "outlook"}: Outlooks have a run of their own: they come before the windows are
-            judged.
-        zone: Of the dates.
-        picture: The one of `artifacts` that the description of the experiment shows.
-        model: The registered model, whose version gets the last window as a tag.
-        loss: The open loss in words, for the description of the experiment.
+        There is at least one point, oldest window first; each becomes a step from 1 on, at the end of its
+        window. `artifacts` gives files by path in the run, from the number of points that it has: when all
+        points are there already it is not asked, and nothing is written at all. A run that is not `full` has
+        the group ``AUROC/`` alone. Outlooks have a run of their own: they come before the windows are judged.
+        The description of the experiment shows `picture`, one of the artifacts, and the open `loss`; the
+        version of the registered `model` gets the last window as a tag.
 
-        Returns
-        -------
-        As `publish_window`.
-
-        Notes
-        -----
         The tags of a run say which points it has *or is being given*, and its state is ``publishing``
         meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
         """
@@ -210,16 +186,8 @@ class Tracking:
 
         Other reviews of the same versions stay as they are. The tags ``rocmonitor.cc.*`` give the latest
         review of a version: a replay of an older one leaves them alone. A version that is not in the
-        registry (deleted, or never there) has no tags: the run says so, and holds all the rest.
-
-        Parameters
-        ----------
-        instance: As in `publish_window`.
-        artifacts: Files by path in the run, such as ``report.html``, beside the tables and ``review.json``.
-
-        Returns
-        -------
-        As `publish_window`.
+        registry (deleted, or never there) has no tags: the run says so, and holds all the rest. `instance`,
+        `artifacts` and what is returned are as in `publish_window`.
         """
         with access.translate_errors(self.uri, f"publishing {review.key}"):
             experiment = str(self._experiment(review.monitor).experiment_id)

@@ -75,18 +75,11 @@ METRICS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The choice that the address, or the command line, asks for.
-
-    Attributes
-    ----------
-    window: Its start as from `window_slug`; empty for the newest.
-    revision: None for the newest.
-    start, end: Only windows that begin at or after `start` and end at or before `end`.
-    """
+    """The choice that the address, or the command line, asks for, among the windows from `start` to `end`."""
 
     segment: str = ""
-    window: str = ""
-    revision: int | None = None
+    window: str = ""  # its start as from `window_slug`; empty for the newest
+    revision: int | None = None  # None for the newest
     start: datetime | None = None
     end: datetime | None = None
 

@@ -137,14 +137,6 @@ def brief(review: Review, zone: ZoneInfo) -> str:
 def text(review: Review, zone: ZoneInfo) -> str:
     """Return the review in some 30 lines of at most 110 characters, where they can be broken.
 
-    Parameters
-    ----------
-    zone: The monitor's: of all dates.
-
-    Returns
-    -------
-    Decision, summary and advice; the last windows, the rates and the costs; caveats.
-
     Examples
     --------
     >>> from rocmonitor.policy.review.document import Decision
