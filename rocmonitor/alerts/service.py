@@ -94,7 +94,10 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
         )
     if not taken:
         shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
-        text = _without_url(_told(str(log)), url, keep=shown[1] if shown else "")
+        # Warnings and, from debug lines, what the system said of the connection.
+        system = re.search(r"\[Errno -?\d+\] [\w ]+|timed out|certificate verify failed", str(log))
+        told = _lines(str(log), "WARNING", "ERROR") + (f" ({system[0]})" if system else "")
+        text = _without_url(told, url, keep=shown[1] if shown else "")
         asks = f"; it asks for a pause of {_answer.asks}" if _answer.asks else ""
         error = AlertError(
             f"{service.service_name} did not take the message: {text or 'no reason was given'}{asks}"
@@ -295,12 +298,6 @@ def _apprise_log() -> Iterator[_LogLines]:
 def _lines(log: str, *levels: str) -> str:
     parts = [line.partition(" ") for line in log.splitlines()]
     return " ".join(text.strip() for level, _, text in parts if level in levels)
-
-
-def _told(log: str) -> str:
-    """Apprise's warnings and, from its debug lines, what the system said of the connection."""
-    system = re.search(r"\[Errno -?\d+\] [\w ]+|timed out|certificate verify failed", log)
-    return _lines(log, "WARNING", "ERROR") + (f" ({system[0]})" if system else "")
 
 
 def _without_url(text: str, url: str, *, keep: str) -> str:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Evaluation, Verdict
+from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
@@ -94,19 +94,19 @@ def window_slug(window: Window, zone: ZoneInfo) -> str:
 def _why(evaluation: Evaluation) -> list[Row]:
     """One line a rule; rules that lack the same share one."""
     values = {verdict.rule: verdict for verdict in evaluation.verdicts}
-    return [
-        {"rule": rule, "outcome": str(outcome), "text": text, **_numbers(values.get(rule))}
-        for rule, outcome, text in by_rule(evaluation.verdicts)
-    ]
-
-
-def _numbers(verdict: Verdict | None) -> Row:
-    names = ("estimate", "low", "high", "margin")
-    if verdict is None:
-        return dict.fromkeys((*names, "limit_low", "limit_high")) | {"is_difference": False}
-    low, high = verdict.limit
-    numbers = {name: getattr(verdict, name) for name in names} | {"limit_low": low, "limit_high": high}
-    return numbers | {"is_difference": verdict.kind in _DIFFERENCES}
+    names, lines = ("estimate", "low", "high", "margin"), []
+    for rule, outcome, text in by_rule(evaluation.verdicts):
+        verdict = values.get(rule)
+        numbers: Row = dict.fromkeys((*names, "limit_low", "limit_high")) | {"is_difference": False}
+        if verdict is not None:
+            low, high = verdict.limit
+            numbers = {name: getattr(verdict, name) for name in names} | {
+                "limit_low": low,
+                "limit_high": high,
+            }
+            numbers["is_difference"] = verdict.kind in _DIFFERENCES
+        lines.append({"rule": rule, "outcome": str(outcome), "text": text, **numbers})
+    return lines
 
 
 _DIFFERENCES = ("challenger", "drop", "lasting")

@@ -74,8 +74,14 @@ def checksum(
 
 
 def combined(groups: Iterable[Sequence[Any]]) -> str:
-    """Return the groups of rows, with their keys and sums, in one short text; empty without a group."""
-    lines = sorted("|".join(map(_written, group)) for group in groups)
+    """Return the groups of rows, with their keys and sums, in one short text; empty without a group.
+
+    Of a float only nine digits count: its last ones depend on the order in which the database adds.
+    """
+    lines = sorted(
+        "|".join(f"{value:.9g}" if isinstance(value, float) else str(value) for value in group)
+        for group in groups
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32] if lines else ""
 
 
@@ -124,8 +130,3 @@ def _told_apart(columns: Sequence[Sequence[Any]]) -> tuple[list[tuple[Any, ...]]
     number = {line: place for place, line in enumerate(dict.fromkeys(lines))}
     place = np.fromiter(map(number.__getitem__, lines), np.intp, len(lines))
     return [(line,) for line in number] if len(columns) == 1 else list(number), place
-
-
-def _written(value: object) -> str:
-    """Nine digits of a float: its last ones depend on the order in which the database adds."""
-    return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,21 +32,6 @@ class Found:
 def is_remote(path: str) -> bool:
     """Return True if a path is an address, such as ``s3://bucket/scores``."""
     return bool(_REMOTE.match(path))
-
-
-State = tuple[tuple[str, int, int, int, int], ...]
-"""The names, sizes and times of local files: another state, other files."""
-
-
-def state_of(names: Sequence[str]) -> State | None:
-    """Return the state of local files; None where one is remote, or has just gone."""
-    try:
-        stats = [(name, os.stat(name)) for name in names]
-    except OSError:
-        return None
-    return tuple(
-        (name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in stats
-    )
 
 
 def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str]]) -> Found:

@@ -9,6 +9,7 @@ again.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,7 +30,7 @@ from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.arrow import ArrowSession
 from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
-from rocmonitor.sources.folder import Found, State, find, is_remote, state_of
+from rocmonitor.sources.folder import Found, find, is_remote
 from rocmonitor.sources.query import Bound, DuckDB, text_in_sql, text_of, without_rows
 from rocmonitor.sources.spans import TABLE, ParquetFiles
 from rocmonitor.sources.texts import Usage, text_table, usage_of
@@ -46,8 +47,8 @@ _MOST = 4
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-Shown = tuple[State, str]
-"""The state of some files, and what is asked of the columns of CSV files."""
+Shown = tuple[tuple[tuple[str, int, int, int, int], ...], str]
+"""Names, sizes and times of files, which tell others; and what is asked of the columns of CSV files."""
 
 
 class Lake:
@@ -229,8 +230,14 @@ class LakeSession(ArrowSession):
 
 def _shown(files: Found, monitor: Monitor | None) -> Shown | None:
     """Return what a DuckDB of these files shows; None where that cannot be told, or may change unseen."""
-    state = state_of(files.names) if files.kind in _KEPT else None
-    return None if state is None else (state, _asked(monitor) if files.kind == "csv" else "")
+    if files.kind not in _KEPT:
+        return None
+    try:
+        stats = [(name, os.stat(name)) for name in files.names]
+    except OSError:  # one is remote, or has just gone
+        return None
+    state = ((name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in stats)
+    return tuple(state), _asked(monitor) if files.kind == "csv" else ""
 
 
 def _asked(monitor: Monitor | None) -> str:

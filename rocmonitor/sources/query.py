@@ -484,26 +484,26 @@ def text_in_sql(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _literal(value: Any, *, wall_time: str, instant: str) -> str:
-    """Return a value in SQL, by its kind: what the user binds has no type."""
-    if isinstance(value, datetime):
-        return f"{wall_time if value.tzinfo is None else instant} '{value}'"
-    return repr(value) if isinstance(value, int) else text_in_sql(str(value))
+class _OfBoth:
+    """Values in SQL by their kind, as what the user binds has no type; and TRY_CAST, which both have."""
 
+    wall_time: str
+    instant: str
 
-class _TryCast:
-    """A cast to null on failure, which both engines have and SQLAlchemy's dialects lack."""
+    def render_literal_value(self, value: Any, type_: Any) -> str:  # noqa: ARG002 SQLAlchemy's
+        if isinstance(value, datetime):
+            return f"{self.wall_time if value.tzinfo is None else self.instant} '{value}'"
+        return repr(value) if isinstance(value, int) else text_in_sql(str(value))
 
     def visit_try_cast(self, cast: Any, **how: Any) -> str:
         process: Any = self.process  # type: ignore[attr-defined] # of the compiler beside
         return f"TRY_CAST({process(cast.clause, **how)} AS {process(cast.typeclause, **how)})"
 
 
-class _DuckDBCompiler(_TryCast, PGCompiler):
+class _DuckDBCompiler(_OfBoth, PGCompiler):
     """PostgreSQL's SQL, which DuckDB speaks."""
 
-    def render_literal_value(self, value: Any, type_: Any) -> str:  # noqa: ARG002 SQLAlchemy's
-        return _literal(value, wall_time="TIMESTAMP", instant="TIMESTAMPTZ")
+    wall_time, instant = "TIMESTAMP", "TIMESTAMPTZ"
 
 
 class _DuckDBNames(PGIdentifierPreparer):
@@ -522,9 +522,8 @@ class DuckDB(PGDialect):
         super().__init__(paramstyle="named")  # type: ignore[no-untyped-call] # else percent signs are doubled
 
 
-class _SparkCompiler(_TryCast, SQLCompiler):
-    def render_literal_value(self, value: Any, type_: Any) -> str:  # noqa: ARG002 SQLAlchemy's
-        return _literal(value, wall_time="TIMESTAMP_NTZ", instant="TIMESTAMP_LTZ")
+class _SparkCompiler(_OfBoth, SQLCompiler):
+    wall_time, instant = "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"
 
 
 class _SparkTypes(GenericTypeCompiler):

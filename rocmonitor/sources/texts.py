@@ -223,7 +223,9 @@ def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origi
     line = rows[0][0].removeprefix("\ufeff")
     delimiter = spec.delimiter or max(_DELIMITERS, key=lambda sign: len(_cut(line, sign)))
     heads = [head.strip() for head in _cut(line, delimiter)]
-    if not all(heads) or any(_looks_like_data(head) for head in heads):
+    if not all(heads) or any(
+        re.fullmatch(form, head) for head in heads for form in (_WALL, _INSTANT, NUMBER)
+    ):
         raise _unnamed(name, origin)
     columns = _told_apart(heads)
     folders = (part.partition("=") for part in name.split("/")[:-1] if "=" in part)
@@ -287,10 +289,6 @@ def _encoding(name: str, spec: Files, origin: Origin) -> str:
 
 def _cut(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
-
-
-def _looks_like_data(head: str) -> bool:
-    return any(re.fullmatch(form, head) for form in (_WALL, _INSTANT)) or bool(re.fullmatch(NUMBER, head))
 
 
 def _told_apart(heads: Sequence[str]) -> tuple[str, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select, update
 
 from rocmonitor.policy.status import Attention
 from rocmonitor.store.connection import Store, put_row
-from rocmonitor.store.history import mark_acknowledged
+from rocmonitor.store.history import ALARMS
 from rocmonitor.store.tables import attention as table
+from rocmonitor.store.tables import transition
 
 
 def attention(store: Store, monitor: str) -> Attention:
@@ -25,9 +26,13 @@ def attentions(store: Store) -> dict[str, Attention]:
 
 
 def acknowledge(store: Store, monitor: str, *, by: str, at: datetime, note: str = "") -> None:
-    """Somebody takes on the alarm of a monitor."""
+    """Somebody takes on the alarm of a monitor, and with it of each segment the last change, if it is one."""
+    change = transition.c
+    last = select(func.max(change.id)).where(change.monitor == monitor).group_by(change.segment)
     with store.writing() as connection:
-        mark_acknowledged(connection, monitor, at)
+        newest = change.id.in_(list(connection.scalars(last)))
+        alarms = (newest, change.notified, change.after.in_(ALARMS), change.acknowledged_at.is_(None))
+        connection.execute(update(transition).where(*alarms).values(acknowledged_at=at))
         _put(connection, monitor, {"acknowledged_by": by, "acknowledged_at": at}, by, note)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, select, update
+from sqlalchemy import and_, case, func, select
 
 from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.windows import Window
@@ -93,7 +93,7 @@ def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
     ]
 
 
-_ALARMS = (Status.DEGRADED, Status.AT_RISK)
+ALARMS = (Status.DEGRADED, Status.AT_RISK)
 """The statuses an alarm budget counts; an error or a window without labels is no false alarm."""
 
 
@@ -124,24 +124,8 @@ def alarms_since(store: Store, start: datetime) -> dict[str, AlarmCount]:
     counts = [func.sum(case((among, 1), else_=0)).label(name) for name, among in which.items()]
     query = (
         select(table.c.monitor, *counts)
-        .where(table.c.at >= start, table.c.after.in_(_ALARMS))
+        .where(table.c.at >= start, table.c.after.in_(ALARMS))
         .group_by(table.c.monitor)
     )
     rows = store.rows(query)
     return {row["monitor"]: AlarmCount(**{name: int(row[name]) for name in which}) for row in rows}
-
-
-def mark_acknowledged(connection: Connection, monitor: str, at: datetime) -> None:
-    """Somebody takes on the alarms of a monitor: of each segment the last change, if it is one."""
-    last = select(func.max(table.c.id)).where(table.c.monitor == monitor).group_by(table.c.segment)
-    newest = list(connection.scalars(last))
-    connection.execute(
-        update(table)
-        .where(
-            table.c.id.in_(newest),
-            table.c.notified,
-            table.c.after.in_(_ALARMS),
-            table.c.acknowledged_at.is_(None),
-        )
-        .values(acknowledged_at=at)
-    )

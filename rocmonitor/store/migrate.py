@@ -142,8 +142,10 @@ def _upgrade(store: Store) -> None:
     from alembic.config import Config
     from alembic.util import CommandError
 
-    config = Config()
-    config.set_main_option("script_location", str(_folder()).replace("%", "%%"))
+    package, config = Path(__file__).parents[1], Config()
+    installed = package / "migrations"
+    folder = installed if installed.is_dir() else package.parent / "migrations"
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
     with store.writing(patiently=True) as connection:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})")
@@ -185,9 +187,3 @@ def _versions(store: Store) -> tuple[str, ...]:
         if not inspect(connection).has_table(table.name):
             return ()
         return tuple(connection.scalars(select(table.c.version_num)))
-
-
-def _folder() -> Path:
-    package = Path(__file__).parents[1]
-    installed = package / "migrations"
-    return installed if installed.is_dir() else package.parent / "migrations"

@@ -67,9 +67,32 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
     A result whose evaluation is there already (same monitor, model version, segment, window and revision) is
     left out with its transition and outbox rows, so a repeat changes nothing.
     """
+    outgoing: list[Row] = []
+    kept: list[Row] = []
+    summaries: dict[str, int] = {}
     with store.writing() as connection:
         require(connection, lease)
-        put_all(connection, _put_results(connection, results))
+        for result in results:
+            evaluation = result.evaluation
+            plain, at = evaluation.to_dict(), evaluation.evaluated_at
+            content = plain.pop("tables")
+            evaluation_id = _put_evaluation(connection, result, plain, summaries)
+            if evaluation_id is None:
+                continue
+            if content:
+                kept.append({"evaluation_id": evaluation_id, "saved_at": at, "content": content})
+            put_counts(connection, result.counts)
+            put_episodes(connection, result.episodes)
+            if result.outlook is not None:
+                outgoing += _put_outlook(connection, result.outlook)
+            if result.transition is not None:
+                _put_transition(
+                    connection, result.transition, result.notified, result.outbox, evaluation_id=evaluation_id
+                )
+            outgoing += rows_of(evaluation.monitor, result.outbox, at, evaluation_id=evaluation_id)
+        if kept:
+            connection.execute(_TABLES, kept)
+        put_all(connection, outgoing)
 
 
 def save_outlooks(store: Store, records: Sequence[OutlookRecord], *, lease: Lease) -> None:
@@ -117,36 +140,6 @@ def save_transition(
         _put_transition(connection, transition, notified, outbox)
         put_episodes(connection, episodes)
         put(connection, transition.monitor, outbox, transition.at)
-
-
-def _put_results(connection: Connection, results: Sequence[WindowRecord]) -> list[Row]:
-    """Save the results that are not there yet; the rows of the outbox that follow."""
-    outgoing: list[Row] = []
-    kept: list[Row] = []
-    summaries: dict[str, int] = {}
-    for result in results:
-        evaluation = result.evaluation
-        plain = evaluation.to_dict()
-        content = plain.pop("tables")
-        evaluation_id = _put_evaluation(connection, result, plain, summaries)
-        if evaluation_id is None:
-            continue
-        if content:
-            row = {"evaluation_id": evaluation_id, "saved_at": evaluation.evaluated_at, "content": content}
-            kept.append(row)
-        put_counts(connection, result.counts)
-        put_episodes(connection, result.episodes)
-        if result.outlook is not None:
-            outgoing += _put_outlook(connection, result.outlook)
-        if result.transition is not None:
-            _put_transition(
-                connection, result.transition, result.notified, result.outbox, evaluation_id=evaluation_id
-            )
-        at = evaluation.evaluated_at
-        outgoing += rows_of(evaluation.monitor, result.outbox, at, evaluation_id=evaluation_id)
-    if kept:
-        connection.execute(_TABLES, kept)
-    return outgoing
 
 
 def _put_evaluation(

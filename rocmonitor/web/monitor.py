@@ -126,9 +126,14 @@ def _view(
     at = now if until is None else min(now, until)
     view = _standing(kept, monitor, choice.segment, every, changes, outlooks, now, at)
     view |= _over_time(monitor, choice, windows, changes, outlooks, now)
+    segments_not_ok = ""
+    if names and not choice.segment:
+        states, name = last_states(kept), monitor.name
+        shown = [(Status(states.status(name, one)), one) for one in states.segments.get(name, ())]
+        segments_not_ok = by_status((status, one) for status, one in shown if status is not Status.OK)
     view |= {
         "segments": names,
-        "segments_not_ok": _not_ok(kept, monitor.name) if names and not choice.segment else "",
+        "segments_not_ok": segments_not_ok,
         "chosen": None,
         "reference": None,
         "others": [],
@@ -256,13 +261,6 @@ def _standing(
         "label_delay": "" if monitor.joining is not None else written(monitor.labels.delay),
         "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
     }
-
-
-def _not_ok(kept: store.Store, name: str) -> str:
-    """Return the segments that are not ok, by status."""
-    states = last_states(kept)
-    shown = [(Status(states.status(name, one)), one) for one in states.segments.get(name, ())]
-    return by_status((status, one) for status, one in shown if status is not Status.OK)
 
 
 def _over_time(

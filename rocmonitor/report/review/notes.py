@@ -114,6 +114,10 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
     own, metrics, tables = level(review.rule), review.metrics, review.tables
     low, high = (metrics.get(f"difference/auc_anytime_{end}") for end in ("low", "high"))
     champion, challenger = (number(metrics.get(f"{model}/auc")) for model in ("champion", "challenger"))
+    regions = "; ".join(
+        f"{row['better']} better from FPR {percent(row['from_fpr'])} to {percent(row['to_fpr'])}"
+        for row in tables.get("regions", ())
+    )
     saved = (
         f"w {row['w']:.4g}: {signed(row['saved'], row['low'], row['high'])} ({span(row['low'], row['high'])})"
         for row in tables.get("costs", ())
@@ -134,7 +138,7 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
         "band": (
             f"Difference of the two curves, with a simultaneous {own} band, valid for a single check. Shaded "
             "in the colour of the model that is better where it excludes 0.",
-            f"Difference of the ROC curves. {_regions(tables.get('regions', ()))}",
+            f"Difference of the ROC curves. {f'{regions}.' if regions else LEFT_OUT['regions']}",
         ),
         "dominance": (
             "Probability of each outcome when both models flag equally many rows, by the share flagged.",
@@ -202,20 +206,17 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             "probably, if windows go on differing like these",
         ),
     ]
-    return [cell for cell in [*cells, *_money(review)] if cell[1] != NOTHING]
-
-
-def _money(review: Review) -> list[tuple[str, str, str]]:
-    return [
-        (
-            f"Saved in {row['decisions']:,} decisions",
-            saved,
-            f"{level(review.rule)} interval {ends}, w = {row['w']:.4g}",
-        )
-        for row in review.tables.get("costs", ())
-        if row.get("money_saved") is not None
-        for saved, ends in [money_saved(row)]
-    ]
+    for row in review.tables.get("costs", ()):
+        if row.get("money_saved") is not None:
+            saved, ends = money_saved(row)
+            cells.append(
+                (
+                    f"Saved in {row['decisions']:,} decisions",
+                    saved,
+                    f"{own} interval {ends}, w = {row['w']:.4g}",
+                )
+            )
+    return [cell for cell in cells if cell[1] != NOTHING]
 
 
 def _mean(review: Review) -> str:
@@ -230,14 +231,6 @@ def _mean(review: Review) -> str:
         return shown
     spent = (1 - rule["confidence_level"]) / (2 if rule.get("fpr") else 1)
     return f"{shown}; the rule requires p < {spent:.4g}"
-
-
-def _regions(rows: Sequence[Mapping[str, Any]]) -> str:
-    shown = [
-        f"{row['better']} better from FPR {percent(row['from_fpr'])} to {percent(row['to_fpr'])}"
-        for row in rows
-    ]
-    return f"{'; '.join(shown)}." if shown else LEFT_OUT["regions"]
 
 
 def _dominance(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -101,12 +101,13 @@ def review_chart(review: Review) -> dict[str, Any]:
 
 def still(rows: Sequence[Row]) -> SparkChart:
     """Return the differences of the windows inside their band, for a reader without scripts."""
-    return spark([Brief("ok", row["difference"], row["low"], row["high"], *_ends(row), None) for row in rows])
-
-
-def _ends(row: Row) -> tuple[float | None, float | None]:
-    ends = (row["anytime_low"], row["anytime_high"])
-    return ends if known(*ends) else (None, None)
+    briefs = []
+    for row in rows:
+        low, high = row["anytime_low"], row["anytime_high"]
+        if not known(low, high):
+            low = high = None
+        briefs.append(Brief("ok", row["difference"], row["low"], row["high"], low, high, None))
+    return spark(briefs)
 
 
 def _roc(review: Review) -> Drawing:

@@ -257,11 +257,11 @@ def signed(value: float | None, low: float | None, high: float | None) -> str:
     return NOTHING if value is None else _signed(value, _digits(low, high))
 
 
-def span(low: float | None, high: float | None) -> str:
+def span(low: float | None, high: float | None, form: Callable[..., str] = signed) -> str:
     """Return the interval of a difference."""
     if low is None or high is None:
         return NOTHING
-    return f"{signed(low, low, high)} to {signed(high, low, high)}" if known(low, high) else UNKNOWN
+    return f"{form(low, low, high)} to {form(high, low, high)}" if known(low, high) else UNKNOWN
 
 
 def percent(value: float | None) -> str:
@@ -281,9 +281,7 @@ def points(value: float | None, low: float | None, high: float | None) -> str:
 
 def point_span(low: float | None, high: float | None) -> str:
     """Return the interval of a difference of rates."""
-    if low is None or high is None:
-        return NOTHING
-    return f"{points(low, low, high)} to {points(high, low, high)}" if known(low, high) else UNKNOWN
+    return span(low, high, points)
 
 
 def _digits(low: float | None, high: float | None) -> int:
