@@ -325,28 +325,25 @@ def beyond_reading(connection: Connection) -> Caveat | None:
     """
     match connection.dialect.name:
         case "postgresql":
-            return _postgres(connection)
+            who = text("SELECT current_user::text, rolsuper FROM pg_roles WHERE rolname = current_user")
+            account, superuser = connection.execute(who).one()
+            if superuser:
+                return Caveat("account-superuser", account=account)
+            roles = {"roles": list(_POSTGRES_ROLES)}
+            may = {
+                "role": connection.execute(_POSTGRES_HAS_ROLES, roles).scalars().all(),
+                "write": connection.execute(_POSTGRES_TABLES).scalars().all(),
+                "create": connection.execute(_POSTGRES_CREATE).scalars().all(),
+                "call": connection.execute(_POSTGRES_FUNCTIONS).scalars().all(),
+            }
+            rights = {kind: list(names) for kind, names in may.items() if names}
+            return Caveat("account-may-write", account=account, may=rights) if rights else None
         case "mysql" | "mariadb":
             account = str(connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
             more = granted([str(line) for line in connection.exec_driver_sql("SHOW GRANTS").scalars()])
             return Caveat("account-has-grants", account=account, grants=more) if more else None
         case _:
             return None
-
-
-def _postgres(connection: Connection) -> Caveat | None:
-    who = text("SELECT current_user::text, rolsuper FROM pg_roles WHERE rolname = current_user")
-    account, superuser = connection.execute(who).one()
-    if superuser:
-        return Caveat("account-superuser", account=account)
-    may = {
-        "role": connection.execute(_POSTGRES_HAS_ROLES, {"roles": list(_POSTGRES_ROLES)}).scalars().all(),
-        "write": connection.execute(_POSTGRES_TABLES).scalars().all(),
-        "create": connection.execute(_POSTGRES_CREATE).scalars().all(),
-        "call": connection.execute(_POSTGRES_FUNCTIONS).scalars().all(),
-    }
-    rights = {kind: list(names) for kind, names in may.items() if names}
-    return Caveat("account-may-write", account=account, may=rights) if rights else None
 
 
 def granted(grants: Iterable[str]) -> list[str]:

@@ -88,6 +88,7 @@ _SUBJECTS = {
     "files": ("DuckDB", "compare the time column itself with :start and :end, so that files are skipped"),
     "spark": ("Spark", "bound the query by a column that the table is partitioned by"),
 }
+"""The name of the reader by the kind of source, and the way to make it faster."""
 
 
 _NEAR = re.compile(r"near ['\"]?(?P<word>\w+)", re.IGNORECASE)
@@ -123,11 +124,6 @@ class Origin:
         """Dotted path of the query; of a first look at a table, the option that names it."""
         return "--table" if self.monitor is None else f"monitors.{self.monitor}.query"
 
-    @property
-    def subject(self) -> tuple[str, str]:
-        """The name of the reader, in a word, and the way to make it faster."""
-        return _SUBJECTS[self.spec.kind]
-
 
 @contextmanager
 def translate_errors(origin: Origin) -> Iterator[None]:
@@ -150,7 +146,7 @@ def _overdue(overdue: Overdue, origin: Origin) -> SourceError:
     timeout, deadline = (
         f"{limit.total_seconds():g} s" for limit in (origin.spec.timeout, origin.spec.deadline)
     )
-    subject, advice = origin.subject
+    subject, advice = _SUBJECTS[origin.spec.kind]
     match overdue.part:
         case "connect":
             return SourceError(f"{origin.key}: {subject} cannot be reached: it does not answer")
@@ -184,7 +180,7 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
                 f"{origin.key}.timeout"
             )
         case "down":
-            subject, _ = origin.subject
+            subject, _ = _SUBJECTS[origin.spec.kind]
             return SourceError(f"{origin.key}: {subject} cannot be reached or has stopped: {line}")
         case "login":
             return SourceError(

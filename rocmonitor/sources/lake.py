@@ -33,7 +33,7 @@ from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.folder import Found, find, is_remote
 from rocmonitor.sources.query import Bound, DuckDB, text_in_sql, text_of, without_rows
 from rocmonitor.sources.spans import TABLE, ParquetFiles
-from rocmonitor.sources.texts import Usage, text_table, usage_of
+from rocmonitor.sources.texts import text_table, usage_of
 
 _MEMORY = "1GiB"
 """For sorting and grouping; DuckDB goes on in a folder for temporary files when it is not enough."""
@@ -133,7 +133,15 @@ class Lake:
             case "parquet":
                 opened.parquet = ParquetFiles(connection, names, origin)
             case "csv":
-                usage = None if monitor is None else _usage(connection, monitor)
+                usage = None
+                if monitor is not None:
+                    bound = dict.fromkeys(binds(monitor.query), _SOME_TIME)
+                    columns = monitor.columns
+                    times = {name for name in (columns.time, columns.labelled_at) if name is not None}
+                    named = {name for _, name in columns if isinstance(name, str)}
+                    roles = named | set(monitor.segments) | set(columns.explain)
+                    query = text_of(text(monitor.query), bound, DuckDB())
+                    usage = usage_of(connection, query, times, roles)
                 table, opened.caveats = text_table(connection, names, self._spec, origin, usage)
                 connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table}")
                 if small:
@@ -259,15 +267,6 @@ def _keep(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _listed(connection: duckdb.DuckDBPyConnection, pattern: str) -> Iterable[str]:
     return [name for (name,) in connection.execute("SELECT file FROM glob(?)", [pattern]).fetchall()]
-
-
-def _usage(connection: duckdb.DuckDBPyConnection, monitor: Monitor) -> Usage:
-    bound = dict.fromkeys(binds(monitor.query), _SOME_TIME)
-    columns = monitor.columns
-    times = {name for name in (columns.time, columns.labelled_at) if name is not None}
-    named = {name for _, name in columns if isinstance(name, str)}
-    roles = named | set(monitor.segments) | set(monitor.columns.explain)
-    return usage_of(connection, text_of(text(monitor.query), bound, DuckDB()), times, roles)
 
 
 def _delta(folder: str, origin: Origin) -> Any:

@@ -191,7 +191,13 @@ def text_table(
     used = {column.casefold() for file in files for column in file.columns}
     used &= usage.times | usage.computed
     surveys = [_surveyed(connection, file, used, usage.handed_on, spec) for file in files]
-    rejected = _rejected(connection)
+    noted = (
+        "SELECT file_path, line, min(error_type::VARCHAR) FROM reject_errors JOIN reject_scans "
+        "USING (scan_id, file_id) GROUP BY ALL ORDER BY ALL"
+    )
+    rejected: dict[str, dict[int, str]] = {}  # for each file, lines that could not be read, and why
+    for name, line, reason in connection.execute(noted).fetchall():
+        rejected.setdefault(name, {})[line] = reason
     _require_lines(surveys, rejected, origin)
     kinds = {column: _kind_of(column, surveys) for column in used}
     for column in usage.times & used:
@@ -422,18 +428,6 @@ def _typed(file: TextFile, kinds: Mapping[str, Kind], spec: Files) -> str:
         cell = _cell(column) if kind is None else _as(kind, column, spec)
         columns.append(f"{cell} AS {name_in_sql(column)}")
     return f"SELECT {', '.join(columns)} FROM {file.sql()}"
-
-
-def _rejected(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[int, str]]:
-    """Return for each file the lines that could not be read, each with the reason."""
-    noted = (
-        "SELECT file_path, line, min(error_type::VARCHAR) FROM reject_errors JOIN reject_scans "
-        "USING (scan_id, file_id) GROUP BY ALL ORDER BY ALL"
-    )
-    rejected: dict[str, dict[int, str]] = {}
-    for file, line, reason in connection.execute(noted).fetchall():
-        rejected.setdefault(file, {})[line] = reason
-    return rejected
 
 
 def _require_lines(

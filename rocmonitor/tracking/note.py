@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Counts, Evaluation, Point, known
+from rocmonitor.policy.evaluation import Evaluation, Point, known
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
@@ -78,7 +78,12 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
         parts.append(f"**Outlook, before the labels:** {outlook}.")
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
-    parts.append(_rows(evaluation.counts))
+    counts, aside = evaluation.counts, set_aside(evaluation.counts)
+    cut = CUT if counts.truncated else ""
+    parts.append(
+        f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
+        f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}{cut}."
+    )
     parts += caveats(evaluation.caveats)
     tables = "the numbers in `tables/`, " * any(evaluation.tables.values())
     parts.append(
@@ -168,15 +173,6 @@ def _cost(row: Mapping[str, Any]) -> str:
     before = "" if then is None else f", {then:.3f} in the reference"
     return (
         f"- cost at w = {row['w']:g}: {row['cost']:.3f} ({row['low']:.3f} to {row['high']:.3f}){before}, {at}"
-    )
-
-
-def _rows(counts: Counts) -> str:
-    aside = set_aside(counts)
-    cut = CUT if counts.truncated else ""
-    return (
-        f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
-        f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}{cut}."
     )
 
 

@@ -169,7 +169,11 @@ class Tracking:
             run = self._one(experiment, fitting[:1], None, tags, name)
             done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
             if done < len(logged):
-                self._append(run, logged, done, tags, artifacts(done))
+                more, steps = artifacts(done), list(enumerate(logged, 1))[done:]
+                self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
+                metrics = [(point, step) for step, point in steps]
+                self.client.log_batch(run.info.run_id, **content.batch(metrics=metrics))
+                self._upload(run, more)
                 for old in drawn:
                     if old.info.run_id != run.info.run_id:
                         self._retire(old, by=run)
@@ -289,16 +293,6 @@ class Tracking:
             at = None if start is None else content.milliseconds(start)
             return finding.made(self.client, self.uri, experiment, begun, at, name)
         return finding.only(self.client, existing)
-
-    def _append(
-        self, run: Run, points: Sequence[Point], done: int, tags: Mapping[str, str], artifacts: Files
-    ) -> None:
-        self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
-        steps = list(enumerate(points, 1))[done:]
-        self.client.log_batch(
-            run.info.run_id, **content.batch(metrics=[(point, step) for step, point in steps])
-        )
-        self._upload(run, artifacts)
 
     def _upload(
         self, run: Run, files: Files, dataset: DatasetInput | None = None, model: str | None = None

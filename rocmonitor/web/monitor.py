@@ -88,11 +88,6 @@ class Choice:
         begins = self.start is None or window.start >= self.start
         return begins and (self.end is None or window.end <= self.end)
 
-    def asked(self, zone: ZoneInfo) -> dict[str, str]:
-        """Return the part of the address that other windows of the page keep."""
-        values = {"segment": self.segment, "from": _day(self.start, zone), "to": _day(self.end, zone)}
-        return {name: value for name, value in values.items() if value}
-
 
 def monitor_view(site: Site, name: str, choice: Choice) -> Row:
     """Return all that the page of a monitor shows, in plain JSON types; AbsentError if there is no such."""
@@ -116,7 +111,10 @@ def _view(
     windows = [revisions for revisions in every if choice.has(revisions[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
-        raise _absent(monitor, choice, windows)
+        if choice.window and _chosen(windows, replace(choice, revision=None), monitor.timezone) is None:
+            in_period = choice.start is not None or choice.end is not None
+            raise AbsentError(wording.no_window(monitor.name, choice.window, in_period=in_period))
+        raise AbsentError(wording.NO_REVISION.format(monitor.name, choice.revision))
     changes = [
         change
         for change in store.transitions(kept, monitor.name, choice.segment)
@@ -148,15 +146,6 @@ def _view(
         slug = window_slug(chosen[1].window, monitor.timezone)
         view["chosen"]["place"] = [point["slug"] for point in view["points"]].index(slug)
     return view
-
-
-def _absent(monitor: Monitor, choice: Choice, windows: Sequence[list[Kept]]) -> AbsentError:
-    """Return what is not there: the window, or its revision."""
-    is_there = _chosen(windows, replace(choice, revision=None), monitor.timezone) is not None
-    if choice.window and not is_there:
-        in_period = choice.start is not None or choice.end is not None
-        return AbsentError(wording.no_window(monitor.name, choice.window, in_period=in_period))
-    return AbsentError(wording.NO_REVISION.format(monitor.name, choice.revision))
 
 
 def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> Row | None:
@@ -274,9 +263,11 @@ def _over_time(
     zone = monitor.timezone
     changes = [change for change in changes if choice.end is None or change.since < choice.end]
     outlooks = [outlook for outlook in outlooks if choice.has(outlook.window)]
+    start, end = ("" if moment is None else instant(moment, zone) for moment in (choice.start, choice.end))
+    asked = {"segment": choice.segment, "from": start, "to": end}
     return {
-        "period": {"start": _day(choice.start, zone), "end": _day(choice.end, zone)},
-        "asked": choice.asked(zone),
+        "period": {"start": start, "end": end},
+        "asked": {name: value for name, value in asked.items() if value},  # kept in addresses of the page
         "points": [_point(revisions, monitor, now) for revisions in windows],
         "ahead": [
             plain(outlook)
@@ -300,10 +291,6 @@ def _over_time(
             for change in reversed(changes[-CHANGES:])
         ],
     }
-
-
-def _day(moment: datetime | None, zone: ZoneInfo) -> str:
-    return "" if moment is None else instant(moment, zone)
 
 
 def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:
