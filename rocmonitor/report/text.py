@@ -39,9 +39,7 @@ _NUMBER = re.compile(r"[-−+\d.,]+")
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None = None) -> str:
-    """Return a table of windows: sizes, AUROC with its interval, normal range, outlook, outcome.
-
-    The status stands beside the outcome where it is another one.
+    """Return a table of windows: sizes, AUROC with its interval, normal range, outlook, outcome and status.
 
     Columns that say nothing (one segment only, no challenger) are left out, and in less than the needed
     `width` those that say least.

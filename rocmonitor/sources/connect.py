@@ -318,10 +318,6 @@ def beyond_reading(connection: Connection) -> Caveat | None:
     """Return what the account may do besides reading; None for nothing, or where that cannot be known.
 
     SQLite is no question of accounts: its files are opened for reading only.
-
-    Notes
-    -----
-    A few queries of the catalogue on PostgreSQL, ``SHOW GRANTS`` on MariaDB and MySQL.
     """
     match connection.dialect.name:
         case "postgresql":

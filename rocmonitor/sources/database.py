@@ -32,7 +32,7 @@ from rocmonitor.sources.counting import RowCounter
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.hashing import hashed_text
 from rocmonitor.sources.query import Bound, Query, without_rows
-from rocmonitor.sources.values import Encoder, clusters, encoded, identities, number_of
+from rocmonitor.sources.values import Encoder, encoded, identities, number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,7 +243,9 @@ def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Quer
         has_id, words = identities(columns["id"])
         identity = {"has_id": has_id, "id": words, **instants}
     if "cluster" in columns:
-        identity["has_cluster"], identity["cluster"] = clusters(columns["cluster"])
+        # One word each: two of n texts have the same with a chance below n² / 2⁶⁵.
+        identity["has_cluster"], words = identities(columns["cluster"])
+        identity["cluster"] = words[:, 0]
     return assembled(
         columns,
         encoder,

@@ -306,22 +306,15 @@ class SqlSource:
             labelled rows are divided (`Rows.by_age`), at most 100.
         expected_rows: Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does
             not try to read them first.
-        count_labels: Count the labels, too (`Batch.labels`): on the way where that is possible, else before
-            the rows.
-        compared: Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside
-            cells.
+        count_labels: Count the labels, too (`Batch.labels`): on the way where possible, else before.
+        compared: Otherwise `Rows.pair` is None where rows would have to be read for it beside cells.
         bins: Upper ends of the bins of segment columns that hold numbers.
         on_progress: Called with the number of rows read so far, after each chunk of 50,000.
 
-        Raises
-        ------
-        ConfigError: The query is not valid or writes, a column is missing, times need a zone, more than 200
-            segments, more cells than ``max_rows``.
-        SourceError: The database cannot be reached, is locked, took too long (transient); refuses (not
-            transient).
-
         Notes
         -----
+        A SourceError is transient where the database cannot be reached, is locked or took too long.
+
         Only the configured columns are read, streamed, and held as 18 bytes a row with a challenger, 17 more
         with ids of whole numbers (25 with others) and 1 for each segment column. PostgreSQL is read by
         ``COPY``. Scores are float64. At most ``max_rows`` rows (or groups) are read; if there are more, the

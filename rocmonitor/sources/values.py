@@ -207,15 +207,6 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
     return has_id, words
 
 
-def clusters(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """Return which values are not NULL, and one word for each, equal if the values are, shape (n,).
-
-    A whole number is its own word; two of n texts have one word with a chance below n² / 2⁶⁵.
-    """
-    present, words = identities(values)
-    return present, words[:, 0]
-
-
 def each_its_own(
     cluster: NDArray[np.uint64], alone: NDArray[np.bool_], scores: NDArray[np.float64]
 ) -> NDArray[np.uint64]:

@@ -207,9 +207,7 @@ def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """The early signs of a drift in a monitor: of its newest outlooks those that warned, and charts
-    without an alarm.
-    """
+    """The early signs of a drift in a monitor: its newest outlooks that warned, charts without an alarm."""
 
     warned: int = 0
     outlooks: int = 0

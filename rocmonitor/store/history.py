@@ -56,11 +56,7 @@ def segments(store: Store, monitor: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBrief:
-    """A review in a list.
-
-    margin: The smallest difference that matters.
-    episodes: The difference before, in and after a loss.
-    """
+    """A review in a list."""
 
     id: int
     champion_version: str
@@ -68,8 +64,8 @@ class ReviewBrief:
     decision: str
     period: Window
     reviewed_at: datetime
-    margin: float | None
-    episodes: list[dict[str, Any]]
+    margin: float | None  # the smallest difference that matters
+    episodes: list[dict[str, Any]]  # the difference before, in and after a loss
 
 
 def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
