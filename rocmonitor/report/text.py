@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -218,34 +218,29 @@ def summary(
     monitor: str, evaluations: Sequence[Evaluation], outlooks: Sequence[Outlook], status: str, zone: ZoneInfo
 ) -> str:
     """One line on what a run found: the status, how many windows were judged, the newest, what is at risk."""
-    parts = [f"{monitor}: {marked(status)}", *_judged(evaluations, zone)]
+    parts = [f"{monitor}: {marked(status)}"]
+    if evaluations:
+        whole = [evaluation for evaluation in evaluations if not evaluation.segment] or list(evaluations)
+        if not whole[0].segment:  # of each window the newest revision
+            newest = {evaluation.window: evaluation for evaluation in whole}
+            whole = [newest[window] for window in sorted(newest)]
+        outcomes = Counter(str(evaluation.outcome) for evaluation in whole)
+        listed = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+        parts.append(f"{count(len(whole), 'window')} judged ({listed})")
+        last, measured = whole[-1], ""
+        if "champion/auc" in last.metrics:
+            value, range_ = auc_and_range(*map(last.metrics.get, AREA))
+            measured = f" AUROC {value}{range_ and f', normal range {range_}'}"
+        if last.outcome is Status.INSUFFICIENT:
+            stop = "," if measured else ""
+            measured += "".join(f"{stop} cannot be judged: {reason}" for reason in why(last)[:1])
+        parts.append(f"{last.window.in_zone(zone)}{measured}")
     warned = {outlook.window for outlook in outlooks if outlook.outcome is Status.AT_RISK}
     if warned:
         parts.append(
             f"{count(len(warned), 'window')} at risk by {'its' if len(warned) == 1 else 'their'} scores"
         )
     return "; ".join([*parts, f"`rocmonitor history {monitor}` shows why"])
-
-
-def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
-    if not evaluations:
-        return
-    whole = [evaluation for evaluation in evaluations if not evaluation.segment] or list(evaluations)
-    if not whole[0].segment:  # of each window the newest revision
-        newest = {evaluation.window: evaluation for evaluation in whole}
-        whole = [newest[window] for window in sorted(newest)]
-    outcomes = Counter(str(evaluation.outcome) for evaluation in whole)
-    listed = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
-    last = whole[-1]
-    measured = ""
-    if "champion/auc" in last.metrics:
-        value, range_ = auc_and_range(*map(last.metrics.get, AREA))
-        measured = f" AUROC {value}{range_ and f', normal range {range_}'}"
-    if last.outcome is Status.INSUFFICIENT:
-        stop = "," if measured else ""
-        measured += "".join(f"{stop} cannot be judged: {reason}" for reason in why(last)[:1])
-    yield f"{count(len(whole), 'window')} judged ({listed})"
-    yield f"{last.window.in_zone(zone)}{measured}"
 
 
 def narrowed(columns: dict[str, list[str]], least: Sequence[str], width: int | None) -> str:

@@ -246,6 +246,7 @@ def _labels(
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Return labels as 1 and 0, NaN for anything else; and how words were read."""
     different = {value: name_of(value) for value in column.dropna().unique()}
+    notes: list[str] = []
     if positive is None:
         read = {
             value: WORDS.get(name.casefold(), math.nan) if (number := number_of(name)) is None else number
@@ -253,29 +254,26 @@ def _labels(
         }
         words = {name.casefold() for name in different.values()} & set(WORDS) - {"true", "false"}
         yes, no = (" and ".join(sorted(word for word in words if WORDS[word] == is_yes)) for is_yes in (1, 0))
-        notes = [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
-        return _mapped(column, read), notes
-    names = set(different.values())
-    others = sorted(names - {positive})
-    if positive not in names:
-        raise InputError(f"{path}: --positive: no label is {positive!r}; they are {_listed(others)}")
-    if negative is None and len(others) != 1:
-        raise InputError(
-            f"{path}: --negative: needed, because the labels beside {positive!r} are "
-            f"{_listed(others) or 'none'}"
-        )
-    pair = {others[0] if negative is None else negative: 0.0, positive: 1.0}
-    return _mapped(column, {value: pair.get(name, math.nan) for value, name in different.items()}), []
+        notes += [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
+    else:
+        names = set(different.values())
+        others = sorted(names - {positive})
+        if positive not in names:
+            raise InputError(f"{path}: --positive: no label is {positive!r}; they are {_listed(others)}")
+        if negative is None and len(others) != 1:
+            raise InputError(
+                f"{path}: --negative: needed, because the labels beside {positive!r} are "
+                f"{_listed(others) or 'none'}"
+            )
+        pair = {others[0] if negative is None else negative: 0.0, positive: 1.0}
+        read = {value: pair.get(name, math.nan) for value, name in different.items()}
+    labels: NDArray[np.float64] = column.map(read).to_numpy(float, na_value=np.nan)
+    return labels, notes
 
 
 def _listed(labels: Sequence[str]) -> str:
     more = "" if len(labels) <= _MOST_SHOWN else f" and {len(labels) - _MOST_SHOWN:,} others"
     return f"{', '.join(map(repr, labels[:_MOST_SHOWN]))}{more}"
-
-
-def _mapped(column: pd.Series[Any], read: Mapping[Any, float]) -> NDArray[np.float64]:
-    labels: NDArray[np.float64] = column.map(read).to_numpy(float, na_value=np.nan)
-    return labels
 
 
 def _numbers(column: pd.Series[Any], decimal: str, *, anyway: bool = False) -> NDArray[np.float64]:

@@ -349,22 +349,20 @@ def _cell(column: str) -> str:
 
 def _as(kind: str, column: str, spec: Files) -> str:
     """Return SQL that gives a cell as of a kind; NULL where it is of another."""
-    cell = _cell(column)
-    if kind in ("instant", "wall"):
+    cell = read = tested = _cell(column)
+    if kind in _CLOCKS:
         form = _INSTANT if kind == "instant" else _WALL
-        expression = _cast(cell, cell, form, _SQL_TYPES[kind])
-        if spec.date_format is None or ("%z" in spec.date_format.lower()) != (kind == "instant"):
-            return expression
-        ends = ("",) if "%H" in spec.date_format else _TIMES_OF_DAY
-        forms = ", ".join(text_in_sql(spec.date_format + end) for end in ends)
-        return f"coalesce(try_strptime({cell}, [{forms}]), {expression})"
-    number = cell if spec.decimal == "." else f"translate({cell}, '.,', ' .')"
-    form = "[+-]?[0-9]{1,18}" if kind == "whole" else NUMBER
-    return _cast(number, f"lower({number})", form, _SQL_TYPES[kind])
-
-
-def _cast(cell: str, tested: str, form: str, kind: str) -> str:
-    return f"CASE WHEN regexp_full_match({tested}, {text_in_sql(form)}) THEN try_cast({cell} AS {kind}) END"
+    else:
+        form = "[+-]?[0-9]{1,18}" if kind == "whole" else NUMBER
+        read = cell if spec.decimal == "." else f"translate({cell}, '.,', ' .')"
+        tested = f"lower({read})"
+    fits = f"regexp_full_match({tested}, {text_in_sql(form)})"
+    expression = f"CASE WHEN {fits} THEN try_cast({read} AS {_SQL_TYPES[kind]}) END"
+    written = spec.date_format
+    if written is None or kind not in _CLOCKS or ("%z" in written.lower()) != (kind == "instant"):
+        return expression
+    forms = (text_in_sql(written + end) for end in (("",) if "%H" in written else _TIMES_OF_DAY))
+    return f"coalesce(try_strptime({cell}, [{', '.join(forms)}]), {expression})"
 
 
 def _kind_of(column: str, surveys: Sequence[_Survey]) -> Kind | None:

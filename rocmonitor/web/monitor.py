@@ -15,7 +15,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import Decline
-from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
@@ -413,35 +413,30 @@ def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept
         ],
         "run": store.receipt_of(kept, one.id),
     }
-    return {"chosen": chosen, "reference": _reference(evaluation, zone)}
-
-
-def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
-    """Period, sizes of its windows, AUROC; None for a window that was compared with nothing."""
-    reference = evaluation.reference
-    if not reference.get("start"):
-        return None
-    whole = reference.get("auc") or {}
-    return {
-        "start": reference["start"],
-        "end": reference["end"],
-        "auc": whole.get("auc"),
-        "low": whole.get("low"),
-        "high": whole.get("high"),
-        "doubts": [str(doubt) for doubt in doubts_of(reference)],
-        "windows": [
-            {
-                "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
-                "start": row["start"],
-                "end": row["end"],
-                "positives": row["n_pos"],
-                "negatives": row["n_neg"],
-                "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
-                "auc": row.get("auc"),
-                "low": row.get("auc_low"),
-                "high": row.get("auc_high"),
-            }
-            for row in reference.get("windows", ())
-            if row["n_pos"] + row["n_neg"]
-        ],
-    }
+    given, reference = evaluation.reference, None
+    if given.get("start"):  # else it was compared with nothing
+        whole = given.get("auc") or {}
+        reference = {
+            "start": given["start"],
+            "end": given["end"],
+            "auc": whole.get("auc"),
+            "low": whole.get("low"),
+            "high": whole.get("high"),
+            "doubts": [str(doubt) for doubt in doubts_of(given)],
+            "windows": [
+                {
+                    "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
+                    "start": row["start"],
+                    "end": row["end"],
+                    "positives": row["n_pos"],
+                    "negatives": row["n_neg"],
+                    "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+                    "auc": row.get("auc"),
+                    "low": row.get("auc_low"),
+                    "high": row.get("auc_high"),
+                }
+                for row in given.get("windows", ())
+                if row["n_pos"] + row["n_neg"]
+            ],
+        }
+    return {"chosen": chosen, "reference": reference}
