@@ -40,6 +40,12 @@ class ArrowSession(Session):
         frame: pd.DataFrame = pa.Table.from_batches(batches, schema=schema).to_pandas()
         return frame
 
+    def first(self, statement: Select[Any], bound: Bound) -> Any:
+        """Do as `Session.first` says."""
+        schema, batches = self._answer(statement, bound)
+        values = pa.Table.from_batches(batches, schema=schema).column(0)
+        return values[0].as_py() if len(values) else None
+
     def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
         """Do as `Session.lines` says."""
         _, batches = self._answer(statement, query.bound)

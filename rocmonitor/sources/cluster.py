@@ -144,11 +144,6 @@ class ClusterSession(ArrowSession):
         schema = self._frame(without_rows(monitor), bound).schema
         return [(field.name, field.dataType.simpleString()) for field in schema]
 
-    def first(self, statement: Select[Any], bound: Bound) -> Any:
-        """Do as `Session.first` says."""
-        [*values] = self._table(statement, bound).column(0)
-        return values[0].as_py() if values else None
-
     def tables(self, *, everywhere: bool = False) -> list[str]:
         """Do as `Session.tables` says."""
         catalog = self.spark.catalog
@@ -163,12 +158,9 @@ class ClusterSession(ArrowSession):
         return [*sorted(elsewhere), *sorted(table.name for table in catalog.listTables())]
 
     def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
-        table = self._table(statement, bound)
+        table = self._frame(statement, bound).toArrow()
         return table.schema, table.to_batches(max_chunksize=CHUNK_ROWS)
 
     def _frame(self, statement: Select[Any], bound: Bound) -> DataFrame:
         self._guard.arm()
         return self.spark.sql(text_of(statement, bound, self.dialect))
-
-    def _table(self, statement: Select[Any], bound: Bound) -> Any:
-        return self._frame(statement, bound).toArrow()

@@ -34,18 +34,13 @@ _HASHED = ("champion", "challenger", "segment_")
 class LabelCounts:
     """The number of labelled rows of a window by label, and the mark that tells whether they have changed.
 
-    Attributes
-    ----------
-    rows, labelled: Rows that the query returns, and those of them whose label is not NULL.
-    by_label: Rows by label, without NULL.
-    n_pos, n_neg: Rows with the positive and with the negative label.
-    digest: Changes with the labels, scores and segments of the labelled rows. It may also change with the
-        version of the database: the rows decide then. Empty without a labelled row.
+    The digest changes with the labels, scores and segments of the labelled rows. It may also change with the
+    version of the database: the rows decide then. Empty without a labelled row.
     """
 
     rows: int
-    labelled: int
-    by_label: dict[str, int]
+    labelled: int  # rows whose label is not NULL
+    by_label: dict[str, int]  # without NULL
     n_pos: int = 0
     n_neg: int = 0
     digest: str = field(default="", compare=False)

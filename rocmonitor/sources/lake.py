@@ -208,11 +208,6 @@ class LakeSession(ArrowSession):
             kept[monitor.query] = list(zip(names, types, strict=True))
         return kept[monitor.query]
 
-    def first(self, statement: Select[Any], bound: Bound) -> Any:
-        """Do as `Session.first` says."""
-        columns = self._relation(statement, bound).to_arrow_table().columns
-        return columns[0][0].as_py() if len(columns[0]) else None
-
     def tables(self, *, everywhere: bool = False) -> list[str]:  # noqa: ARG002 files have no schemas
         """Do as `Session.tables` says."""
         return sorted(name for (name,) in self.connection.execute("SHOW TABLES").fetchall())

@@ -67,31 +67,21 @@ Bound = Mapping[str, Any]
 class Query:
     """A monitor's query over one window, and what is known about its columns.
 
-    Attributes
-    ----------
-    backend: ``postgresql``, ``mariadb``, ``mysql``, ``sqlite`` …
-    types: The driver's type code of every column of the query, in order; None where it has none (SQLite).
-    bound: Values of ``:start`` and ``:end``, and of ``:as_of`` where the query has it.
-    known_clock: Of ``columns.labelled_at``.
-    instants: Increasing; the last is the as-of instant: labels that became known after it count as missing.
-        Empty without ``columns.labelled_at``, and when all labels count.
-    decimal: The sign before the decimals of scores that are text.
-    bins: Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its
-        bin.
-    parts: Windows side by side that make up `window`, where each row is to say in which of them it lies.
+    Of the increasing `instants` the last is the as-of instant: labels that became known after it count as
+    missing. Empty without ``columns.labelled_at``, and when all labels count.
     """
 
     monitor: Monitor
     window: Window
     backend: str
-    types: dict[str, Any]
+    types: dict[str, Any]  # the driver's code for every column, in order; None without one (SQLite)
     clock: Clock
-    bound: Bound
-    known_clock: Clock | None = None
+    bound: Bound  # :start and :end, and :as_of where the query has it
+    known_clock: Clock | None = None  # of ``columns.labelled_at``
     instants: tuple[datetime, ...] = ()
-    decimal: str = "."
-    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    parts: tuple[Window, ...] = ()
+    decimal: str = "."  # of scores that are text
+    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)  # upper ends; a segment is their number
+    parts: tuple[Window, ...] = ()  # side by side, where each row is to say in which of them it lies
 
     def rows(self, limit: int) -> Select[Any]:
         """At most `limit` rows, as columns by role; those of `groups` have a ``weight``, too."""

@@ -396,6 +396,7 @@ def review_of(site: Site, name: str, id: int) -> Review:
 def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept], one: Kept) -> Row:
     """``chosen``, the window in full, and ``reference``, what it was compared with; plain JSON types."""
     evaluation, zone = store.evaluation(kept, one.id), monitor.timezone
+    shown = ("auc", "low", "high", "positives", "labelled_share")
     chosen = in_full(evaluation, zone, store.reference_of(kept, evaluation)) | {
         "superseded": one is not revisions[-1],
         "revisions": [
@@ -403,11 +404,7 @@ def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept
                 "revision": revision.revision,
                 "at": instant(revision.at, zone),
                 "outcome": str(revision.outcome),
-                "auc": revision.metrics.get("champion/auc"),
-                "low": revision.metrics.get("champion/auc_low"),
-                "high": revision.metrics.get("champion/auc_high"),
-                "positives": revision.metrics.get("data/positives"),
-                "labelled_share": revision.metrics.get("data/labelled_share"),
+                **{name: revision.metrics.get(METRICS[name]) for name in shown},
             }
             for revision in reversed(revisions)
         ],
