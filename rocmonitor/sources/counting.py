@@ -95,8 +95,11 @@ class RowCounter:
         keyed = [columns["label"]]
         if "arrival" in columns:  # a query with several instants divides what is known by the last of them
             keyed.append([0 if value in range(LATER) else value for value in columns["arrival"]])
-        keys, place = _told_apart(keyed)
-        totals = [self._totals.setdefault(key, [0, 0]) for key in keys]
+        alone = len(keyed) == 1
+        lines = keyed[0] if alone else list(zip(*keyed, strict=True))
+        number = {line: at for at, line in enumerate(dict.fromkeys(lines))}  # of each that is different
+        place = np.fromiter(map(number.__getitem__, lines), np.intp, len(lines))
+        totals = [self._totals.setdefault((line,) if alone else line, [0, 0]) for line in number]
         if "weight" in columns:
             for at, rows, total in zip(place.tolist(), columns["weight"], columns["checksum"], strict=True):
                 totals[at][0] += rows
@@ -117,11 +120,3 @@ class RowCounter:
     def lines(self) -> list[tuple[Any, ...]]:
         """Return the lines of `Query.labels`."""
         return [(*key, rows, str(total)) for key, (rows, total) in self._totals.items()]
-
-
-def _told_apart(columns: Sequence[Sequence[Any]]) -> tuple[list[tuple[Any, ...]], NDArray[np.intp]]:
-    """Return the different lines of some columns, and which of them each line is."""
-    lines = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    number = {line: place for place, line in enumerate(dict.fromkeys(lines))}
-    place = np.fromiter(map(number.__getitem__, lines), np.intp, len(lines))
-    return [(line,) for line in number] if len(columns) == 1 else list(number), place

@@ -258,12 +258,12 @@ def _labels(
     else:
         names = set(different.values())
         others = sorted(names - {positive})
+        listed = _listed([*map(repr, others)])
         if positive not in names:
-            raise InputError(f"{path}: --positive: no label is {positive!r}; they are {_listed(others)}")
+            raise InputError(f"{path}: --positive: no label is {positive!r}; they are {listed}")
         if negative is None and len(others) != 1:
             raise InputError(
-                f"{path}: --negative: needed, because the labels beside {positive!r} are "
-                f"{_listed(others) or 'none'}"
+                f"{path}: --negative: needed, because the labels beside {positive!r} are {listed or 'none'}"
             )
         pair = {others[0] if negative is None else negative: 0.0, positive: 1.0}
         read = {value: pair.get(name, math.nan) for value, name in different.items()}
@@ -273,7 +273,7 @@ def _labels(
 
 def _listed(labels: Sequence[str]) -> str:
     more = "" if len(labels) <= _MOST_SHOWN else f" and {len(labels) - _MOST_SHOWN:,} others"
-    return f"{', '.join(map(repr, labels[:_MOST_SHOWN]))}{more}"
+    return f"{', '.join(labels[:_MOST_SHOWN])}{more}"
 
 
 def _numbers(column: pd.Series[Any], decimal: str, *, anyway: bool = False) -> NDArray[np.float64]:
@@ -300,9 +300,8 @@ def _number(value: object) -> float:
 
 def _found_labels(column: pd.Series[Any]) -> str:
     counted = column.dropna().map(name_of).value_counts()
-    shown = ", ".join(f"{value!r} ({count:,})" for value, count in counted.head(_MOST_SHOWN).items())
-    more = "" if len(counted) <= _MOST_SHOWN else f" and {len(counted) - _MOST_SHOWN:,} others"
-    return f": the labels are {shown}{more}; name the two with --positive and --negative"
+    listed = _listed([f"{value!r} ({count:,})" for value, count in counted.items()])
+    return f": the labels are {listed}; name the two with --positive and --negative"
 
 
 def _found_scores(frame: pd.DataFrame, values: Mapping[str, NDArray[np.float64]]) -> str:

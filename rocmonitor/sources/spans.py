@@ -88,10 +88,16 @@ class ParquetFiles:
             files = self._connection.sql(f"FROM {read}")
             given = dict(zip(files.columns, map(str, files.types), strict=True))
             self._types = self._types or given
-        columns = ", ".join(_as_in_all(name, kind, given) for name, kind in self._types.items())
+        columns, kinds = list[str](), {name.casefold(): kind for name, kind in given.items()}
+        for name, kind in self._types.items():  # instants in microseconds, for DuckDB to compare
+            column, wanted = name_in_sql(name), "TIMESTAMPTZ" if kind == _NANOSECONDS else kind
+            here = kinds.get(name.casefold())
+            cast = f"NULL::{wanted}" if here is None else f"{column}::{wanted}"
+            columns.append(column if here == wanted else f"{cast} AS {column}")
         plain = given == self._types and _NANOSECONDS not in given.values()
+        chosen_columns = "*" if plain else ", ".join(columns)
         self._connection.execute(
-            f"CREATE OR REPLACE TEMP VIEW {TABLE} AS SELECT {'*' if plain else columns} FROM {read}"
+            f"CREATE OR REPLACE TEMP VIEW {TABLE} AS SELECT {chosen_columns} FROM {read}"
         )
         self._shown = chosen
 
@@ -244,15 +250,6 @@ def _instant(value: str) -> tuple[float, float]:
     except ValueError:
         return _ALWAYS
     return time, time
-
-
-def _as_in_all(name: str, kind: str, given: Mapping[str, str]) -> str:
-    """Return a column of some files as it is in all: instants in microseconds, for DuckDB to compare."""
-    column, here = name_in_sql(name), {given_name.casefold(): kind for given_name, kind in given.items()}
-    wanted = "TIMESTAMPTZ" if kind == _NANOSECONDS else kind
-    if name.casefold() not in here:
-        return f"NULL::{wanted} AS {column}"
-    return column if here[name.casefold()] == wanted else f"{column}::{wanted} AS {column}"
 
 
 def _texts(names: Sequence[str]) -> str:
