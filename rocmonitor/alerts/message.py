@@ -61,15 +61,8 @@ _NOT_ON_A_PAGER = ("How sure", "Reference", "Owner", "Take it on", "Look")
 class Context:
     """The facts of a message besides the event: its monitor, and where to look.
 
-    Attributes
-    ----------
-    zone: The monitor's: all times are written in it, and it is named.
-    owner: Who looks after the model.
-    runbook: What to do; an address or a text.
-    run: Where MLflow shows the window.
-    page: Where rocmonitor's own page shows it.
-    told: The channels that get it.
-    configured: False for a monitor that the configuration has no longer: no command knows it.
+    `run` and `page` are addresses in MLflow and on rocmonitor's own page, `told` the channels that get the
+    message. A monitor that is no longer `configured` is known to no command.
     """
 
     zone: ZoneInfo
@@ -83,15 +76,10 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message in the length that its channel can carry.
+    """A message in the lengths that channels can carry: `html` for a mail, lines of `pager` for a pager.
 
-    Attributes
-    ----------
-    title: One line of at most 80 characters that starts with the status.
-    body: Plain text, what matters most first: for chats, files and web hooks.
-    kind, {"alarm", "recovery", "notice", "test"}: Becomes the service's own colour or severity.
-    html: The same for a mail; empty when there is only text.
-    pager: Lines for a pager, the most important first: as many as it can carry.
+    The title is one line of at most 80 characters that starts with the status. What matters most comes first
+    in `body` and `pager`. The kind becomes the service's own colour or severity.
     """
 
     title: str
@@ -108,14 +96,10 @@ def compose(
     also: Sequence[Transition] = (),
     episode: Decline | None = None,
 ) -> Message:
-    """Return the message about a change of status.
+    """Return the message about a change of status, and `also` those of other segments with one window.
 
-    Parameters
-    ----------
-    transition: The change; the gravest, where several segments changed with one window.
-    evaluation: The window it was seen in; None when there is none, because evaluating it failed.
-    also: The other changes, each with the status of its segment now.
-    episode: The loss that it begins, changes or ends.
+    The gravest is the `transition`. There is no `evaluation` where it failed. `episode` is the loss that the
+    change begins, changes or ends.
 
     Examples
     --------
@@ -234,11 +218,22 @@ def repeated(message: Message, times: int) -> Message:
 
 
 def assemble(title: str, kind: Kind, lines: Lines) -> Message:
-    """Return a message in all its lengths."""
-    text = as_text(lines)
+    """Return a message in all its lengths; in the mail, the chart goes where ``<!--chart-->`` is."""
+    lead, *others = lines
+    labels = [f"<b>{escape(printable(line.label))}:</b> " if line.label else "" for line in others]
+    mail = [
+        f'<div style="{_MAIL_STYLE}">',
+        f'<p style="font-size: 19px; margin: 0 0 8px"><b>{_value(lead.text)}</b></p>',
+        *(
+            f'<p style="margin: 0 0 4px">{label}{_value(line.text)}</p>'
+            for label, line in zip(labels, others, strict=True)
+        ),
+        "<!--chart-->",
+        "</div>",
+    ]
     # The title says what has happened; nobody types a command on a pager.
-    short = [line for line in lines[1:] if line.label not in _NOT_ON_A_PAGER]
-    return Message(title, text, kind, html=as_html(lines), pager=tuple(as_text([line]) for line in short))
+    pager = tuple(as_text([line]) for line in others if line.label not in _NOT_ON_A_PAGER)
+    return Message(title, as_text(lines), kind, html="\n".join(mail), pager=pager)
 
 
 def where_to_look(context: Context) -> list[Line]:
@@ -308,34 +303,6 @@ def as_text(lines: Lines) -> str:
     return "\n".join(
         f"{printable(line.label)}: {_shown(line.text)}" if line.label else _shown(line.text) for line in lines
     )
-
-
-def as_html(lines: Lines) -> str:
-    """Return a mail, all values escaped; the attached chart goes where ``<!--chart-->`` is."""
-    lead, *others = lines
-    parts = [
-        f'<div style="{_MAIL_STYLE}">',
-        f'<p style="font-size: 19px; margin: 0 0 8px"><b>{_value(lead.text)}</b></p>',
-        *(f'<p style="margin: 0 0 4px">{_html_line(line)}</p>' for line in others),
-        "<!--chart-->",
-        "</div>",
-    ]
-    return "\n".join(parts)
-
-
-def with_chart(html: str) -> str:
-    """Return the mail with the attached chart shown in its place."""
-    shown = f'<p><img src="cid:{PICTURE}" style="max-width: 100%" alt="AUROC of the last windows"></p>'
-    return html.replace("<!--chart-->", shown)
-
-
-def without_chart(html: str) -> str:
-    """Return the mail where no chart can be shown in it."""
-    return html.replace("<!--chart-->\n", "")
-
-
-def _html_line(line: Line) -> str:
-    return f"<b>{escape(printable(line.label))}:</b> {_value(line.text)}" if line.label else _value(line.text)
 
 
 def _shown(text: str) -> str:

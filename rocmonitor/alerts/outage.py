@@ -79,18 +79,10 @@ def compose_several(
     page: str | None,
     event_parts: Sequence[str],
 ) -> Message:
-    """Return one message that takes the place of several with the same news.
+    """Return one message that takes the place of several with the same news, which holds `since` then.
 
-    Parameters
-    ----------
-    messages: Of one monitor each: the first `MOST_NAMED` of them.
-    concerned: All monitors, in the same order.
-    also: How many segments changed with each of the first.
-    shared: What they have in common, such as ``read source warehouse``.
-    since: From when the news holds, of all of them.
-    zone: Of that date.
-    page: Where rocmonitor's own page is.
-    event_parts: What tells this message from others.
+    `messages` are of one monitor each, the first `MOST_NAMED` of the `concerned`; `also` says how many
+    segments changed with each, `shared` what all have in common, such as ``read source warehouse``.
     """
     head, monitors = messages[0].title.split(" ", 1)[0], [entry.monitor for entry in concerned]
     rest = monitors[len(messages) :]

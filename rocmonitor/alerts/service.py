@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import requests
 from apprise import Apprise, AppriseAsset, NotifyBase, NotifyFormat, NotifyType
 
-from rocmonitor.alerts.message import PICTURE, Kind, Message, with_chart, without_chart
+from rocmonitor.alerts.message import PICTURE, Kind, Message
 from rocmonitor.errors import AlertError
 
 CONNECT_SECONDS, ANSWER_SECONDS = 15.0, 40.0
@@ -49,21 +49,13 @@ _NOTIFY_TYPES: dict[Kind, NotifyType] = {
 def send(url: str, message: Message, *, folder: Path, picture: Callable[[], bytes] | None = None) -> None:
     """Hand a message to one service, and return once the service has taken it.
 
-    Parameters
-    ----------
-    url: An Apprise URL of one service, or ``file:///absolute/path`` or ``file://relative/path``, which
-        appends the message to a file, after the time in UTC.
-    folder: What a relative path is relative to: where the configuration is.
-    picture: Returns a PNG, attached where the service can carry it, and shown within a mail; else it is not
-        asked.
+    The URL is Apprise's of one service, or ``file:///absolute/path`` or ``file://relative/path`` (from the
+    `folder` of the configuration), which appends the message to a file, after the time in UTC. `picture`
+    returns a PNG, attached where the service can carry it, and shown within a mail; else it is not asked.
 
-    Raises
-    ------
-    AlertError: The service did not take it; not `transient` when no later try can succeed with this URL. The
-        text holds nothing of the URL but its service and host.
+    An AlertError is not `transient` when no later try can succeed with this URL. Its text holds nothing of
+    the URL but its service and host.
 
-    Notes
-    -----
     A mail gets the HTML; a service of at most 1,024 characters gets as many lines for a pager as fit; every
     other one, a web hook too, as many lines of the text. A value that calls everybody of a chat
     (``@everyone``, ``<!channel>``) calls nobody.
@@ -102,7 +94,10 @@ def send(url: str, message: Message, *, folder: Path, picture: Callable[[], byte
         )
     if not taken:
         shown = re.match(r"\w+://(?:[^/@]*@)?([^/:?]*)", service.url(privacy=True))  # type: ignore[no-untyped-call]
-        text = _without_url(_told(str(log)), url, keep=shown[1] if shown else "")
+        # Warnings and, from debug lines, what the system said of the connection.
+        system = re.search(r"\[Errno -?\d+\] [\w ]+|timed out|certificate verify failed", str(log))
+        told = _lines(str(log), "WARNING", "ERROR") + (f" ({system[0]})" if system else "")
+        text = _without_url(told, url, keep=shown[1] if shown else "")
         asks = f"; it asks for a pause of {_answer.asks}" if _answer.asks else ""
         error = AlertError(
             f"{service.service_name} did not take the message: {text or 'no reason was given'}{asks}"
@@ -155,14 +150,7 @@ def retry_after(status: int, header: str | None, now: datetime) -> timedelta | N
 def check_url(url: str, *, folder: Path) -> None:
     """See that `send` could make something of a URL; nothing is sent and no host is asked.
 
-    Parameters
-    ----------
-    folder: As for `send`.
-
-    Raises
-    ------
-    AlertError: As `send` raises it for a URL that is none; for ``file://``, when the folder of the file is
-        not there.
+    AlertError: as `send` raises it; for ``file://``, also when the folder of the file is not there.
 
     Examples
     --------
@@ -179,11 +167,16 @@ def check_url(url: str, *, folder: Path) -> None:
 def _body(service: NotifyBase, message: Message, *, attached: bool) -> tuple[str, NotifyFormat]:
     """Return the message in the length and format that suits a service."""
     longest = service.body_maxlen
-    if message.html and _is_mail(service):
+    formats: Any = service.notify_format  # one, or in Apprise 2 several, the preferred one first
+    preferred = formats[0] if isinstance(formats, tuple) else formats
+    if message.html and preferred == NotifyFormat.HTML and longest >= _MAIL:
         if attached and hasattr(service, "inline"):  # of Apprise 2; before, a picture is only attached
             service.inline = True
-            return with_chart(message.html), NotifyFormat.HTML
-        return without_chart(message.html), NotifyFormat.HTML
+            shown = (
+                f'<p><img src="cid:{PICTURE}" style="max-width: 100%" alt="AUROC of the last windows"></p>'
+            )
+            return message.html.replace("<!--chart-->", shown), NotifyFormat.HTML
+        return message.html.replace("<!--chart-->\n", ""), NotifyFormat.HTML
     # Without a title of its own a service puts ours in front of the text.
     room = longest - (0 if service.title_maxlen else len(message.title) + 2)
     lines = message.pager if message.pager and longest <= _PAGER else message.body.splitlines()
@@ -199,13 +192,6 @@ def without_calls(text: str) -> str:
     '@|everyone <|!channel|x> ana@allianz.example'
     """
     return _CALLS.sub(lambda call: f"{call[0]}\u2060", text)
-
-
-def _is_mail(service: NotifyBase) -> bool:
-    """Return True if HTML is what a service prefers, and it has the room of a mail."""
-    formats: Any = service.notify_format  # one, or in Apprise 2 several, the preferred one first
-    preferred = formats[0] if isinstance(formats, tuple) else formats
-    return bool(preferred == NotifyFormat.HTML and service.body_maxlen >= _MAIL)
 
 
 def _fitting(lines: Sequence[str], room: int) -> str:
@@ -312,12 +298,6 @@ def _apprise_log() -> Iterator[_LogLines]:
 def _lines(log: str, *levels: str) -> str:
     parts = [line.partition(" ") for line in log.splitlines()]
     return " ".join(text.strip() for level, _, text in parts if level in levels)
-
-
-def _told(log: str) -> str:
-    """Apprise's warnings and, from its debug lines, what the system said of the connection."""
-    system = re.search(r"\[Errno -?\d+\] [\w ]+|timed out|certificate verify failed", log)
-    return _lines(log, "WARNING", "ERROR") + (f" ({system[0]})" if system else "")
 
 
 def _without_url(text: str, url: str, *, keep: str) -> str:

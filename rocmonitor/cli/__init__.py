@@ -41,7 +41,7 @@ def main() -> None:
         error.show()
         code = USAGE
     except RocmonitorError as error:
-        if logs.in_json():
+        if any(isinstance(handler.formatter, logs.Json) for handler in logging.getLogger().handlers):
             logging.getLogger("rocmonitor").error("%s", error)
         else:
             echo(f"Error: {error}", err=True)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import getpass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from rocmonitor.cli.opening import load, monitor_argument, monitor_named, wall_time
 from rocmonitor.cli.terminal import OK, echo
 from rocmonitor.errors import ConfigError
-
-if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
 
 _by = click.option("--by", metavar="NAME", help="Your name.  [default: the account that runs the command]")
 _note = click.option("--note", default="", metavar="TEXT", help="Why; shown beside the status.")
@@ -43,7 +39,15 @@ def mute(
     chosen = monitor_named(config, monitor)
     if [length is not None, until is not None, end].count(True) != 1:
         raise ConfigError("say how long: give one of --for DURATION, --until TIME and --end")
-    stop = None if end else _stop(chosen, now, length, until)
+    stop = None
+    if until is not None:
+        stop = wall_time(until, chosen, "--until").astimezone(UTC)
+        if stop <= now:
+            raise ConfigError(
+                f"--until {until} has passed; give a future time, or --end to send messages again"
+            )
+    elif length is not None:
+        stop = attending.after(now, length)
     with store.open_store(config.store_url) as opened:
         attending.mute(opened, monitor, by=_name(by), until=stop, note=note)
     if stop is None:
@@ -75,19 +79,6 @@ def acknowledge(path: Path, monitor: str, close: bool, by: str | None, note: str
         attending.acknowledge(opened, monitor, by=_name(by), note=note, now=datetime.now(UTC))
     echo(f"{monitor}: {_name(by)} is taking care of it")
     return OK
-
-
-def _stop(monitor: Monitor, now: datetime, length: str | None, until: str | None) -> datetime:
-    if until is not None:
-        stop = wall_time(until, monitor, "--until").astimezone(UTC)
-        if stop <= now:
-            raise ConfigError(
-                f"--until {until} has passed; give a future time, or --end to send messages again"
-            )
-        return stop
-    from rocmonitor.service.attending import after
-
-    return after(now, str(length))
 
 
 def _name(by: str | None) -> str:

@@ -69,6 +69,8 @@ def auc(
     With two scores, compare them too: the second minus the first (challenger minus champion).
     """
     from rocmonitor.sources.files import read_scores
+    from rocmonitor.stats.nouns import classes
+    from rocmonitor.wording.format import set_aside
 
     if len(set(scores)) < len(scores) or len(scores) > 2:
         raise click.UsageError("--score can be given once, or twice with two columns to compare")
@@ -77,19 +79,6 @@ def auc(
     rows = read_scores(file, label, scores, positive=positive, negative=negative, decimal=decimal)
     for reading in rows.read_as:
         echo(f"{file}: {reading}", err=True)
-    _require_classes(file, rows)
-    answer = _measured(rows, confidence_level)
-    if as_json:
-        print_json(answer)
-    else:
-        _print(answer)
-    return OK
-
-
-def _require_classes(file: Path, rows: ScoreFile) -> None:
-    from rocmonitor.stats.nouns import classes
-    from rocmonitor.wording.format import set_aside
-
     n_pos = int(rows.y_true.sum())
     n_neg = len(rows.y_true) - n_pos
     if min(n_pos, n_neg) < 2:
@@ -98,6 +87,12 @@ def _require_classes(file: Path, rows: ScoreFile) -> None:
             f"{rows.counts['rows']:,} rows (set aside: {set_aside(rows.counts) or 'none'}); "
             "at least 2 of each class are needed; --positive and --negative name other labels than 1 and 0"
         )
+    answer = _measured(rows, confidence_level)
+    if as_json:
+        print_json(answer)
+    else:
+        _print(answer)
+    return OK
 
 
 def _measured(rows: ScoreFile, confidence_level: float) -> dict[str, Any]:

@@ -41,8 +41,8 @@ def check(path: Path, explain: bool, output: Path | None) -> int:
 
             result = look(config, now=now, output=lines.append, explain=explain, progress=progress)
     finally:
-        for line in lines:
-            _print(line)
+        for line in lines:  # one that goes on below starts where the explanations do
+            echo_folded(line, hang=0 if line.startswith(_MARGIN) else len(_MARGIN) - 2)
     if output is not None:
         from rocmonitor.report.check import page
 
@@ -56,8 +56,3 @@ def check(path: Path, explain: bool, output: Path | None) -> int:
             err=True,
         )
     return worst([*map(code_of, result.problems), *([INSUFFICIENT] if result.doubts else [])])
-
-
-def _print(line: str) -> None:
-    """Print a line; one that goes on below starts where the explanations do."""
-    echo_folded(line, hang=0 if line.startswith(_MARGIN) else len(_MARGIN) - 2)

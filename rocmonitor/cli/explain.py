@@ -138,11 +138,21 @@ def _period(
     opened: Store, monitor: Monitor, first: str | None, last: str | None, loss: Decline | None
 ) -> tuple[Window, bool]:
     """Return the period that is asked for: by default that of the open or last loss, else a window."""
+    from rocmonitor import store
+    from rocmonitor.policy.evaluation import Status
     from rocmonitor.policy.windows import Window
 
     newest, judged = _window(opened, monitor, None)
     if first is None and last is None:
-        return (newest, judged) if loss is None else (_of_loss(opened, loss, newest), True)
+        if loss is None:
+            return newest, judged
+        own = [  # the windows that its size is the mean of end with its presumed end
+            window
+            for window, outcome in store.outcomes(opened, loss.monitor, "")
+            if window.start >= loss.start and outcome is not Status.INSUFFICIENT
+        ]
+        end = own[loss.windows - 1].end if len(own) >= loss.windows else newest.end
+        return Window(loss.start, end), True
     if first is None:
         raise ConfigError("--to needs --from: the period from then on")
     start = wall_time(first, monitor, "--from")
@@ -152,20 +162,6 @@ def _period(
             f"--to is not after --from: {end.astimezone(monitor.timezone):%Y-%m-%d %H:%M} is the end"
         )
     return Window(start, end), True
-
-
-def _of_loss(opened: Store, loss: Decline, newest: Window) -> Window:
-    """Return the period of the windows that its size is the mean of, up to its presumed end."""
-    from rocmonitor import store
-    from rocmonitor.policy.evaluation import Status
-    from rocmonitor.policy.windows import Window
-
-    own = [
-        window
-        for window, outcome in store.outcomes(opened, loss.monitor, "")
-        if window.start >= loss.start and outcome is not Status.INSUFFICIENT
-    ]
-    return Window(loss.start, own[loss.windows - 1].end if len(own) >= loss.windows else newest.end)
 
 
 def _window(opened: Store, monitor: Monitor, start: str | None) -> tuple[Window, bool]:

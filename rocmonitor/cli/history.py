@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from rocmonitor.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from rocmonitor.store import Store
+    pass
 
 
 @click.command()
@@ -42,7 +41,8 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
     config = load(path)
     chosen = monitor_named(config, monitor)
     with store.open_store(config.store_url, make=False) as opened:
-        start = None if last is None else _start(opened, monitor, last)
+        starts = [] if last is None else [window.start for window, _ in store.outcomes(opened, monitor, "")]
+        start = starts[-last] if last is not None and len(starts) >= last else None
         evaluations = store.evaluations(opened, monitor, start=start, every_revision=as_json)
         outlooks = store.outlooks(opened, monitor, start=start, pending=not as_json)
         every_change = store.transitions(opened, monitor)
@@ -93,10 +93,3 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
         echo_folded(text.transitions(changes, chosen.timezone) or "none", hang=2)
     print_outbox(waiting)
     return OK
-
-
-def _start(opened: Store, monitor: str, last: int) -> datetime | None:
-    from rocmonitor import store
-
-    windows = [window for window, _ in store.outcomes(opened, monitor, "")]
-    return windows[-last].start if len(windows) >= last else None

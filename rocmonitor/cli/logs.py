@@ -60,8 +60,3 @@ def configure(style: Format, *, verbose: bool) -> None:
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # its retries come before our own, better line
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # errors come with a traceback
     logging.getLogger("rocmonitor").setLevel(logging.DEBUG if verbose else logging.INFO)
-
-
-def in_json() -> bool:
-    """Return True if stderr is read by a program."""
-    return any(isinstance(handler.formatter, Json) for handler in logging.getLogger().handlers)

@@ -38,19 +38,10 @@ _REMOTE = ("s3://", "gs://", "gcs://", "r2://", "az://", "abfss://", "https://")
 
 
 def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) -> tuple[str, str]:
-    """Return a configuration for a table, and what to do before `check`.
+    """Return a configuration for a table, to be at `path`, and what to do before `check`.
 
-    Parameters
-    ----------
-    path: Where it will be.
-    url: A SQLAlchemy URL, or the path of files, from the current folder.
-    table: May have SQL's quotes, as in ``risk."Loan Scores"``.
-    given: Columns that are known, by role.
-
-    Raises
-    ------
-    ConfigError: No such table or column; several columns may be meant; too little history.
-    SourceError: The source cannot be read.
+    The URL is SQLAlchemy's, or the path of files, from the current folder. The table may have SQL's quotes,
+    as in ``risk."Loan Scores"``. `given` are columns that are known, by role.
     """
     # Half a second that no other command has to wait.
     from jinja2 import Environment

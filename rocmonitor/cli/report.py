@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +14,7 @@ from rocmonitor.cli.terminal import OK, echo, require_writable, write
 from rocmonitor.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rocmonitor.config import Monitor
-    from rocmonitor.store import Store
+    pass
 
 
 @click.command()
@@ -42,8 +40,11 @@ def report(
     """
     from rocmonitor import store
     from rocmonitor.report.monitor import page
-    from rocmonitor.web.monitor import Choice, file_view
+    from rocmonitor.store.history import segments
+    from rocmonitor.web.monitor import Choice, file_view, first_due
     from rocmonitor.wording.format import instant
+    from rocmonitor.wording.page import not_judged
+    from rocmonitor.wording.report import nothing
 
     config = load(path)
     chosen = monitor_named(config, monitor)
@@ -54,26 +55,14 @@ def report(
     with store.open_store(config.store_url, make=False) as opened:
         view = file_view(opened, chosen, Choice(segment=segment, start=begin, end=stop), now)
         if view is None:
-            raise ConfigError(_nothing(opened, chosen, segment, now, in_period=bool(start or end)))
-    command = _command(monitor, {"--from": start, "--to": end, "--segment": segment, "--output": output})
+            if not (segment or start or end) and (due := first_due(chosen, now)) is not None:
+                raise ConfigError(not_judged(monitor, due, joined=chosen.joining is not None))
+            names = ", ".join(segments(opened, monitor)) or "none"
+            which = f" of segment {segment!r} (known: {names})" if segment else ""
+            raise ConfigError(nothing(monitor, which + (" in this period" if start or end else "")))
+    options = {"--from": start, "--to": end, "--segment": segment, "--output": output}
+    given = [text for name, value in options.items() if value for text in (name, str(value))]
+    command = shlex.join(["rocmonitor", "report", monitor, *given])
     write(output, page(view, written=f"{instant(now, chosen.timezone)} ({chosen.timezone})", command=command))
     echo(view["sentence"])
     return OK
-
-
-def _nothing(opened: Store, monitor: Monitor, segment: str, now: datetime, *, in_period: bool) -> str:
-    from rocmonitor.store.history import segments
-    from rocmonitor.web.monitor import first_due
-    from rocmonitor.wording.page import not_judged
-    from rocmonitor.wording.report import nothing
-
-    names = ", ".join(segments(opened, monitor.name)) or "none"
-    if not (segment or in_period) and (due := first_due(monitor, now)) is not None:
-        return not_judged(monitor.name, due, joined=monitor.joining is not None)
-    which = f" of segment {segment!r} (known: {names})" if segment else ""
-    return nothing(monitor.name, which + (" in this period" if in_period else ""))
-
-
-def _command(monitor: str, options: Mapping[str, object]) -> str:
-    given = [text for name, value in options.items() if value for text in (name, str(value))]
-    return shlex.join(["rocmonitor", "report", monitor, *given])

@@ -64,6 +64,10 @@ def review(
     both model versions, and a new decision about the configured period to the channels under notify;
     nothing is promoted. The exit code is 0 whatever the decision.
     """
+    from rocmonitor import store
+    from rocmonitor.report.review import brief, page, text
+    from rocmonitor.wording.review import with_verdict
+
     config = load(path)
     chosen = monitor_named(config, monitor)
     begin, stop = period(start, end, chosen)
@@ -80,8 +84,19 @@ def review(
             return STOPPED
         if told:
             echo(f"a message about this decision goes to {', '.join(told)}", err=True)
-        code = _conclude_review(runtime, reviewed, delivered, output, as_json=as_json, explain=explain)
-        return STOPPED if runtime.stop.is_set() else code
+        waiting = store.outbox_summary(runtime.store)
+        if as_json:
+            sent = {"delivered": 0 if delivered is None else delivered.sent, "undelivered": waiting.errors}
+            print_json({"review": with_verdict(reviewed), **sent})
+        else:
+            echo((text if explain else brief)(reviewed, chosen.timezone))
+        if delivered is not None:
+            print_outbox(waiting, busy=delivered.busy)
+        if output is not None:  # last: what cannot be written loses nothing else
+            write(output, page(reviewed, zone=chosen.timezone))
+        if runtime.stop.is_set():
+            return STOPPED
+        return EXTERNAL if waiting.errors and delivered is not None else OK
 
 
 def _review(
@@ -108,31 +123,3 @@ def _review(
         done: tuple[Review, Delivered | None, list[str]]
         done = run_alone(runtime, f"the review of {monitor.name}", work)
         return done
-
-
-def _conclude_review(
-    runtime: Runtime,
-    review: Review,
-    delivered: Delivered | None,
-    output: Path | None,
-    *,
-    as_json: bool,
-    explain: bool,
-) -> int:
-    """Print, write the report, and the exit code; no delivery in a dry run."""
-    from rocmonitor import store
-    from rocmonitor.report.review import brief, page, text
-    from rocmonitor.wording.review import with_verdict
-
-    zone = runtime.config.monitors[review.monitor].timezone
-    waiting = store.outbox_summary(runtime.store)
-    if as_json:
-        sent = {"delivered": 0 if delivered is None else delivered.sent, "undelivered": waiting.errors}
-        print_json({"review": with_verdict(review), **sent})
-    else:
-        echo(text(review, zone) if explain else brief(review, zone))
-    if delivered is not None:
-        print_outbox(waiting, busy=delivered.busy)
-    if output is not None:  # last: what cannot be written loses nothing else
-        write(output, page(review, zone=zone))
-    return EXTERNAL if waiting.errors and delivered is not None else OK

@@ -214,18 +214,24 @@ def _conclude(
         sent = 0 if delivered is None else delivered.sent
         print_json({"monitors": monitors, "delivered": sent, "undelivered": waiting.errors})
     for tick in ticks:
-        zone = runtime.config.monitors[tick.monitor].timezone
+        monitor = runtime.config.monitors[tick.monitor]
         if (tick.evaluations or tick.outlooks) and not as_json:
-            _print_tick(tick, zone, in_full=delivered is None or is_interactive(sys.stdout))
+            _print_tick(tick, monitor.timezone, in_full=delivered is None or is_interactive(sys.stdout))
         if tick.judged > len(tick.evaluations):
             echo(
                 f"{tick.monitor}: the last {len(tick.evaluations):,} of {tick.judged:,} new results; "
                 f"`rocmonitor history {tick.monitor}` shows all",
                 err=True,
             )
-        _explain_tick(tick, zone)
-        _explain_rest(tick, runtime.config.monitors[tick.monitor])
-    _print_idle(ticks)
+        _explain_tick(tick, monitor)
+    idle = [
+        tick.monitor
+        for tick in ticks
+        if not (tick.busy or tick.error or tick.evaluations or tick.outlooks or tick.unchanged)
+    ]
+    if idle:
+        names = ", ".join(idle) if len(idle) <= _MOST_NAMES else f"{len(idle)} monitors"
+        echo(f"{names}: nothing new is due", err=True)
     if delivered is not None:
         print_outbox(waiting, busy=delivered.busy)
         judged = [tick.monitor for tick in ticks if tick.evaluations]
@@ -255,8 +261,8 @@ def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
         print_outlooks(text.outlooks(tick.outlooks, zone), f"{tick.monitor} ({zone}), before the labels")
 
 
-def _explain_tick(tick: Tick, zone: ZoneInfo) -> None:
-    """Explain why a table is missing or short."""
+def _explain_tick(tick: Tick, monitor: Monitor) -> None:
+    """Explain why a table is missing or short, and name the rows that are no window yet."""
     if tick.busy:
         echo(f"{tick.monitor}: another rocmonitor process is at work on it; nothing was done", err=True)
     elif tick.error is not None:
@@ -265,11 +271,8 @@ def _explain_tick(tick: Tick, zone: ZoneInfo) -> None:
         echo(f"{tick.monitor}: {tick.doubt}", err=True)
     if tick.waiting:
         many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
-        echo(f"{tick.monitor}: {many} for labels, the first is {tick.waiting[0].in_zone(zone)}", err=True)
-
-
-def _explain_rest(tick: Tick, monitor: Monitor) -> None:
-    """Print the rows that are no window yet, where windows are joined."""
+        first = tick.waiting[0].in_zone(monitor.timezone)
+        echo(f"{tick.monitor}: {many} for labels, the first is {first}", err=True)
     if tick.rest is not None and monitor.joining is not None:
         from rocmonitor.wording.window import unjudged_rows
 
@@ -287,18 +290,6 @@ def _explain_unchanged(tick: Tick, zone: ZoneInfo, *, again: bool) -> None:
     if not again:
         why = "no label or score has changed; --again judges by the rules as they are now"
     echo(f"{tick.monitor}: {which} judged before, and {why}", err=True)
-
-
-def _print_idle(ticks: list[Tick]) -> None:
-    """One line on all monitors that had nothing to do."""
-    idle = [
-        tick.monitor
-        for tick in ticks
-        if not (tick.busy or tick.error or tick.evaluations or tick.outlooks or tick.unchanged)
-    ]
-    if idle:
-        names = ", ".join(idle) if len(idle) <= _MOST_NAMES else f"{len(idle)} monitors"
-        echo(f"{names}: nothing new is due", err=True)
 
 
 def _print_next(config: Config, monitor: str) -> None:

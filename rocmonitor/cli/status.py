@@ -29,7 +29,6 @@ from rocmonitor.cli.terminal import (
 if TYPE_CHECKING:
     from rocmonitor.config import Config
     from rocmonitor.report.text import Standing
-    from rocmonitor.service.health import Health
     from rocmonitor.store import Store
 
 _CODES = {"degraded": DEGRADED, "insufficient": INSUFFICIENT, "error": EXTERNAL}
@@ -47,6 +46,7 @@ def status(path: Path, as_json: bool) -> int:
     from rocmonitor import store
     from rocmonitor.report import text
     from rocmonitor.service.health import store_health
+    from rocmonitor.wording.outages import in_status
     from rocmonitor.wording.page import as_of, headline
 
     config, now = load(path), datetime.now(UTC)
@@ -85,19 +85,13 @@ def status(path: Path, as_json: bool) -> int:
         for budget in budgets:
             echo_folded(budget["text"], hang=0)
     print_outbox(waiting)
-    _print_problems(health)
-    codes = [_CODES.get(standing.status, OK) for standing in standings]
-    return worst([*codes, EXTERNAL if waiting.errors or not health.healthy else OK])
-
-
-def _print_problems(health: Health) -> None:
-    from rocmonitor.wording.outages import in_status
-
     for outage in [] if health.seen is None else health.seen.outages:
         echo(in_status(outage), err=True)
     for problem in health.problems:
         if problem.code != "outbox-stuck":  # said above
             echo(f"PROBLEM: {problem}", err=True)
+    codes = [_CODES.get(standing.status, OK) for standing in standings]
+    return worst([*codes, EXTERNAL if waiting.errors or not health.healthy else OK])
 
 
 def _standings(opened: Store, config: Config, now: datetime) -> Iterator[Standing]:

@@ -67,17 +67,14 @@ def echo_folded(text: str, *, hang: int, nl: bool = True) -> None:
     """Print lines of prose; on a terminal, one that is too long goes on below, indented by `hang` more."""
     width = width_of(sys.stdout)
     if width is not None and width > 4 * hang:
-        text = "".join(_folded(line, width, hang) for line in text.splitlines(keepends=True))
+        whole = []
+        for line in text.split("\n"):
+            indent = " " * (len(line) - len(line.lstrip()) + hang)
+            whole += textwrap.wrap(
+                line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            ) or [""]
+        text = "\n".join(whole)
     echo(text, nl=nl)
-
-
-def _folded(line: str, width: int, hang: int) -> str:
-    indent = " " * (len(line) - len(line.lstrip()) + hang)
-    end = "\n" if line.endswith("\n") else ""
-    parts = textwrap.wrap(
-        line.rstrip("\n"), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(parts) + end
 
 
 def echo_table(text: str) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -48,28 +46,18 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
         )
     site = Site(path=path)
     site.config()  # what is wrong with it is said here, not on a page
-    with (
-        _until_told() as wait,
-        listening(host, port, create_app(site, token), key="--port", threads=8) as got,
-    ):
-        echo(f"http://{f'[{host}]' if ':' in host else host}:{got}/  (Ctrl-C ends it)", err=True)
-        wait()
-    return OK
-
-
-@contextmanager
-def _until_told() -> Iterator[Callable[[], object]]:
-    """Yield a call that waits for Ctrl-C or SIGTERM."""
-    signalled = threading.Event()
+    told = threading.Event()
     before = {
-        number: signal.signal(number, lambda *_: signalled.set())
-        for number in (signal.SIGTERM, signal.SIGINT)
+        number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
-        yield signalled.wait
+        with listening(host, port, create_app(site, token), key="--port", threads=8) as got:
+            echo(f"http://{f'[{host}]' if ':' in host else host}:{got}/  (Ctrl-C ends it)", err=True)
+            told.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    return OK
 
 
 def _token(variable: str | None) -> str | None:

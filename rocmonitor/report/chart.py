@@ -23,6 +23,20 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
     reference: Row | None = view["reference"]
     before: Sequence[Row] = (reference or {}).get("windows") or []
     spans = [*before, *points, *view["ahead"]]
+    # A loss that is found again has one mark, where it began.
+    changes = {
+        (change["since"], change["after"]): {
+            "x": seconds(change["since"]),
+            "kind": change["after"],
+            "text": wording.changed(change["after"], change["when"], change["reasons"]),
+            "label": wording.CHANGES.get(change["after"], ""),
+        }
+        for change in view["changes"]
+    }
+    compared = None
+    if reference is not None:
+        compared = {"start": seconds(reference["start"]), "end": seconds(reference["end"])}
+        compared |= {name: reference[name] for name in ("auc", "low", "high")}
     panels = [_auroc(view, before)]
     for title, name, format in THIN:
         values = [row.get(name) for row in spans]
@@ -35,8 +49,8 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
         "slugs": [row.get("slug", "") for row in spans],
         "names": [row["name"] for row in spans],
         "chosen": (view["chosen"] or {}).get("slug", ""),
-        "reference": None if reference is None else _reference(reference),
-        "verticals": [*_changes(view), *_versions(points)],
+        "reference": compared,
+        "verticals": [*changes.values(), *_versions(points)],
         "panels": panels,
     }
 
@@ -86,25 +100,6 @@ def _steps(view: Mapping[str, Any]) -> list[dict[str, Any]]:
         ends["sure"] = seconds(within[min(lost["windows"], len(within)) - 1]) if within else ends["start"]
     values = {"auc": lost["auc"], "low": lost["auc_low"], "high": lost["auc_high"]}
     return [ends | values | {"text": f"mean {with_interval(*values.values())}"}]
-
-
-def _reference(reference: Row) -> dict[str, Any]:
-    ends = {"start": seconds(reference["start"]), "end": seconds(reference["end"])}
-    return ends | {name: reference[name] for name in ("auc", "low", "high")}
-
-
-def _changes(view: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a mark of each change of status; a loss that is found again has one, where it began."""
-    marks = {
-        (change["since"], change["after"]): {
-            "x": seconds(change["since"]),
-            "kind": change["after"],
-            "text": wording.changed(change["after"], change["when"], change["reasons"]),
-            "label": wording.CHANGES.get(change["after"], ""),
-        }
-        for change in view["changes"]
-    }
-    return list(marks.values())
 
 
 def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:

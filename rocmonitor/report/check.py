@@ -44,30 +44,28 @@ def _chart(watched: Watched) -> dict[str, Any]:
     if ranges is None or not rows:
         return {"chart": None, "label": ""}
     interval = ranges.first()
-    ends = (None, None) if interval is None else (interval.low, interval.high)
-    points = [_point(row, ends, watched.zone) for row in rows]
+    points = [
+        dict.fromkeys(("outlook_auc", "outlook_low", "outlook_high"))
+        | {
+            "slug": "",
+            "name": Window.from_dict(row).in_zone(watched.zone),
+            "start": row["start"],
+            "end": row["end"],
+            "revision": 0,
+            "version": "",
+            "outcome": "ok",
+            "complete": True,
+            "auc": row["auc"],
+            "low": row["auc_low"],
+            "high": row["auc_high"],
+            "expected_low": None if interval is None else interval.low,
+            "expected_high": None if interval is None else interval.high,
+            "positives": row["n_pos"],
+            "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+        }
+        for row in rows
+    ]
     plain = dict.fromkeys(("reference", "chosen", "floor", "episode"))
     view = {**plain, "zone": str(watched.zone), "points": points, "ahead": [], "changes": []}
     label = f"AUROC of the {len(points)} reference windows of {watched.monitor} and the normal range"
     return {"chart": monitor_chart(view), "label": label}
-
-
-def _point(row: Mapping[str, Any], ends: tuple[float | None, float | None], zone: ZoneInfo) -> dict[str, Any]:
-    window = Window.from_dict(row)
-    return dict.fromkeys(("outlook_auc", "outlook_low", "outlook_high")) | {
-        "slug": "",
-        "name": window.in_zone(zone),
-        "start": row["start"],
-        "end": row["end"],
-        "revision": 0,
-        "version": "",
-        "outcome": "ok",
-        "complete": True,
-        "auc": row["auc"],
-        "low": row["auc_low"],
-        "high": row["auc_high"],
-        "expected_low": ends[0],
-        "expected_high": ends[1],
-        "positives": row["n_pos"],
-        "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
-    }

@@ -17,24 +17,14 @@ STEP, HEIGHT = 8, 48
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkChart:
-    """The small chart of the overview.
+    """The small chart of the overview, as paths."""
 
-    Attributes
-    ----------
-    band, line, alarms: Paths: the forecast, the AUROC with the interval of the last, a mark for each degraded
-        window.
-    standing: A line below the windows since the alarm that stands.
-    outlook: The hollow end of the line: windows without labels.
-    end: Without an outlook or an alarm there, a path of no length where the last AUROC is: a round cap makes
-        it a point.
-    """
-
-    band: str = ""
-    line: str = ""
-    alarms: str = ""
-    standing: str = ""
-    outlook: str = ""
-    end: str = ""
+    band: str = ""  # the forecast
+    line: str = ""  # the AUROC, with the interval of the last
+    alarms: str = ""  # a mark for each degraded window
+    standing: str = ""  # below the windows since the alarm that stands
+    outlook: str = ""  # the hollow end of the line: windows without labels
+    end: str = ""  # without these, of no length where the last AUROC is: a round cap makes it a point
 
 
 def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 0) -> SparkChart:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -39,9 +39,7 @@ _NUMBER = re.compile(r"[-−+\d.,]+")
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None = None) -> str:
-    """Return a table of windows: sizes, AUROC with its interval, normal range, outlook, outcome.
-
-    The status stands beside the outcome where it is another one.
+    """Return a table of windows: sizes, AUROC with its interval, normal range, outlook, outcome and status.
 
     Columns that say nothing (one segment only, no challenger) are left out, and in less than the needed
     `width` those that say least.
@@ -164,28 +162,12 @@ def _name(segment: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The status of a monitor or a segment, and the numbers of its newest window.
-
-    Attributes
-    ----------
-    monitor, segment, status: ``waiting`` is the status before the first window was judged.
-    since: From when the status holds; None where it never changed.
-    window, version, auc, low, high, expected_low, expected_high, labelled_share: Of the newest window, as
-        `rocmonitor.policy.evaluation.Brief` has them; None where not known.
-    why: Why it is not ok, in a few words.
-    attention: Who takes care of it and until when it is muted, in words.
-    not_judged_since, watched_until: Since when nothing has been judged, where that is too long; when the
-        watch ended.
-    episode: The newest one, as programs read it.
-    unjudged: Rows since the last window that are none yet, in words; empty where each window of the calendar
-        is judged.
-    reference: What the reference was learned without, in words; empty where all its windows count.
-    """
+    """The status of a monitor or a segment, and the numbers of its newest window, None where not known."""
 
     monitor: str
     segment: str
-    status: str
-    since: datetime | None
+    status: str  # waiting before the first window was judged
+    since: datetime | None  # None where the status never changed
     zone: ZoneInfo
     window: Window | None = None
     version: str | None = None
@@ -196,12 +178,12 @@ class Standing:
     expected_high: float | None = None
     labelled_share: float | None = None
     why: str = ""
-    attention: str = ""
-    unjudged: str = ""
-    reference: str = ""
-    not_judged_since: datetime | None = None
+    attention: str = ""  # who takes care of it, and until when it is muted
+    unjudged: str = ""  # rows since the last window that are none yet; of the calendar each is judged
+    reference: str = ""  # what the reference was learned without; empty where all its windows count
+    not_judged_since: datetime | None = None  # where that is too long
     watched_until: datetime | None = None
-    episode: dict[str, Any] | None = None
+    episode: dict[str, Any] | None = None  # the newest one, as programs read it
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; instants as ISO 8601 in UTC."""
@@ -236,34 +218,29 @@ def summary(
     monitor: str, evaluations: Sequence[Evaluation], outlooks: Sequence[Outlook], status: str, zone: ZoneInfo
 ) -> str:
     """One line on what a run found: the status, how many windows were judged, the newest, what is at risk."""
-    parts = [f"{monitor}: {marked(status)}", *_judged(evaluations, zone)]
+    parts = [f"{monitor}: {marked(status)}"]
+    if evaluations:
+        whole = [evaluation for evaluation in evaluations if not evaluation.segment] or list(evaluations)
+        if not whole[0].segment:  # of each window the newest revision
+            newest = {evaluation.window: evaluation for evaluation in whole}
+            whole = [newest[window] for window in sorted(newest)]
+        outcomes = Counter(str(evaluation.outcome) for evaluation in whole)
+        listed = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+        parts.append(f"{count(len(whole), 'window')} judged ({listed})")
+        last, measured = whole[-1], ""
+        if "champion/auc" in last.metrics:
+            value, range_ = auc_and_range(*map(last.metrics.get, AREA))
+            measured = f" AUROC {value}{range_ and f', normal range {range_}'}"
+        if last.outcome is Status.INSUFFICIENT:
+            stop = "," if measured else ""
+            measured += "".join(f"{stop} cannot be judged: {reason}" for reason in why(last)[:1])
+        parts.append(f"{last.window.in_zone(zone)}{measured}")
     warned = {outlook.window for outlook in outlooks if outlook.outcome is Status.AT_RISK}
     if warned:
         parts.append(
             f"{count(len(warned), 'window')} at risk by {'its' if len(warned) == 1 else 'their'} scores"
         )
     return "; ".join([*parts, f"`rocmonitor history {monitor}` shows why"])
-
-
-def _judged(evaluations: Sequence[Evaluation], zone: ZoneInfo) -> Iterator[str]:
-    if not evaluations:
-        return
-    whole = [evaluation for evaluation in evaluations if not evaluation.segment] or list(evaluations)
-    if not whole[0].segment:  # of each window the newest revision
-        newest = {evaluation.window: evaluation for evaluation in whole}
-        whole = [newest[window] for window in sorted(newest)]
-    outcomes = Counter(str(evaluation.outcome) for evaluation in whole)
-    listed = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
-    last = whole[-1]
-    measured = ""
-    if "champion/auc" in last.metrics:
-        value, range_ = auc_and_range(*map(last.metrics.get, AREA))
-        measured = f" AUROC {value}{range_ and f', normal range {range_}'}"
-    if last.outcome is Status.INSUFFICIENT:
-        stop = "," if measured else ""
-        measured += "".join(f"{stop} cannot be judged: {reason}" for reason in why(last)[:1])
-    yield f"{count(len(whole), 'window')} judged ({listed})"
-    yield f"{last.window.in_zone(zone)}{measured}"
 
 
 def narrowed(columns: dict[str, list[str]], least: Sequence[str], width: int | None) -> str:

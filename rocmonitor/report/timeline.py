@@ -38,20 +38,11 @@ def timeline(
     zone: ZoneInfo,
     waiting: Collection[Window] = (),
 ) -> bytes:
-    """Return the AUROC of each window over time, with its interval.
+    """Return the AUROC of each window over time, with its interval, as a PNG of 800 by 360 pixels.
 
-    Parameters
-    ----------
-    points: Oldest window first. Metrics ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of
-        the window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as
-        missing. The outcome is the marker; a window without one looks ok.
-    floor: A line.
-    zone: Of the dates.
-    waiting: Windows whose labels may still come: hollow.
-
-    Returns
-    -------
-    A PNG of 800 by 360 pixels.
+    Of the points, oldest window first, ``champion/auc``, ``_low`` and ``_high`` are drawn at the middle of
+    the window, ``forecast/low`` and ``_high`` as a band over it; one without an AUROC is shown as missing.
+    The outcome is the marker; a window without one looks ok, and one that may still get labels is hollow.
     """
     figure, (axes,) = panels(8, 3.6)
     heading(axes, short(title, 56), _summary(points, zone))
@@ -63,7 +54,15 @@ def timeline(
     if not points:
         axes.set(xticks=[])
         return png(figure)
-    _expected(axes, points)
+    x = [_days(instant) for point in points for instant in (point.window.start, point.window.end)]
+    names = ("forecast/low", "forecast/high", "reference/auc")
+    low, high, reference = [
+        [point.metrics.get(name, math.nan) for point in points for _ in range(2)] for name in names
+    ]
+    if not all(map(math.isnan, low)):
+        axes.fill_between(x, low, high, color=TOKENS["band"], linewidth=0, label="normal range")
+    if not all(map(math.isnan, reference)):
+        axes.plot(x, reference, color=TOKENS["reference"], linewidth=1, linestyle=":", label="reference")
     if floor is not None:
         axes.axhline(floor, color="black", linewidth=1.2, linestyle="--", label=f"floor {floor:g}")
     _realised(axes, measured, waiting)
@@ -91,18 +90,6 @@ def _summary(points: Sequence[Point], zone: ZoneInfo) -> str:
     }
     text = "; ".join(f"{number} {what}" for what, number in numbers.items() if number)
     return f"{span}\n{text}" if text else span
-
-
-def _expected(axes: Axes, points: Sequence[Point]) -> None:
-    x = [_days(instant) for point in points for instant in (point.window.start, point.window.end)]
-    names = ("forecast/low", "forecast/high", "reference/auc")
-    low, high, reference = [
-        [point.metrics.get(name, math.nan) for point in points for _ in range(2)] for name in names
-    ]
-    if not all(map(math.isnan, low)):
-        axes.fill_between(x, low, high, color=TOKENS["band"], linewidth=0, label="normal range")
-    if not all(map(math.isnan, reference)):
-        axes.plot(x, reference, color=TOKENS["reference"], linewidth=1, linestyle=":", label="reference")
 
 
 def _realised(axes: Axes, points: Sequence[Point], waiting: Collection[Window]) -> None:

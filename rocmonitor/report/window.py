@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Evaluation, Verdict
+from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
@@ -41,7 +41,8 @@ def window_page(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any
 
 def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> Row:
     """Return what is shown of a window, in plain JSON types, without its other revisions and its run."""
-    groups = explanation_of(evaluation)
+    groups, window = explanation_of(evaluation), evaluation.window
+    again = ["rocmonitor", "backfill", evaluation.monitor, "--from", _typed(window.start, zone)]
     return {
         "slug": window_slug(evaluation.window, zone),
         "name": evaluation.window.in_zone(zone),
@@ -80,7 +81,8 @@ def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | 
         ),
         "query": str(evaluation.provenance.get("query") or ""),
         "run": None,
-        "command": _command(evaluation, zone),
+        # Computes the window again and saves nothing.
+        "command": shlex.join([*again, "--to", _typed(window.end, zone), "--dry-run"]),
     }
 
 
@@ -92,32 +94,23 @@ def window_slug(window: Window, zone: ZoneInfo) -> str:
 def _why(evaluation: Evaluation) -> list[Row]:
     """One line a rule; rules that lack the same share one."""
     values = {verdict.rule: verdict for verdict in evaluation.verdicts}
-    return [
-        {"rule": rule, "outcome": str(outcome), "text": text, **_numbers(values.get(rule))}
-        for rule, outcome, text in by_rule(evaluation.verdicts)
-    ]
-
-
-def _numbers(verdict: Verdict | None) -> Row:
-    names = ("estimate", "low", "high", "margin")
-    if verdict is None:
-        return dict.fromkeys((*names, "limit_low", "limit_high")) | {"is_difference": False}
-    low, high = verdict.limit
-    numbers = {name: getattr(verdict, name) for name in names} | {"limit_low": low, "limit_high": high}
-    return numbers | {"is_difference": verdict.kind in _DIFFERENCES}
+    names, lines = ("estimate", "low", "high", "margin"), []
+    for rule, outcome, text in by_rule(evaluation.verdicts):
+        verdict = values.get(rule)
+        numbers: Row = dict.fromkeys((*names, "limit_low", "limit_high")) | {"is_difference": False}
+        if verdict is not None:
+            low, high = verdict.limit
+            numbers = {name: getattr(verdict, name) for name in names} | {
+                "limit_low": low,
+                "limit_high": high,
+            }
+            numbers["is_difference"] = verdict.kind in _DIFFERENCES
+        lines.append({"rule": rule, "outcome": str(outcome), "text": text, **numbers})
+    return lines
 
 
 _DIFFERENCES = ("challenger", "drop", "lasting")
 """Kinds of rules whose estimate is a difference, so that 0 is of interest."""
-
-
-def _command(evaluation: Evaluation, zone: ZoneInfo) -> str:
-    """Return the shell command that computes the window again and saves nothing."""
-    window = evaluation.window
-    ends = [_typed(moment, zone) for moment in (window.start, window.end)]
-    return shlex.join(
-        ["rocmonitor", "backfill", evaluation.monitor, "--from", ends[0], "--to", ends[1], "--dry-run"]
-    )
 
 
 def _typed(moment: datetime, zone: ZoneInfo) -> str:

@@ -40,6 +40,12 @@ class ArrowSession(Session):
         frame: pd.DataFrame = pa.Table.from_batches(batches, schema=schema).to_pandas()
         return frame
 
+    def first(self, statement: Select[Any], bound: Bound) -> Any:
+        """Do as `Session.first` says."""
+        schema, batches = self._answer(statement, bound)
+        values = pa.Table.from_batches(batches, schema=schema).column(0)
+        return values[0].as_py() if len(values) else None
+
     def lines(self, statement: Select[Any], query: Query) -> Sequence[Sequence[Any]]:
         """Do as `Session.lines` says."""
         _, batches = self._answer(statement, query.bound)
@@ -160,6 +166,15 @@ def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = valu
         hashes = columns["checksum"]
         counted["checksum"] = hashes.to_pylist() if "weight" in columns else _array(hashes)
         encoder.counter.add(counted)
+    identity: dict[str, Any] = {}
+    if "id" in columns:
+        identity["has_id"], identity["id"] = _words(columns["id"])
+        identity |= {
+            role: _filled(columns[role].cast(pa.int64()), 0) for role in ("time", "known") if role in columns
+        }
+    if "cluster" in columns:
+        identity["has_cluster"], words = _words(columns["cluster"])
+        identity["cluster"] = words[:, 0]
     numbers = {name: _filled(columns[name], 0) for name in ("inside", "weight", "arrival") if name in columns}
     return assembled(
         columns,
@@ -169,7 +184,7 @@ def chunk_of(columns: Mapping[str, Any], encoder: Encoder, values: Values = valu
         inside=numbers["inside"] == 1,
         weight=numbers["weight"].astype(np.int64, copy=False) if "weight" in numbers else None,
         arrival=numbers["arrival"].astype(np.int8, copy=False) if "arrival" in numbers else None,
-        **_identity(columns),
+        **identity,
     )
 
 
@@ -213,19 +228,6 @@ def _codes(
     place = _filled(column.indices, len(of_value))
     codes: NDArray[Any] = np.append(of_value, np.array([of_null], dtype=dtype))[place]
     return codes
-
-
-def _identity(columns: Mapping[str, Any]) -> dict[str, Any]:
-    identity: dict[str, Any] = {}
-    if "id" in columns:
-        identity["has_id"], identity["id"] = _words(columns["id"])
-        identity |= {
-            role: _filled(columns[role].cast(pa.int64()), 0) for role in ("time", "known") if role in columns
-        }
-    if "cluster" in columns:
-        identity["has_cluster"], words = _words(columns["cluster"])
-        identity["cluster"] = words[:, 0]
-    return identity
 
 
 def _words(ids: Any) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:

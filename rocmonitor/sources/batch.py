@@ -39,30 +39,18 @@ _CATEGORY_OF_LABEL = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """The rows of one segment of one window.
+    """The rows of one segment of one window; pairs are None without ``columns.challenger``."""
 
-    Attributes
-    ----------
-    champion: Rows with a finite champion score and a label.
-    pair: Those of them whose challenger score is finite too, challenger first; some of them, drawn at random,
-        where a caveat says so. None without ``columns.challenger``.
-    caveats: What is wrong with the rows; the sentences say how to mend it.
-    challenger_only: Labelled rows with a finite challenger score and no usable champion score: a part of
-        ``counts.bad_score``.
-    unlabelled: Champion scores of the ``counts.unlabelled`` rows: distinct, increasing, with the rows at
-        each.
-    unlabelled_pair: Those of them whose challenger score is finite too, challenger first, in no particular
-        order. None without ``columns.challenger``, and of cells.
-    by_age: The rows of `champion` by the age at which their label was known, where ages were asked for.
-    """
-
-    champion: Sample
+    champion: Sample  # rows with a finite score and a label
+    # Those with a finite challenger score, challenger first; drawn at random, where a caveat says so.
     pair: PairedSample | None
     counts: Counts
     caveats: tuple[Caveat, ...] = ()
+    # Labelled rows with a finite challenger score and no usable champion score, of `counts.bad_score`.
     challenger_only: int = 0
-    by_age: tuple[Sample, ...] = ()
-    unlabelled: ScoreCounts = field(default_factory=no_scores)
+    by_age: tuple[Sample, ...] = ()  # `champion` by the age at which a label was known, where asked for
+    unlabelled: ScoreCounts = field(default_factory=no_scores)  # distinct, increasing
+    # Those with a finite challenger score, challenger first, in no particular order; None of cells.
     unlabelled_pair: PairedScoreCounts | None = None
 
     @classmethod
@@ -84,19 +72,12 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explaining:
-    """The rows of a window with the columns that may explain a change, shape (n,) each.
+    """The rows of a window with the columns that may explain a change, shape (n,) each."""
 
-    Attributes
-    ----------
-    score: Of the champion, as it gave them.
-    positive, labelled, waiting: Which rows have the positive label; which ones the statistics rest on; which
-        ones lack a label only.
-    """
-
-    score: NDArray[np.float64]
+    score: NDArray[np.float64]  # of the champion, as it gave them
     positive: Mask
-    labelled: Mask
-    waiting: Mask
+    labelled: Mask  # the statistics rest on these
+    waiting: Mask  # for a label only
     columns: tuple[NDArray[Any], ...]
 
 
@@ -104,25 +85,17 @@ class Explaining:
 class Batch:
     """One window of one monitor. Higher scores are more positive: where low ones are, scores are negated.
 
-    Attributes
-    ----------
-    segments: ``""`` holds all rows; then ``column=value`` in sorted order (NULL is ``column=(none)``).
-    digest: SHA-256 of samples and counts (with ``columns.labelled_at`` also of unlabelled scores); the same
-        for rows and groups, in any order, from any database.
-    grouped: Whether the database did the grouping.
-    condensed: Whether it grouped by cells of a grid: the digest is then that of the engine's cells.
-    cells: What the rest was made of, until it is let go.
-    labels: What `SqlSource.label_counts` says of these rows, where that was asked for.
-    explaining: The columns that may explain a change, where they were read on the way.
+    The digest is the SHA-256 of samples and counts (with ``columns.labelled_at`` also of unlabelled scores);
+    the same for rows and groups, in any order, from any database; where condensed, of the engine's cells.
     """
 
-    segments: dict[str, Rows]
+    segments: dict[str, Rows]  # "" holds all rows; then column=value, sorted (NULL is column=(none))
     digest: str
-    grouped: bool
-    condensed: bool = False
-    cells: Cells | None = field(default=None, repr=False, compare=False)
-    labels: LabelCounts | None = field(default=None, repr=False, compare=False)
-    explaining: Explaining | None = field(default=None, repr=False, compare=False)
+    grouped: bool  # by the database
+    condensed: bool = False  # by cells of a grid
+    cells: Cells | None = field(default=None, repr=False, compare=False)  # until they are let go
+    labels: LabelCounts | None = field(default=None, repr=False, compare=False)  # where asked for
+    explaining: Explaining | None = field(default=None, repr=False, compare=False)  # where read on the way
 
 
 def to_batch(
@@ -207,7 +180,19 @@ def _rows(
     by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
     pair = by_both.get("pair")
     no_challenger = 0 if cells.challenger is None else _weighed(cells, used & np.isnan(cells.challenger))
-    counts = _counts(tally, no_challenger, truncated)
+    counts = Counts(
+        rows=sum(tally),
+        n_pos=tally[_POSITIVE],
+        n_neg=tally[_NEGATIVE],
+        unlabelled=tally[_UNLABELLED],
+        bad_score=tally[_BAD_SCORE],
+        bad_label=tally[_BAD_LABEL],
+        duplicates=tally[_DUPLICATE],
+        two_labels=tally[_TWO_LABELS],
+        outside=tally[_OUTSIDE],
+        no_challenger=no_challenger,
+        truncated=truncated,
+    )
     champion = None if pair is None or no_challenger else pair.second
     if champion is None:
         champion = _champion(cells, category, used, monitor)
@@ -224,22 +209,6 @@ def _rows(
         caveats=tuple(caveats),
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
         by_age=tuple(_champion(cells, category, used & at, monitor) for at in masks),
-    )
-
-
-def _counts(tally: Sequence[int], no_challenger: int, truncated: bool) -> Counts:
-    return Counts(
-        rows=sum(tally),
-        n_pos=tally[_POSITIVE],
-        n_neg=tally[_NEGATIVE],
-        unlabelled=tally[_UNLABELLED],
-        bad_score=tally[_BAD_SCORE],
-        bad_label=tally[_BAD_LABEL],
-        duplicates=tally[_DUPLICATE],
-        two_labels=tally[_TWO_LABELS],
-        outside=tally[_OUTSIDE],
-        no_challenger=no_challenger,
-        truncated=truncated,
     )
 
 

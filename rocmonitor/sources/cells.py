@@ -49,8 +49,12 @@ def packed(batch: Batch) -> bytes | None:
         "ages": cells.ages,
         "grouped": batch.grouped,
     }
-    parts = [json.dumps(header).encode(), b"\n", *(_by_place(column) for column in little.values())]
-    return zlib.compress(b"".join(parts), _LEVEL)
+    # All first bytes, then all second ones: those of sorted numbers are alike.
+    by_place = (
+        column.view(np.uint8).reshape(len(column), column.dtype.itemsize).T.tobytes()
+        for column in little.values()
+    )
+    return zlib.compress(b"".join([json.dumps(header).encode(), b"\n", *by_place]), _LEVEL)
 
 
 def unpacked(parts: Sequence[bytes], monitor: Monitor) -> Batch:
@@ -66,8 +70,11 @@ def unpacked(parts: Sequence[bytes], monitor: Monitor) -> Batch:
         columns, start = dict[str, NDArray[Any]](), 0
         for name, kind in header["columns"].items():
             dtype = np.dtype(kind)
-            end = start + header["cells"] * dtype.itemsize
-            columns[name], start = _from_places(data[start:end], dtype), end
+            width, rows = dtype.itemsize, header["cells"]
+            places = np.frombuffer(data, np.uint8, width * rows, start).reshape(width, rows)
+            column = np.ascontiguousarray(places.T).view(dtype).reshape(rows)
+            columns[name] = column.astype(dtype.newbyteorder("="))
+            start += width * rows
         encoder.show(**header["examples"])
         names = header["segments"]
         segments = tuple(
@@ -108,15 +115,3 @@ def _merged(chunk: Chunk) -> Chunk:
     weight = np.ones(rows, dtype=np.int64) if chunk.weight is None else chunk.weight[order]
     merged.weight = np.add.reduceat(weight, starts) if rows else weight
     return merged
-
-
-def _by_place(column: NDArray[Any]) -> bytes:
-    """Return all first bytes, then all second ones: those of sorted numbers are alike."""
-    return column.view(np.uint8).reshape(len(column), column.dtype.itemsize).T.tobytes()
-
-
-def _from_places(data: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
-    width = dtype.itemsize
-    rows = len(data) // width
-    column = np.ascontiguousarray(np.frombuffer(data, np.uint8).reshape(width, rows).T).view(dtype)
-    return column.reshape(rows).astype(dtype.newbyteorder("="))

@@ -22,44 +22,24 @@ MOST_CELLS = 1_000_000
 
 @dataclass(slots=True, kw_only=True)
 class Chunk:
-    """Some cells as columns, all of one length n.
+    """Some cells as columns, all of one length n."""
 
-    Attributes
-    ----------
-    inside: Whether the time lies in the window.
-    champion: Scores; NaN stands for anything that is not a finite number.
-    label: Codes of `rocmonitor.sources.values`.
-    segments: Codes of the encoder, one array for each segment column.
-    challenger: As `champion`; None without a second model.
-    high: Highest champion score in each cell, where `champion` is the lowest; None: the same.
-    weight: Rows in each cell; None is one each.
-    time: Microseconds, on any one clock. Needed with ids only.
-    known: The same of the instant at which the label became known; 0 for none. Only where that column is
-        named.
-    arrival: When the label became known, coded as in `rocmonitor.sources.arrival`.
-    id, shape (n, 1) or (n, 2): The number itself, or 128 bits of a hash of anything else.
-    cluster: What the rows belong to, as one word.
-    repeated: Whether another row with the same id counts; told by id and time where they are there.
-    two_labels: Likewise of a row that counts for its id: `LATER_LABEL` or `SET_ASIDE` where the id has both
-        labels.
-    """
-
-    inside: Mask
-    champion: NDArray[np.float64]
-    label: NDArray[np.int8]
-    segments: tuple[NDArray[np.uint8], ...]
-    challenger: NDArray[np.float64] | None = None
-    high: NDArray[np.float64] | None = None
-    weight: NDArray[np.int64] | None = None
-    time: NDArray[np.int64] | None = None
-    known: NDArray[np.int64] | None = None
-    arrival: NDArray[np.int8] | None = None
+    inside: Mask  # the time lies in the window
+    champion: NDArray[np.float64]  # NaN stands for anything that is not a finite number
+    label: NDArray[np.int8]  # codes of `rocmonitor.sources.values`
+    segments: tuple[NDArray[np.uint8], ...]  # codes of the encoder, one array for each segment column
+    challenger: NDArray[np.float64] | None = None  # None without a second model
+    high: NDArray[np.float64] | None = None  # highest in each cell, `champion` the lowest; None: the same
+    weight: NDArray[np.int64] | None = None  # rows in each cell; None is one each
+    time: NDArray[np.int64] | None = None  # microseconds on any one clock; needed with ids only
+    known: NDArray[np.int64] | None = None  # the same, when the label became known; 0 for none
+    arrival: NDArray[np.int8] | None = None  # the same, coded as in `rocmonitor.sources.arrival`
     has_id: Mask | None = None
-    id: Words | None = None
+    id: Words | None = None  # (n, 1) or (n, 2): the number itself, or 128 bits of a hash of anything else
     has_cluster: Mask | None = None
-    cluster: Words | None = None
-    repeated: Mask | None = None
-    two_labels: NDArray[np.int8] | None = None
+    cluster: Words | None = None  # what the rows belong to, as one word
+    repeated: Mask | None = None  # another row with the id counts; by id and time where they are there
+    two_labels: NDArray[np.int8] | None = None  # of rows that count for an id: LATER_LABEL or SET_ASIDE
 
     def __len__(self) -> int:
         return len(self.label)
@@ -120,7 +100,10 @@ def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     """
     columns: dict[str, Any] = {}
     for column in _COLUMNS:
-        parts = _same_width([getattr(chunk, column) for chunk in chunks])
+        parts = [getattr(chunk, column) for chunk in chunks]
+        if len({part.shape[1:] for part in parts if part is not None}) > 1:
+            # Ids that are whole numbers have one word, those that are text two: SQLite mixes them.
+            parts = [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]
         columns[column] = None if parts[0] is None else np.concatenate(parts)
         for chunk in chunks:
             setattr(chunk, column, None)
@@ -140,10 +123,3 @@ def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
     if cells.has_cluster is not None and cells.cluster is not None:
         cells.cluster = each_its_own(cells.cluster, ~cells.has_cluster, cells.champion)
     return cells
-
-
-def _same_width(parts: Sequence[Any]) -> Sequence[Any]:
-    """Give chunks of whole-number ids a second word beside chunks of text: SQLite mixes them."""
-    if len({part.shape[1:] for part in parts if part is not None}) < 2:
-        return parts
-    return [np.pad(part, ((0, 0), (0, 2 - part.shape[1]))) for part in parts]

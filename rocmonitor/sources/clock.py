@@ -93,25 +93,23 @@ def text_clock(
     match = _TEXT.fullmatch(text)
     offset = match and match["offset"]
     if not match or (offset and offset.strip("Z+0:")):
-        zone_of = "the zone of these times" if _DAY_FIRST.match(text) else "UTC"
+        zone_of = "UTC"
+        converted = f"datetime({column}, 'unixepoch')" if _SECONDS.fullmatch(text) else f"datetime({column})"
+        if _DAY_FIRST.match(text):
+            zone_of = "the zone of these times"
+            year, month, day = (f"substr({column}, {part})" for part in ("7, 4", "4, 2", "1, 2"))
+            converted = f"{year} || '-' || {month} || '-' || {day} || substr({column}, 11)"
+            if "/" in text:
+                converted += " (which reads the day first; exchange 4 and 1 for the month first)"
         raise ConfigError(
             f"monitors.{monitor}.columns.{key}: {column} holds {text!r}, which cannot be compared as text "
-            f"with :start, :end and :as_of; use {_converted(text, column)} in the SELECT and the WHERE of "
-            f"the query, and set sources.{source}.timezone to {zone_of}"
+            f"with :start, :end and :as_of; use {converted} in the SELECT and the WHERE of the query, "
+            f"and set sources.{source}.timezone to {zone_of}"
         )
     if offset:
         return Clock(None, match["separator"])
     wall = declared(zone, source=source, monitor=monitor, column=column, key=key)
     return Clock(wall, match["separator"] or " ")
-
-
-def _converted(text: str, column: str) -> str:
-    """Return an expression of SQLite that gives a time from the year down."""
-    if _DAY_FIRST.match(text):
-        year, month, day = (f"substr({column}, {part})" for part in ("7, 4", "4, 2", "1, 2"))
-        doubt = " (which reads the day first; exchange 4 and 1 for the month first)" if "/" in text else ""
-        return f"{year} || '-' || {month} || '-' || {day} || substr({column}, 11){doubt}"
-    return f"datetime({column}, 'unixepoch')" if _SECONDS.fullmatch(text) else f"datetime({column})"
 
 
 def declared(zone: ZoneInfo | None, *, source: str, monitor: str, column: str, key: str = "time") -> ZoneInfo:

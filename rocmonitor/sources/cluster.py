@@ -65,13 +65,6 @@ def secrets_of(address: str | None) -> tuple[str, ...]:
     return tuple(login + [value for key, _, value in pairs if value and key.lower() not in _OPEN])
 
 
-def _knock(address: str) -> None:
-    """Fail at once where nothing listens: Spark Connect would try for ten minutes, and again at the exit."""
-    parts = urlsplit(address.partition(";")[0])
-    if parts.scheme == "sc" and parts.hostname and not getproxies():
-        socket.create_connection((parts.hostname, parts.port or _PORT), timeout=_KNOCK_SECONDS).close()
-
-
 class _Connection:
     """A Spark session as `Guard` takes connections."""
 
@@ -82,7 +75,11 @@ class _Connection:
         if address is None:
             self.spark = builder.getOrCreate()
         else:
-            _knock(address)
+            # Fail at once where nothing listens: Spark Connect would try for ten minutes, again at the exit.
+            parts = urlsplit(address.partition(";")[0])
+            if parts.scheme == "sc" and parts.hostname and not getproxies():
+                place = (parts.hostname, parts.port or _PORT)
+                socket.create_connection(place, timeout=_KNOCK_SECONDS).close()
             self.spark = builder.remote(address).getOrCreate()
             from pyspark.sql.connect.client.retries import DefaultPolicy
 
@@ -147,11 +144,6 @@ class ClusterSession(ArrowSession):
         schema = self._frame(without_rows(monitor), bound).schema
         return [(field.name, field.dataType.simpleString()) for field in schema]
 
-    def first(self, statement: Select[Any], bound: Bound) -> Any:
-        """Do as `Session.first` says."""
-        [*values] = self._table(statement, bound).column(0)
-        return values[0].as_py() if values else None
-
     def tables(self, *, everywhere: bool = False) -> list[str]:
         """Do as `Session.tables` says."""
         catalog = self.spark.catalog
@@ -166,12 +158,9 @@ class ClusterSession(ArrowSession):
         return [*sorted(elsewhere), *sorted(table.name for table in catalog.listTables())]
 
     def _answer(self, statement: Select[Any], bound: Bound) -> tuple[Any, Iterable[Any]]:
-        table = self._table(statement, bound)
+        table = self._frame(statement, bound).toArrow()
         return table.schema, table.to_batches(max_chunksize=CHUNK_ROWS)
 
     def _frame(self, statement: Select[Any], bound: Bound) -> DataFrame:
         self._guard.arm()
         return self.spark.sql(text_of(statement, bound, self.dialect))
-
-    def _table(self, statement: Select[Any], bound: Bound) -> Any:
-        return self._frame(statement, bound).toArrow()

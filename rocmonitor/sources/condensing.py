@@ -17,8 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import BigInteger, ColumnElement, Double, and_, case, cast, func, literal_column
 
-from rocmonitor.config import Monitor
-from rocmonitor.errors import ConfigError
 from rocmonitor.stats import Grid
 from rocmonitor.stats.cells import BESIDE, FAR
 
@@ -63,14 +61,6 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[A
         return case((func.typeof(score).in_(["integer", "real"]), cell_number))
     # Spark takes a fifth less time to group by whole numbers than by doubles.
     return cast(cell_number, BigInteger) if backend == "spark" else cell_number
-
-
-def too_many_cells(monitor: Monitor, most: int) -> ConfigError:
-    """Refuse cells that do not fit: nothing is judged from some of them."""
-    return ConfigError(
-        f"monitors.{monitor.name}.condense: the window has more than sources.{monitor.source}.max_rows "
-        f"({most:,}) cells with {monitor.condense.grid}; lower per_unit, drop segments, or raise max_rows"
-    )
 
 
 def define_functions(connection: sqlite3.Connection) -> None:

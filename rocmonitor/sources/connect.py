@@ -150,8 +150,9 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
                 connection.exec_driver_sql(statement)
             yield connection
         finally:
-            if guard.overdue is not None and engine.dialect.driver == "pymysql":
-                _forget_rest(raw)
+            answer = getattr(raw, "_result", None) if engine.dialect.driver == "pymysql" else None
+            if guard.overdue is not None and answer is not None:
+                answer.unbuffered_active = False  # else a finalizer reads the rest, the connection being cut
 
 
 def guarded(guard: Guard, parts: Iterable[Part]) -> Iterator[Part]:
@@ -168,12 +169,6 @@ def _kill(engine: Engine, raw: Any) -> None:
     with closing(engine.raw_connection()) as other:
         other.detach()  # from the pool: it is closed for good
         other.cursor().execute(f"KILL QUERY {raw.thread_id()}")
-
-
-def _forget_rest(raw: Any) -> None:
-    """Keep PyMySQL from reading the rest of an answer, after the connection was cut, in a finalizer."""
-    if (answer := getattr(raw, "_result", None)) is not None:
-        answer.unbuffered_active = False
 
 
 def _settings(engine: Engine, seconds: float, whole: float) -> tuple[str, ...]:
@@ -323,35 +318,28 @@ def beyond_reading(connection: Connection) -> Caveat | None:
     """Return what the account may do besides reading; None for nothing, or where that cannot be known.
 
     SQLite is no question of accounts: its files are opened for reading only.
-
-    Notes
-    -----
-    A few queries of the catalogue on PostgreSQL, ``SHOW GRANTS`` on MariaDB and MySQL.
     """
     match connection.dialect.name:
         case "postgresql":
-            return _postgres(connection)
+            who = text("SELECT current_user::text, rolsuper FROM pg_roles WHERE rolname = current_user")
+            account, superuser = connection.execute(who).one()
+            if superuser:
+                return Caveat("account-superuser", account=account)
+            roles = {"roles": list(_POSTGRES_ROLES)}
+            may = {
+                "role": connection.execute(_POSTGRES_HAS_ROLES, roles).scalars().all(),
+                "write": connection.execute(_POSTGRES_TABLES).scalars().all(),
+                "create": connection.execute(_POSTGRES_CREATE).scalars().all(),
+                "call": connection.execute(_POSTGRES_FUNCTIONS).scalars().all(),
+            }
+            rights = {kind: list(names) for kind, names in may.items() if names}
+            return Caveat("account-may-write", account=account, may=rights) if rights else None
         case "mysql" | "mariadb":
             account = str(connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
             more = granted([str(line) for line in connection.exec_driver_sql("SHOW GRANTS").scalars()])
             return Caveat("account-has-grants", account=account, grants=more) if more else None
         case _:
             return None
-
-
-def _postgres(connection: Connection) -> Caveat | None:
-    who = text("SELECT current_user::text, rolsuper FROM pg_roles WHERE rolname = current_user")
-    account, superuser = connection.execute(who).one()
-    if superuser:
-        return Caveat("account-superuser", account=account)
-    may = {
-        "role": connection.execute(_POSTGRES_HAS_ROLES, {"roles": list(_POSTGRES_ROLES)}).scalars().all(),
-        "write": connection.execute(_POSTGRES_TABLES).scalars().all(),
-        "create": connection.execute(_POSTGRES_CREATE).scalars().all(),
-        "call": connection.execute(_POSTGRES_FUNCTIONS).scalars().all(),
-    }
-    rights = {kind: list(names) for kind, names in may.items() if names}
-    return Caveat("account-may-write", account=account, may=rights) if rights else None
 
 
 def granted(grants: Iterable[str]) -> list[str]:

@@ -102,18 +102,13 @@ def _lines(
                 incoming.select()
                 consume()
                 on_answer()
-            _finish(raw)
+            # A failure is reported here, after the rows before it.
+            for outcome in list(iter(raw.pgconn.get_result, None)):
+                if outcome.status != ExecStatus.COMMAND_OK:
+                    fields = (DiagnosticField.SQLSTATE, DiagnosticField.MESSAGE_PRIMARY)
+                    state, message = ((outcome.error_field(name) or b"").decode() for name in fields)
+                    raise psycopg.errors.lookup(state)(message)
     yield bytes(lines)
-
-
-def _finish(raw: psycopg.Connection[Any]) -> None:
-    """Read the outcome of the COPY: a failure is reported here, after the rows before it."""
-    outcomes = list(iter(raw.pgconn.get_result, None))
-    for outcome in outcomes:
-        if outcome.status != ExecStatus.COMMAND_OK:
-            fields = (DiagnosticField.SQLSTATE, DiagnosticField.MESSAGE_PRIMARY)
-            state, message = ((outcome.error_field(field) or b"").decode() for field in fields)
-            raise psycopg.errors.lookup(state)(message)
 
 
 def _table(lines: bytes, names: Sequence[str], query: Query) -> pa.Table:

@@ -34,18 +34,13 @@ _HASHED = ("champion", "challenger", "segment_")
 class LabelCounts:
     """The number of labelled rows of a window by label, and the mark that tells whether they have changed.
 
-    Attributes
-    ----------
-    rows, labelled: Rows that the query returns, and those of them whose label is not NULL.
-    by_label: Rows by label, without NULL.
-    n_pos, n_neg: Rows with the positive and with the negative label.
-    digest: Changes with the labels, scores and segments of the labelled rows. It may also change with the
-        version of the database: the rows decide then. Empty without a labelled row.
+    The digest changes with the labels, scores and segments of the labelled rows. It may also change with the
+    version of the database: the rows decide then. Empty without a labelled row.
     """
 
     rows: int
-    labelled: int
-    by_label: dict[str, int]
+    labelled: int  # rows whose label is not NULL
+    by_label: dict[str, int]  # without NULL
     n_pos: int = 0
     n_neg: int = 0
     digest: str = field(default="", compare=False)
@@ -74,8 +69,14 @@ def checksum(
 
 
 def combined(groups: Iterable[Sequence[Any]]) -> str:
-    """Return the groups of rows, with their keys and sums, in one short text; empty without a group."""
-    lines = sorted("|".join(map(_written, group)) for group in groups)
+    """Return the groups of rows, with their keys and sums, in one short text; empty without a group.
+
+    Of a float only nine digits count: its last ones depend on the order in which the database adds.
+    """
+    lines = sorted(
+        "|".join(f"{value:.9g}" if isinstance(value, float) else str(value) for value in group)
+        for group in groups
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32] if lines else ""
 
 
@@ -94,8 +95,11 @@ class RowCounter:
         keyed = [columns["label"]]
         if "arrival" in columns:  # a query with several instants divides what is known by the last of them
             keyed.append([0 if value in range(LATER) else value for value in columns["arrival"]])
-        keys, place = _told_apart(keyed)
-        totals = [self._totals.setdefault(key, [0, 0]) for key in keys]
+        alone = len(keyed) == 1
+        lines = keyed[0] if alone else list(zip(*keyed, strict=True))
+        number = {line: at for at, line in enumerate(dict.fromkeys(lines))}  # of each that is different
+        place = np.fromiter(map(number.__getitem__, lines), np.intp, len(lines))
+        totals = [self._totals.setdefault((line,) if alone else line, [0, 0]) for line in number]
         if "weight" in columns:
             for at, rows, total in zip(place.tolist(), columns["weight"], columns["checksum"], strict=True):
                 totals[at][0] += rows
@@ -116,16 +120,3 @@ class RowCounter:
     def lines(self) -> list[tuple[Any, ...]]:
         """Return the lines of `Query.labels`."""
         return [(*key, rows, str(total)) for key, (rows, total) in self._totals.items()]
-
-
-def _told_apart(columns: Sequence[Sequence[Any]]) -> tuple[list[tuple[Any, ...]], NDArray[np.intp]]:
-    """Return the different lines of some columns, and which of them each line is."""
-    lines = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    number = {line: place for place, line in enumerate(dict.fromkeys(lines))}
-    place = np.fromiter(map(number.__getitem__, lines), np.intp, len(lines))
-    return [(line,) for line in number] if len(columns) == 1 else list(number), place
-
-
-def _written(value: object) -> str:
-    """Nine digits of a float: its last ones depend on the order in which the database adds."""
-    return f"{value:.9g}" if isinstance(value, float) else str(value)

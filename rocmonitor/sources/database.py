@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, inspect
 
 from rocmonitor.caveat import Caveat
@@ -32,7 +31,7 @@ from rocmonitor.sources.counting import RowCounter
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.hashing import hashed_text
 from rocmonitor.sources.query import Bound, Query, without_rows
-from rocmonitor.sources.values import Encoder, clusters, encoded, identities, number_of
+from rocmonitor.sources.values import Encoder, encoded, identities, number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,7 +230,10 @@ def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Quer
     instants: dict[str, Any] = {}
     if "inside" in columns:
         inside = np.array(columns["inside"], dtype=np.bool_)
-        instants = {role: _microseconds(columns[role]) for role in ("time", "known") if role in columns}
+        for role in columns.keys() & {"time", "known"}:  # 0 for none: outside the window, or without an id
+            times = (0 if time is None else time for time in columns[role])
+            numbers = [time if isinstance(time, int) else since_epoch(time) for time in times]
+            instants[role] = np.array(numbers, dtype=np.int64)
     else:
         instants["time"], readable = read_times(query.clock, columns["time"])
         start, end = query.clock.microseconds(query.window)
@@ -243,7 +245,9 @@ def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Quer
         has_id, words = identities(columns["id"])
         identity = {"has_id": has_id, "id": words, **instants}
     if "cluster" in columns:
-        identity["has_cluster"], identity["cluster"] = clusters(columns["cluster"])
+        # One word each: two of n texts have the same with a chance below n² / 2⁶⁵.
+        identity["has_cluster"], words = identities(columns["cluster"])
+        identity["cluster"] = words[:, 0]
     return assembled(
         columns,
         encoder,
@@ -254,9 +258,3 @@ def to_chunk(columns: Mapping[str, Sequence[Any]], encoder: Encoder, query: Quer
         arrival=np.array(columns["arrival"], dtype=np.int8) if "arrival" in columns else None,
         **identity,
     )
-
-
-def _microseconds(times: Sequence[Any]) -> NDArray[np.int64]:
-    """Return times on one clock as numbers; 0 for none (rows outside the window, or without an id)."""
-    plain = [time if isinstance(time, int) else 0 if time is None else since_epoch(time) for time in times]
-    return np.array(plain, dtype=np.int64)

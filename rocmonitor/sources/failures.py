@@ -88,6 +88,7 @@ _SUBJECTS = {
     "files": ("DuckDB", "compare the time column itself with :start and :end, so that files are skipped"),
     "spark": ("Spark", "bound the query by a column that the table is partitioned by"),
 }
+"""The name of the reader by the kind of source, and the way to make it faster."""
 
 
 _NEAR = re.compile(r"near ['\"]?(?P<word>\w+)", re.IGNORECASE)
@@ -123,11 +124,6 @@ class Origin:
         """Dotted path of the query; of a first look at a table, the option that names it."""
         return "--table" if self.monitor is None else f"monitors.{self.monitor}.query"
 
-    @property
-    def subject(self) -> tuple[str, str]:
-        """The name of the reader, in a word, and the way to make it faster."""
-        return _SUBJECTS[self.spec.kind]
-
 
 @contextmanager
 def translate_errors(origin: Origin) -> Iterator[None]:
@@ -150,7 +146,7 @@ def _overdue(overdue: Overdue, origin: Origin) -> SourceError:
     timeout, deadline = (
         f"{limit.total_seconds():g} s" for limit in (origin.spec.timeout, origin.spec.deadline)
     )
-    subject, advice = origin.subject
+    subject, advice = _SUBJECTS[origin.spec.kind]
     match overdue.part:
         case "connect":
             return SourceError(f"{origin.key}: {subject} cannot be reached: it does not answer")
@@ -184,7 +180,7 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
                 f"{origin.key}.timeout"
             )
         case "down":
-            subject, _ = origin.subject
+            subject, _ = _SUBJECTS[origin.spec.kind]
             return SourceError(f"{origin.key}: {subject} cannot be reached or has stopped: {line}")
         case "login":
             return SourceError(
@@ -193,7 +189,7 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
                 transient=False,
             )
         case "query" | "writes" | "outside" as kind:
-            return ConfigError(f"{query}: {line}{_rule(kind, origin) or _advice(line, cause)}")
+            return ConfigError(f"{query}: {line}{_advice(kind, origin, line, cause)}")
         case "file" if line.endswith(" encoded"):  # as of Windows, with a euro sign
             return SourceError(
                 f"{origin.where_key}: {line}; save it as UTF-8, such as with: iconv -f cp1252 -t utf-8 "
@@ -214,18 +210,12 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
             return SourceError(f"{origin.key}: {line}", transient=transient)
 
 
-def _rule(kind: Kind, origin: Origin) -> str:
-    match kind:
-        case "writes":
-            return "; a source is only ever read from"
-        case "outside":
-            files = f"which has the files of {origin.where_key}"
-            return f"; the query reads the table scored, {files}, and nothing else"
-        case _:
-            return ""
-
-
-def _advice(line: str, cause: BaseException) -> str:
+def _advice(kind: Kind, origin: Origin, line: str, cause: BaseException) -> str:
+    if kind == "writes":
+        return "; a source is only ever read from"
+    if kind == "outside":
+        files = f"which has the files of {origin.where_key}"
+        return f"; the query reads the table scored, {files}, and nothing else"
     if "Duplicate column name" in line:  # MariaDB, which takes no such query as a table
         return f"; {ONE_NAME}"
     if _TEXT_TIME.search(line):

@@ -70,19 +70,9 @@ def read_scores(
     bar separates its columns. A row is set aside, and counted, when any of its scores is not a finite number,
     or its label is empty or neither of the two.
 
-    Parameters
-    ----------
-    label: The column of labels.
-    scores: Columns of scores.
-    positive, negative: The two labels. Left out: 1, true, t, yes and y are positive, 0, false, f, no and n
-        negative. With `positive` alone the negative one is the only other label.
-    decimal, {".", ","}: The sign before decimals. Left out: with semicolons between columns a comma is read,
-        too.
-
-    Raises
-    ------
-    InputError: An unknown kind of file, an unreadable one, a column that is missing or comes twice, or no
-        usable row.
+    The two labels are left out where 1, true, t, yes and y are positive, 0, false, f, no and n negative. With
+    `positive` alone the negative one is the only other label. Where `decimal` is left out, a decimal comma is
+    read, too, in a file with semicolons between columns.
     """
     frame, read_as = _frame(path, [label, *scores])
     if decimal is None:
@@ -256,6 +246,7 @@ def _labels(
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Return labels as 1 and 0, NaN for anything else; and how words were read."""
     different = {value: name_of(value) for value in column.dropna().unique()}
+    notes: list[str] = []
     if positive is None:
         read = {
             value: WORDS.get(name.casefold(), math.nan) if (number := number_of(name)) is None else number
@@ -263,32 +254,26 @@ def _labels(
         }
         words = {name.casefold() for name in different.values()} & set(WORDS) - {"true", "false"}
         yes, no = (" and ".join(sorted(word for word in words if WORDS[word] == is_yes)) for is_yes in (1, 0))
-        notes = [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
-        return _mapped(column, read), notes
-    pair = _pair(path, set(different.values()), positive, negative)
-    return _mapped(column, {value: pair.get(name, math.nan) for value, name in different.items()}), []
-
-
-def _pair(path: Path, names: set[str], positive: str, negative: str | None) -> dict[str, float]:
-    others = sorted(names - {positive})
-    if positive not in names:
-        raise InputError(f"{path}: --positive: no label is {positive!r}; they are {_listed(others)}")
-    if negative is None and len(others) != 1:
-        raise InputError(
-            f"{path}: --negative: needed, because the labels beside {positive!r} are "
-            f"{_listed(others) or 'none'}"
-        )
-    return {others[0] if negative is None else negative: 0.0, positive: 1.0}
+        notes += [f"the label {yes or 'true'} is read as 1 (positive), {no or 'false'} as 0"] if words else []
+    else:
+        names = set(different.values())
+        others = sorted(names - {positive})
+        listed = _listed([*map(repr, others)])
+        if positive not in names:
+            raise InputError(f"{path}: --positive: no label is {positive!r}; they are {listed}")
+        if negative is None and len(others) != 1:
+            raise InputError(
+                f"{path}: --negative: needed, because the labels beside {positive!r} are {listed or 'none'}"
+            )
+        pair = {others[0] if negative is None else negative: 0.0, positive: 1.0}
+        read = {value: pair.get(name, math.nan) for value, name in different.items()}
+    labels: NDArray[np.float64] = column.map(read).to_numpy(float, na_value=np.nan)
+    return labels, notes
 
 
 def _listed(labels: Sequence[str]) -> str:
     more = "" if len(labels) <= _MOST_SHOWN else f" and {len(labels) - _MOST_SHOWN:,} others"
-    return f"{', '.join(map(repr, labels[:_MOST_SHOWN]))}{more}"
-
-
-def _mapped(column: pd.Series[Any], read: Mapping[Any, float]) -> NDArray[np.float64]:
-    labels: NDArray[np.float64] = column.map(read).to_numpy(float, na_value=np.nan)
-    return labels
+    return f"{', '.join(labels[:_MOST_SHOWN])}{more}"
 
 
 def _numbers(column: pd.Series[Any], decimal: str, *, anyway: bool = False) -> NDArray[np.float64]:
@@ -315,9 +300,8 @@ def _number(value: object) -> float:
 
 def _found_labels(column: pd.Series[Any]) -> str:
     counted = column.dropna().map(name_of).value_counts()
-    shown = ", ".join(f"{value!r} ({count:,})" for value, count in counted.head(_MOST_SHOWN).items())
-    more = "" if len(counted) <= _MOST_SHOWN else f" and {len(counted) - _MOST_SHOWN:,} others"
-    return f": the labels are {shown}{more}; name the two with --positive and --negative"
+    listed = _listed([f"{value!r} ({count:,})" for value, count in counted.items()])
+    return f": the labels are {listed}; name the two with --positive and --negative"
 
 
 def _found_scores(frame: pd.DataFrame, values: Mapping[str, NDArray[np.float64]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,37 +34,14 @@ def is_remote(path: str) -> bool:
     return bool(_REMOTE.match(path))
 
 
-State = tuple[tuple[str, int, int, int, int], ...]
-"""The names, sizes and times of local files: another state, other files."""
-
-
-def state_of(names: Sequence[str]) -> State | None:
-    """Return the state of local files; None where one is remote, or has just gone."""
-    try:
-        stats = [(name, os.stat(name)) for name in names]
-    except OSError:
-        return None
-    return tuple(
-        (name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in stats
-    )
-
-
 def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str]]) -> Found:
     """Return the files of a path: a file, a pattern (``**`` for any depth), or a folder with all below.
 
     Files and folders whose names begin with ``_`` or ``.`` are left out, as Spark and others leave
     them behind.
 
-    Parameters
-    ----------
-    folder: Where a relative path starts.
-    key: What messages call the path.
-    listed: Gives the names that match a pattern of addresses.
-
-    Raises
-    ------
-    SourceError: No file (transient: it may come), or files of more than one kind.
-    OSError: A folder that may not be read.
+    Messages call the path `key`; `listed` gives the names that match a pattern of addresses. That there is no
+    file is a transient SourceError, for it may come; a folder that may not be read is an OSError.
     """
     if is_remote(path):
         # A name with an ending of ours is a file; else it is taken for a folder.
@@ -86,15 +63,6 @@ def find(path: str, folder: Path, key: str, listed: Callable[[str], Iterable[str
             f"{key}: there is no file at {root} whose name ends with {', '.join(_ENDINGS)} (or .csv.gz); one "
             "that comes later is found then"
         )
-    return _of_one_kind(kinds, key)
-
-
-def kind_of(path: str, folder: Path) -> Kind | None:
-    """Return the kind of the files of a path; of an address by its ending, None without one."""
-    return _kind(path) if is_remote(path) else find(path, folder, "path", lambda _: ()).kind
-
-
-def _of_one_kind(kinds: dict[str, Kind], key: str) -> Found:
     by_kind = {kind: name for name, kind in kinds.items()}
     if len(by_kind) > 1:
         raise SourceError(
@@ -106,6 +74,11 @@ def _of_one_kind(kinds: dict[str, Kind], key: str) -> Found:
     if kind == "duckdb" and len(kinds) > 1:
         raise SourceError(f"{key}: has {len(kinds)} DuckDB databases; name one", transient=False)
     return Found(kind=kind, names=tuple(sorted(kinds)))
+
+
+def kind_of(path: str, folder: Path) -> Kind | None:
+    """Return the kind of the files of a path; of an address by its ending, None without one."""
+    return _kind(path) if is_remote(path) else find(path, folder, "path", lambda _: ()).kind
 
 
 def _local(root: str, path: str, folder: Path) -> Iterable[str]:

@@ -46,31 +46,15 @@ def read_frame(
     labelled: bool = True,
     bare: bool = False,
 ) -> Frame:
-    """Return the rows that the statistics of a window are based on.
+    """Return the rows that the statistics of a window are based on, or of a segment, ``column=value``.
 
-    Parameters
-    ----------
-    monitor: Its ``query``, ``columns``, ``segments`` and ``positive`` are used.
-    segment: ``column=value`` for the rows of a segment, empty for all.
-    paired: Only rows that both models scored.
-    as_of: As for `SqlSource.pull`.
-    extra: More columns of the query.
-    labelled: Only rows with a label; else those that wait for one, too.
-    bare: Of the configured columns, only the champion's score.
+    They have all configured columns and the extra ones (`bare`: of the configured ones the champion's score
+    alone), with the values of the database; scores as float64 and as the model gave them (also where low
+    scores are positive), NaN for anything that is not a finite number. Rows outside the window, repeats, bad
+    scores, rows without a label and bad labels are left out, as in `Batch`; without `labelled`, rows that
+    wait for a label stay, and `paired` asks for those that both models scored.
 
-    Returns
-    -------
-    All configured columns and the extra ones, with the values of the database; scores as float64 and as the
-    model gave them (also where low scores are positive), NaN for anything that is not a finite number. Rows
-    outside the window, repeats, bad scores, rows without a label and bad labels are left out, as in `Batch`.
-
-    Raises
-    ------
-    ConfigError: As `SqlSource.pull`.
-    SourceError: As `SqlSource.pull`, and when the window has more rows than ``max_rows``.
-
-    Notes
-    -----
+    Fails as `SqlSource.pull` does, and with a SourceError when the window has more rows than ``max_rows``.
     Cost: O(n log n) for n rows of the window, all of them held in memory as Python objects.
     """
     encoder = Encoder(monitor)

@@ -70,23 +70,18 @@ def grouped_rows(
         for window in windows:
             bins = {name: cut.ends} if cut.ends else {}
             batch = source.pull(asked, window, as_of=as_of, bins=bins)
-            lines += [
-                (_value(segment.removeprefix(f"{name}="), cut), rows)
-                for segment, rows in batch.segments.items()
-                if segment
-            ]
+            for segment, rows in batch.segments.items():
+                if not segment:
+                    continue
+                text = segment.removeprefix(f"{name}=")
+                value: Any = text_of_group(text)
+                if value is not None and cut.ends:
+                    value = float((*cut.ends, np.nextafter(cut.ends[-1], np.inf))[int(text)])
+                elif value is not None and cut.kind == "numbers":
+                    value = float(value)
+                lines.append((value, rows))
         by_column[name] = _together(lines, labelled)
     return by_column
-
-
-def _value(text: str, cut: Groups) -> Any:
-    value = text_of_group(text)
-    if value is None:
-        return None
-    if not cut.ends:
-        return float(value) if cut.kind == "numbers" else value
-    ends = (*cut.ends, np.nextafter(cut.ends[-1], np.inf))
-    return float(ends[int(text)])
 
 
 def _together(lines: Sequence[tuple[Any, Rows]], labelled: bool) -> ColumnRows:

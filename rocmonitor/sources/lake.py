@@ -9,6 +9,7 @@ again.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,10 +30,10 @@ from rocmonitor.errors import ConfigError, SourceError
 from rocmonitor.sources.arrow import ArrowSession
 from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
-from rocmonitor.sources.folder import Found, State, find, is_remote, state_of
+from rocmonitor.sources.folder import Found, find, is_remote
 from rocmonitor.sources.query import Bound, DuckDB, text_in_sql, text_of, without_rows
 from rocmonitor.sources.spans import TABLE, ParquetFiles
-from rocmonitor.sources.texts import Usage, text_table, usage_of
+from rocmonitor.sources.texts import text_table, usage_of
 
 _MEMORY = "1GiB"
 """For sorting and grouping; DuckDB goes on in a folder for temporary files when it is not enough."""
@@ -46,8 +47,8 @@ _MOST = 4
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-Shown = tuple[State, str]
-"""The state of some files, and what is asked of the columns of CSV files."""
+Shown = tuple[tuple[tuple[str, int, int, int, int], ...], str]
+"""Names, sizes and times of files, which tell others; and what is asked of the columns of CSV files."""
 
 
 class Lake:
@@ -82,10 +83,10 @@ class Lake:
                 files = local or seek(partial(_listed, connection))
                 if files.kind not in _KEPT:
                     shown = None
-                # Without a monitor nearly nothing is read.
-                small = (
-                    shown is not None and local is not None and monitor is not None and _is_small(shown[0])
-                )
+                small = False
+                if shown is not None and local is not None and monitor is not None:  # else little is read
+                    plain = all(name.lower().endswith((".csv", ".tsv")) for name, *_ in shown[0])
+                    small = plain and sum(size for _, _, size, *_ in shown[0]) <= _SMALL_BYTES
                 self._show(opened, files, origin, monitor, small=small)
             opened.shown = None  # what fails is not used again
             yield LakeSession(guard, opened, origin, None if monitor is None else monitor.query)
@@ -132,7 +133,15 @@ class Lake:
             case "parquet":
                 opened.parquet = ParquetFiles(connection, names, origin)
             case "csv":
-                usage = None if monitor is None else _usage(connection, monitor)
+                usage = None
+                if monitor is not None:
+                    bound = dict.fromkeys(binds(monitor.query), _SOME_TIME)
+                    columns = monitor.columns
+                    times = {name for name in (columns.time, columns.labelled_at) if name is not None}
+                    named = {name for _, name in columns if isinstance(name, str)}
+                    roles = named | set(monitor.segments) | set(columns.explain)
+                    query = text_of(text(monitor.query), bound, DuckDB())
+                    usage = usage_of(connection, query, times, roles)
                 table, opened.caveats = text_table(connection, names, self._spec, origin, usage)
                 connection.execute(f"CREATE TEMP VIEW {TABLE} AS {table}")
                 if small:
@@ -142,21 +151,13 @@ class Lake:
 
 
 class _Connection:
-    """A DuckDB as `Guard` takes connections; one that may be used again is put among the `idle` ones.
-
-    Attributes
-    ----------
-    shown: The files that it shows, as they are; None while these are not known, or in use.
-    caveats: What cannot be read of them.
-    parquet: The files, if they are of Parquet.
-    types: Names and types of the columns of queries that were asked for.
-    """
+    """A DuckDB as `Guard` takes connections; one that may be used again is put among the `idle` ones."""
 
     def __init__(self, idle: list[_Connection]) -> None:
-        self.shown: Shown | None = None
+        self.shown: Shown | None = None  # while the files are not known, or in use
         self.caveats: tuple[Caveat, ...] = ()
         self.parquet: ParquetFiles | None = None
-        self.types: dict[str, list[tuple[str, Any]]] = {}
+        self.types: dict[str, list[tuple[str, Any]]] = {}  # columns by query
         self._idle, self._scratch = idle, TemporaryDirectory(prefix="rocmonitor-")
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": _MEMORY,
@@ -207,11 +208,6 @@ class LakeSession(ArrowSession):
             kept[monitor.query] = list(zip(names, types, strict=True))
         return kept[monitor.query]
 
-    def first(self, statement: Select[Any], bound: Bound) -> Any:
-        """Do as `Session.first` says."""
-        columns = self._relation(statement, bound).to_arrow_table().columns
-        return columns[0][0].as_py() if len(columns[0]) else None
-
     def tables(self, *, everywhere: bool = False) -> list[str]:  # noqa: ARG002 files have no schemas
         """Do as `Session.tables` says."""
         return sorted(name for (name,) in self.connection.execute("SHOW TABLES").fetchall())
@@ -237,8 +233,14 @@ class LakeSession(ArrowSession):
 
 def _shown(files: Found, monitor: Monitor | None) -> Shown | None:
     """Return what a DuckDB of these files shows; None where that cannot be told, or may change unseen."""
-    state = state_of(files.names) if files.kind in _KEPT else None
-    return None if state is None else (state, _asked(monitor) if files.kind == "csv" else "")
+    if files.kind not in _KEPT:
+        return None
+    try:
+        stats = [(name, os.stat(name)) for name in files.names]
+    except OSError:  # one is remote, or has just gone
+        return None
+    state = ((name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in stats)
+    return tuple(state), _asked(monitor) if files.kind == "csv" else ""
 
 
 def _asked(monitor: Monitor | None) -> str:
@@ -258,22 +260,8 @@ def _keep(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("DROP TABLE IF EXISTS kept")
 
 
-def _is_small(state: State) -> bool:
-    plain = all(name.lower().endswith((".csv", ".tsv")) for name, *_ in state)
-    return plain and sum(size for _, _, size, *_ in state) <= _SMALL_BYTES
-
-
 def _listed(connection: duckdb.DuckDBPyConnection, pattern: str) -> Iterable[str]:
     return [name for (name,) in connection.execute("SELECT file FROM glob(?)", [pattern]).fetchall()]
-
-
-def _usage(connection: duckdb.DuckDBPyConnection, monitor: Monitor) -> Usage:
-    bound = dict.fromkeys(binds(monitor.query), _SOME_TIME)
-    columns = monitor.columns
-    times = {name for name in (columns.time, columns.labelled_at) if name is not None}
-    named = {name for _, name in columns if isinstance(name, str)}
-    roles = named | set(monitor.segments) | set(monitor.columns.explain)
-    return usage_of(connection, text_of(text(monitor.query), bound, DuckDB()), times, roles)
 
 
 def _delta(folder: str, origin: Origin) -> Any:

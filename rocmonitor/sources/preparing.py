@@ -19,18 +19,14 @@ from rocmonitor.sources.query import Bound, Query, wrapped
 if TYPE_CHECKING:
     from rocmonitor.sources.connect import Session
 
-# Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.
-_POSTGRES_TIMESTAMPTZ = 1184
-_POSTGRES_WALL_TIMES = {1114, 1082}  # timestamp, date
-_MARIADB_TIMESTAMP = 7
-_MARIADB_WALL_TIMES = {10, 12, 14}  # date, datetime
-_DUCKDB_TIMESTAMPTZ = "TIMESTAMP WITH TIME ZONE"
-_DUCKDB_WALL_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
-_SPARK_TIMESTAMP = "timestamp"
-_SPARK_WALL_TIMES = {"timestamp_ntz", "date"}
-
-_INSTANTS = {_POSTGRES_TIMESTAMPTZ, _MARIADB_TIMESTAMP, _DUCKDB_TIMESTAMPTZ, _SPARK_TIMESTAMP}
-_WALL_TIMES = _POSTGRES_WALL_TIMES | _MARIADB_WALL_TIMES | _DUCKDB_WALL_TIMES | _SPARK_WALL_TIMES
+# Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types, names of DuckDB and of Spark.
+_INSTANTS = {1184, 7, "TIMESTAMP WITH TIME ZONE", "timestamp"}
+_WALL_TIMES = (
+    {1114, 1082}  # timestamp, date
+    | {10, 12, 14}  # date, datetime
+    | {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
+    | {"timestamp_ntz", "date"}
+)
 
 _EVERYTHING: tuple[dict[str, Any], ...] = (
     {"start": "", "end": "\U0010ffff"},
@@ -55,10 +51,6 @@ def prepared(
     `as_of` is the instant at which the window is judged (None: all labels count), `ages` are ages of labels,
     after the end of the window, that are to be told apart. The columns that may explain a change are needed
     only if that is asked (`explains`): a window is judged without them.
-
-    Raises
-    ------
-    ConfigError: A configured column is missing; times carry no zone and none is declared.
     """
     backend = session.backend
     # They enclose the window's wall times in any zone.

@@ -67,35 +67,31 @@ Bound = Mapping[str, Any]
 class Query:
     """A monitor's query over one window, and what is known about its columns.
 
-    Attributes
-    ----------
-    backend: ``postgresql``, ``mariadb``, ``mysql``, ``sqlite`` …
-    types: The driver's type code of every column of the query, in order; None where it has none (SQLite).
-    bound: Values of ``:start`` and ``:end``, and of ``:as_of`` where the query has it.
-    known_clock: Of ``columns.labelled_at``.
-    instants: Increasing; the last is the as-of instant: labels that became known after it count as missing.
-        Empty without ``columns.labelled_at``, and when all labels count.
-    decimal: The sign before the decimals of scores that are text.
-    bins: Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its
-        bin.
-    parts: Windows side by side that make up `window`, where each row is to say in which of them it lies.
+    Of the increasing `instants` the last is the as-of instant: labels that became known after it count as
+    missing. Empty without ``columns.labelled_at``, and when all labels count.
     """
 
     monitor: Monitor
     window: Window
     backend: str
-    types: dict[str, Any]
+    types: dict[str, Any]  # the driver's code for every column, in order; None without one (SQLite)
     clock: Clock
-    bound: Bound
-    known_clock: Clock | None = None
+    bound: Bound  # :start and :end, and :as_of where the query has it
+    known_clock: Clock | None = None  # of ``columns.labelled_at``
     instants: tuple[datetime, ...] = ()
-    decimal: str = "."
-    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    parts: tuple[Window, ...] = ()
+    decimal: str = "."  # of scores that are text
+    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)  # upper ends; a segment is their number
+    parts: tuple[Window, ...] = ()  # side by side, where each row is to say in which of them it lies
 
     def rows(self, limit: int) -> Select[Any]:
         """At most `limit` rows, as columns by role; those of `groups` have a ``weight``, too."""
-        chosen = [what.label(role) for role, what in self._roles_of_rows().items()]
+        roles = self._roles()
+        if self.backend == "sqlite":  # its times are read here, many at once: `inside` follows from them
+            del roles["inside"]
+            roles["time"] = column(self.monitor.columns.time)
+            if "known" in roles:
+                roles["known"] = column(self._name("labelled_at"))
+        chosen = [what.label(role) for role, what in roles.items()]
         return select(*chosen).select_from(wrapped(self.monitor)).limit(limit)
 
     def hashed_rows(self, limit: int, extra: Sequence[str] = ()) -> Select[Any]:
@@ -136,7 +132,8 @@ class Query:
         else:
             keys.append(score)
         if sums:
-            ends += [aggregate.label("checksum") for aggregate in self._checksum(inner)]
+            sums_of = checksum(self.backend, *self._scores_and_segments(inner))
+            ends += [aggregate.label("checksum") for aggregate in sums_of]
         cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
         return cells.group_by(*keys).limit(limit)
 
@@ -228,9 +225,8 @@ class Query:
         key = self.exact("label", label)
         known = [inner.c.arrival] if self.instants else []
         place = [inner.c.inside] if self.parts else []
-        chosen = select(
-            label if key is label else func.min(label), *known, func.count(), *self._checksum(inner), *place
-        )
+        sums = checksum(self.backend, *self._scores_and_segments(inner))
+        chosen = select(label if key is label else func.min(label), *known, func.count(), *sums, *place)
         return chosen.select_from(inner).group_by(key, *known, *place)
 
     def labelled(self) -> Select[Any]:
@@ -238,9 +234,6 @@ class Query:
         unused = ("id", "time", "known", "inside", "cluster")
         chosen = [what.label(role) for role, what in self._roles().items() if role not in unused]
         return select(*chosen).select_from(wrapped(self.monitor))
-
-    def _checksum(self, inner: Subquery) -> list[ColumnElement[Any]]:
-        return checksum(self.backend, *self._scores_and_segments(inner))
 
     def _scores_and_segments(self, inner: Subquery) -> tuple[list[Any], list[Any]]:
         segments = [segment for segment in inner.c if segment.key.startswith("segment_")]
@@ -254,16 +247,6 @@ class Query:
         """
         given = (what.label(role) for role, what in columns.items())
         return select(*given).select_from(wrapped(self.monitor)).subquery("rocmonitor_read")
-
-    def _roles_of_rows(self) -> dict[str, ColumnElement[Any]]:
-        """SQLite's times are read here, many at once: `inside` follows from them."""
-        roles = self._roles()
-        if self.backend == "sqlite":
-            del roles["inside"]
-            roles["time"] = column(self.monitor.columns.time)
-            if "known" in roles:
-                roles["known"] = column(self._name("labelled_at"))
-        return roles
 
     def _roles(self) -> dict[str, ColumnElement[Any]]:
         columns = self.monitor.columns
@@ -491,26 +474,26 @@ def text_in_sql(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _literal(value: Any, *, wall_time: str, instant: str) -> str:
-    """Return a value in SQL, by its kind: what the user binds has no type."""
-    if isinstance(value, datetime):
-        return f"{wall_time if value.tzinfo is None else instant} '{value}'"
-    return repr(value) if isinstance(value, int) else text_in_sql(str(value))
+class _OfBoth:
+    """Values in SQL by their kind, as what the user binds has no type; and TRY_CAST, which both have."""
 
+    wall_time: str
+    instant: str
 
-class _TryCast:
-    """A cast to null on failure, which both engines have and SQLAlchemy's dialects lack."""
+    def render_literal_value(self, value: Any, type_: Any) -> str:  # noqa: ARG002 SQLAlchemy's
+        if isinstance(value, datetime):
+            return f"{self.wall_time if value.tzinfo is None else self.instant} '{value}'"
+        return repr(value) if isinstance(value, int) else text_in_sql(str(value))
 
     def visit_try_cast(self, cast: Any, **how: Any) -> str:
         process: Any = self.process  # type: ignore[attr-defined] # of the compiler beside
         return f"TRY_CAST({process(cast.clause, **how)} AS {process(cast.typeclause, **how)})"
 
 
-class _DuckDBCompiler(_TryCast, PGCompiler):
+class _DuckDBCompiler(_OfBoth, PGCompiler):
     """PostgreSQL's SQL, which DuckDB speaks."""
 
-    def render_literal_value(self, value: Any, type_: Any) -> str:  # noqa: ARG002 SQLAlchemy's
-        return _literal(value, wall_time="TIMESTAMP", instant="TIMESTAMPTZ")
+    wall_time, instant = "TIMESTAMP", "TIMESTAMPTZ"
 
 
 class _DuckDBNames(PGIdentifierPreparer):
@@ -529,9 +512,8 @@ class DuckDB(PGDialect):
         super().__init__(paramstyle="named")  # type: ignore[no-untyped-call] # else percent signs are doubled
 
 
-class _SparkCompiler(_TryCast, SQLCompiler):
-    def render_literal_value(self, value: Any, type_: Any) -> str:  # noqa: ARG002 SQLAlchemy's
-        return _literal(value, wall_time="TIMESTAMP_NTZ", instant="TIMESTAMP_LTZ")
+class _SparkCompiler(_OfBoth, SQLCompiler):
+    wall_time, instant = "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"
 
 
 class _SparkTypes(GenericTypeCompiler):

@@ -78,16 +78,26 @@ class ParquetFiles:
         chosen = self._names if query is None else self._narrowed(query, bound)
         if chosen == self._shown:
             return
-        read = f"read_parquet([{_texts(chosen)}], union_by_name = {not self._alike}{self._hive()})"
+        # Values in the names of folders are read as all files together show.
+        in_folders = [name for name in self._types if name.casefold() in self._folders]
+        types = ", ".join(f"{text_in_sql(name)}: {self._types[name]}" for name in in_folders)
+        hive = f"hive_partitioning = {bool(self._folders)}" + (f", hive_types = {{{types}}}" if types else "")
+        read = f"read_parquet([{_texts(chosen)}], union_by_name = {not self._alike}, {hive})"
         given = self._types
         if not (self._alike and self._types):
             files = self._connection.sql(f"FROM {read}")
             given = dict(zip(files.columns, map(str, files.types), strict=True))
             self._types = self._types or given
-        columns = ", ".join(_as_in_all(name, kind, given) for name, kind in self._types.items())
+        columns, kinds = list[str](), {name.casefold(): kind for name, kind in given.items()}
+        for name, kind in self._types.items():  # instants in microseconds, for DuckDB to compare
+            column, wanted = name_in_sql(name), "TIMESTAMPTZ" if kind == _NANOSECONDS else kind
+            here = kinds.get(name.casefold())
+            cast = f"NULL::{wanted}" if here is None else f"{column}::{wanted}"
+            columns.append(column if here == wanted else f"{cast} AS {column}")
         plain = given == self._types and _NANOSECONDS not in given.values()
+        chosen_columns = "*" if plain else ", ".join(columns)
         self._connection.execute(
-            f"CREATE OR REPLACE TEMP VIEW {TABLE} AS SELECT {'*' if plain else columns} FROM {read}"
+            f"CREATE OR REPLACE TEMP VIEW {TABLE} AS SELECT {chosen_columns} FROM {read}"
         )
         self._shown = chosen
 
@@ -110,16 +120,6 @@ class ParquetFiles:
         for column, by_kind in kinds.items():
             refuse_clocks(column, by_kind, origin)
         return alike
-
-    def _hive(self) -> str:
-        """Return how values in the names of folders are read: as all files together show."""
-        types = ", ".join(
-            f"{text_in_sql(name)}: {kind}"
-            for name, kind in self._types.items()
-            if name.casefold() in self._folders
-        )
-        option = f", hive_types = {{{types}}}" if types else ""
-        return f", hive_partitioning = {bool(self._folders)}{option}"
 
     def _narrowed(self, query: str, bound: Bound) -> tuple[str, ...]:
         if query not in self._sides:
@@ -144,26 +144,22 @@ class ParquetFiles:
         return tuple(self._names[at] for at in sorted(wanted)) or self._names[:1]
 
     def _spans_of(self, column: str) -> Sequence[tuple[float, float]]:
-        if column not in self._spans:
-            if column in self._folders:
-                self._spans[column] = [_instant(value) for value in self._folders[column]]
-            else:
-                statistics = self._statistics(column)
-                self._spans[column] = [statistics.get(name, _ALWAYS) for name in self._names]
+        if column in self._folders and column not in self._spans:
+            self._spans[column] = [_instant(value) for value in self._folders[column]]
+        elif column not in self._spans:
+            low, high = (
+                f"epoch_us(try_cast(coalesce(stats_{end}_value, stats_{end}) AS TIMESTAMPTZ))"
+                for end in ("min", "max")
+            )
+            lines = self._connection.execute(
+                f"SELECT file_name, min({low}), max({high}) FROM parquet_metadata([{_texts(self._names)}]) "
+                f"WHERE lower(path_in_schema) = ? GROUP BY file_name "
+                f"HAVING count({low}) = count(*) AND count({high}) = count(*)",
+                [column],
+            ).fetchall()
+            statistics = {name: (first, last) for name, first, last in lines}
+            self._spans[column] = [statistics.get(name, _ALWAYS) for name in self._names]
         return self._spans[column]
-
-    def _statistics(self, column: str) -> Mapping[str, tuple[float, float]]:
-        low, high = (
-            f"epoch_us(try_cast(coalesce(stats_{end}_value, stats_{end}) AS TIMESTAMPTZ))"
-            for end in ("min", "max")
-        )
-        result = self._connection.execute(
-            f"SELECT file_name, min({low}), max({high}) FROM parquet_metadata([{_texts(self._names)}]) "
-            f"WHERE lower(path_in_schema) = ? GROUP BY file_name "
-            f"HAVING count({low}) = count(*) AND count({high}) = count(*)",
-            [column],
-        )
-        return {name: (first, last) for name, first, last in result.fetchall()}
 
 
 def sides_of(connection: duckdb.DuckDBPyConnection, query: str) -> Sequence[TimeBound]:
@@ -254,15 +250,6 @@ def _instant(value: str) -> tuple[float, float]:
     except ValueError:
         return _ALWAYS
     return time, time
-
-
-def _as_in_all(name: str, kind: str, given: Mapping[str, str]) -> str:
-    """Return a column of some files as it is in all: instants in microseconds, for DuckDB to compare."""
-    column, here = name_in_sql(name), {given_name.casefold(): kind for given_name, kind in given.items()}
-    wanted = "TIMESTAMPTZ" if kind == _NANOSECONDS else kind
-    if name.casefold() not in here:
-        return f"NULL::{wanted} AS {column}"
-    return column if here[name.casefold()] == wanted else f"{column}::{wanted} AS {column}"
 
 
 def _texts(names: Sequence[str]) -> str:

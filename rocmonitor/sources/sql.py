@@ -26,7 +26,6 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.sources.arrival import LATER
 from rocmonitor.sources.batch import Batch, Explaining, Rows, to_batch
 from rocmonitor.sources.chunk import Chunk
-from rocmonitor.sources.condensing import too_many_cells
 from rocmonitor.sources.connect import Session, Sessions, new_engine, source_url
 from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
 from rocmonitor.sources.database import DatabaseSessions
@@ -60,19 +59,11 @@ Kind = Literal["rows", "groups", "cells", "drawn"]
 
 
 def open_source(spec: AnySource, folder: Path, *, name: str = "source") -> SqlSource:
-    """Connect to a source and check that it answers.
+    """Connect to a source and check that it answers; relative paths start in `folder`.
 
-    Parameters
-    ----------
-    spec: Its section of the configuration.
-    folder: Where relative paths start.
-    name: Its name there, for messages.
-
-    Raises
-    ------
-    SourceError: An invalid URL, a driver that is not installed, a refused login (not transient); a missing
-        SQLite file, a folder without files, a server that cannot be reached (transient). No message contains
-        the password.
+    A SourceError is transient for a missing SQLite file, a folder without files, a server that cannot be
+    reached, and not for an invalid URL, a driver that is not installed, a refused login. No message contains
+    the password.
 
     Examples
     --------
@@ -188,20 +179,10 @@ class SqlSource:
     ) -> list[Batch] | None:
         """Read windows `side_by_side` by one query: rows, labels, and the columns that may explain a change.
 
-        Parameters
-        ----------
-        as_of, on_progress: As in `pull`.
-        explain: Columns for `Batch.explaining`.
-
-        Returns
-        -------
-        Each as `pull` gives it with ``count_labels=True``. None where windows must be read one by one: not
-        ``grouped: raw`` or ``auto``, another source than files or PostgreSQL, more than 200,000 (or
-        ``max_rows``) rows, rows of other windows, or what `pull` tells as an error.
-
-        Notes
-        -----
-        At most 200,000 rows are held, of at most 50 windows.
+        Each comes as `pull` gives it with ``count_labels=True``. None where windows must be read one by one:
+        not ``grouped: raw`` or ``auto``, another source than files or PostgreSQL, more than 200,000 (or
+        ``max_rows``) rows, rows of other windows, or what `pull` tells as an error. At most 200,000 rows are
+        held, of at most 50 windows.
         """
         most = min(self._origin.spec.max_rows, ROWS_TOGETHER)
         if self.kind not in _IN_ARROW or monitor.grouped not in ("raw", "auto"):
@@ -257,20 +238,25 @@ class SqlSource:
         query whose condition compares something else (texts written in two ways, days) loses rows of single
         windows without a word.
 
-        Parameters
-        ----------
-        read: Rows that were read of each window, without those whose time is outside of it.
-        in_window: What `rows_by_window` said of them, if it was asked.
-
-        Raises
-        ------
-        ConfigError: Names the first window that lacks rows, and its first and last time.
-        SourceError
+        `read` are the rows that were read of each window, without those whose time is outside of it,
+        `in_window` what `rows_by_window` said of them, if it was asked. The ConfigError names the first
+        window that lacks rows, and its first and last time.
         """
         counted = self.rows_by_window(monitor, sorted(read)) if in_window is None else in_window
-        for window, (rows, *times) in counted.items():
+        time = monitor.columns.time
+        way_out = f"compare {time} itself, as a time, with >= :start and < :end"
+        if self.compares_texts:
+            way_out = (
+                f"SQLite compares them as text; use datetime({time}) in the SELECT and the WHERE, and set "
+                f"sources.{monitor.source}.timezone"
+            )
+        for window, (rows, first, last) in counted.items():
             if rows > read[window]:
-                raise _incomplete(monitor, window, rows, read[window], times, as_text=self.compares_texts)
+                raise ConfigError(
+                    f"monitors.{monitor.name}.query: gives {read[window]:,} of the {rows:,} rows of the "
+                    f"window {window.in_zone(monitor.timezone)}; their times go from {first} to {last}: "
+                    f"{way_out}"
+                )
 
     def rows_by_window(
         self, monitor: Monitor, windows: Sequence[Window]
@@ -320,22 +306,15 @@ class SqlSource:
             labelled rows are divided (`Rows.by_age`), at most 100.
         expected_rows: Rows of the window where they were counted: with more than ``max_rows``, ``auto`` does
             not try to read them first.
-        count_labels: Count the labels, too (`Batch.labels`): on the way where that is possible, else before
-            the rows.
-        compared: Otherwise `Rows.pair` is not wanted: None where rows would have to be read for it beside
-            cells.
+        count_labels: Count the labels, too (`Batch.labels`): on the way where possible, else before.
+        compared: Otherwise `Rows.pair` is None where rows would have to be read for it beside cells.
         bins: Upper ends of the bins of segment columns that hold numbers.
         on_progress: Called with the number of rows read so far, after each chunk of 50,000.
 
-        Raises
-        ------
-        ConfigError: The query is not valid or writes, a column is missing, times need a zone, more than 200
-            segments, more cells than ``max_rows``.
-        SourceError: The database cannot be reached, is locked, took too long (transient); refuses (not
-            transient).
-
         Notes
         -----
+        A SourceError is transient where the database cannot be reached, is locked or took too long.
+
         Only the configured columns are read, streamed, and held as 18 bytes a row with a challenger, 17 more
         with ids of whole numbers (25 with others) and 1 for each segment column. PostgreSQL is read by
         ``COPY``. Scores are float64. At most ``max_rows`` rows (or groups) are read; if there are more, the
@@ -502,7 +481,12 @@ class SqlSource:
             rows += chunks[-1].rows
             report(rows)
         if kind == "cells" and cells > most:
-            raise too_many_cells(query.monitor, most)
+            monitor = query.monitor
+            raise ConfigError(  # nothing is judged from some of them
+                f"monitors.{monitor.name}.condense: the window has more than sources.{monitor.source}."
+                f"max_rows ({most:,}) cells with {monitor.condense.grid}; lower per_unit, drop segments, or "
+                "raise max_rows"
+            )
         batch = to_batch(
             chunks,
             encoder,
@@ -520,22 +504,6 @@ class SqlSource:
             name: replace(rows, caveats=(caveat, *rows.caveats)) for name, rows in batch.segments.items()
         }
         return replace(batch, segments=segments, cells=None)
-
-
-def _incomplete(
-    monitor: Monitor, window: Window, rows: int, read: int, times: Sequence[object], *, as_text: bool
-) -> ConfigError:
-    time = monitor.columns.time
-    way_out = f"compare {time} itself, as a time, with >= :start and < :end"
-    if as_text:
-        way_out = (
-            f"SQLite compares them as text; use datetime({time}) in the SELECT and the WHERE, and set "
-            f"sources.{monitor.source}.timezone"
-        )
-    return ConfigError(
-        f"monitors.{monitor.name}.query: gives {read:,} of the {rows:,} rows of the window "
-        f"{window.in_zone(monitor.timezone)}; their times go from {times[0]} to {times[1]}: {way_out}"
-    )
 
 
 def _with_caveats(batch: Batch, caveats: tuple[Caveat, ...]) -> Batch:

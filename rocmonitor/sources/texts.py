@@ -41,10 +41,6 @@ class Usage:
     computed: frozenset[str] = frozenset()
     handed_on: frozenset[str] = frozenset()
 
-    def among(self, columns: set[str]) -> set[str]:
-        """Return those of a table's columns, in lower case, that are more than handed on."""
-        return {column.casefold() for column in columns} & (self.times | self.computed)
-
 
 def usage_of(connection: duckdb.DuckDBPyConnection, query: str, times: set[str], roles: set[str]) -> Usage:
     """Return the usage of columns in a query whose values are written out.
@@ -185,11 +181,6 @@ def text_table(
 
     Its columns have types by what a query does with them.
     Without a `usage` all cells are text. Cost: else each file is read once.
-
-    Raises
-    ------
-    ConfigError: A time is written in a way that `date_format` must name.
-    SourceError: A file does not name its columns, has no readable line, or is in another encoding.
     """
     files = [file for name in names if (file := _opened(connection, name, spec, origin)) is not None]
     if not files:
@@ -197,9 +188,16 @@ def text_table(
     if usage is None:
         return " UNION ALL BY NAME ".join(_typed(file, {}, spec) for file in files), ()
     _require_single_heads(files, usage, origin)
-    used = usage.among({column for file in files for column in file.columns})
+    used = {column.casefold() for file in files for column in file.columns}
+    used &= usage.times | usage.computed
     surveys = [_surveyed(connection, file, used, usage.handed_on, spec) for file in files]
-    rejected = _rejected(connection)
+    noted = (
+        "SELECT file_path, line, min(error_type::VARCHAR) FROM reject_errors JOIN reject_scans "
+        "USING (scan_id, file_id) GROUP BY ALL ORDER BY ALL"
+    )
+    rejected: dict[str, dict[int, str]] = {}  # for each file, lines that could not be read, and why
+    for name, line, reason in connection.execute(noted).fetchall():
+        rejected.setdefault(name, {})[line] = reason
     _require_lines(surveys, rejected, origin)
     kinds = {column: _kind_of(column, surveys) for column in used}
     for column in usage.times & used:
@@ -231,7 +229,9 @@ def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origi
     line = rows[0][0].removeprefix("\ufeff")
     delimiter = spec.delimiter or max(_DELIMITERS, key=lambda sign: len(_cut(line, sign)))
     heads = [head.strip() for head in _cut(line, delimiter)]
-    if not all(heads) or any(_looks_like_data(head) for head in heads):
+    if not all(heads) or any(
+        re.fullmatch(form, head) for head in heads for form in (_WALL, _INSTANT, NUMBER)
+    ):
         raise _unnamed(name, origin)
     columns = _told_apart(heads)
     folders = (part.partition("=") for part in name.split("/")[:-1] if "=" in part)
@@ -297,10 +297,6 @@ def _cut(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
 
 
-def _looks_like_data(head: str) -> bool:
-    return any(re.fullmatch(form, head) for form in (_WALL, _INSTANT)) or bool(re.fullmatch(NUMBER, head))
-
-
 def _told_apart(heads: Sequence[str]) -> tuple[str, ...]:
     """Return names of which none comes twice: the columns p and p are p_1 and p_2, and none is p."""
     times = Counter(head.casefold() for head in heads)
@@ -353,22 +349,20 @@ def _cell(column: str) -> str:
 
 def _as(kind: str, column: str, spec: Files) -> str:
     """Return SQL that gives a cell as of a kind; NULL where it is of another."""
-    cell = _cell(column)
-    if kind in ("instant", "wall"):
+    cell = read = tested = _cell(column)
+    if kind in _CLOCKS:
         form = _INSTANT if kind == "instant" else _WALL
-        expression = _cast(cell, cell, form, _SQL_TYPES[kind])
-        if spec.date_format is None or ("%z" in spec.date_format.lower()) != (kind == "instant"):
-            return expression
-        ends = ("",) if "%H" in spec.date_format else _TIMES_OF_DAY
-        forms = ", ".join(text_in_sql(spec.date_format + end) for end in ends)
-        return f"coalesce(try_strptime({cell}, [{forms}]), {expression})"
-    number = cell if spec.decimal == "." else f"translate({cell}, '.,', ' .')"
-    form = "[+-]?[0-9]{1,18}" if kind == "whole" else NUMBER
-    return _cast(number, f"lower({number})", form, _SQL_TYPES[kind])
-
-
-def _cast(cell: str, tested: str, form: str, kind: str) -> str:
-    return f"CASE WHEN regexp_full_match({tested}, {text_in_sql(form)}) THEN try_cast({cell} AS {kind}) END"
+    else:
+        form = "[+-]?[0-9]{1,18}" if kind == "whole" else NUMBER
+        read = cell if spec.decimal == "." else f"translate({cell}, '.,', ' .')"
+        tested = f"lower({read})"
+    fits = f"regexp_full_match({tested}, {text_in_sql(form)})"
+    expression = f"CASE WHEN {fits} THEN try_cast({read} AS {_SQL_TYPES[kind]}) END"
+    written = spec.date_format
+    if written is None or kind not in _CLOCKS or ("%z" in written.lower()) != (kind == "instant"):
+        return expression
+    forms = (text_in_sql(written + end) for end in (("",) if "%H" in written else _TIMES_OF_DAY))
+    return f"coalesce(try_strptime({cell}, [{', '.join(forms)}]), {expression})"
 
 
 def _kind_of(column: str, surveys: Sequence[_Survey]) -> Kind | None:
@@ -432,18 +426,6 @@ def _typed(file: TextFile, kinds: Mapping[str, Kind], spec: Files) -> str:
         cell = _cell(column) if kind is None else _as(kind, column, spec)
         columns.append(f"{cell} AS {name_in_sql(column)}")
     return f"SELECT {', '.join(columns)} FROM {file.sql()}"
-
-
-def _rejected(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[int, str]]:
-    """Return for each file the lines that could not be read, each with the reason."""
-    noted = (
-        "SELECT file_path, line, min(error_type::VARCHAR) FROM reject_errors JOIN reject_scans "
-        "USING (scan_id, file_id) GROUP BY ALL ORDER BY ALL"
-    )
-    rejected: dict[str, dict[int, str]] = {}
-    for file, line, reason in connection.execute(noted).fetchall():
-        rejected.setdefault(file, {})[line] = reason
-    return rejected
 
 
 def _require_lines(

@@ -46,14 +46,8 @@ _HASH_KEYS = ("rocmonitor-id-01", "rocmonitor-id-02")
 class Encoder:
     """Reads the values of one window; remembers segment names and a few values it could not read.
 
-    Parameters
-    ----------
-    monitor: Its ``positive``, ``columns`` and ``segments`` define what the values mean.
-
-    Attributes
-    ----------
-    bad_labels, text_scores: Up to three examples each, the first in sorted order.
-    counter: Counts the rows by their labels on the way.
+    Of these, `bad_labels` and `text_scores` are up to three examples each, the first in sorted order. The
+    `counter` counts the rows by their labels on the way.
     """
 
     def __init__(self, monitor: Monitor, counter: RowCounter | None = None) -> None:
@@ -211,15 +205,6 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
         words = np.pad(words, ((0, 0), (0, 1)))
         words[others] = hashed([_text(values[at]) for at in others.tolist()])
     return has_id, words
-
-
-def clusters(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """Return which values are not NULL, and one word for each, equal if the values are, shape (n,).
-
-    A whole number is its own word; two of n texts have one word with a chance below n² / 2⁶⁵.
-    """
-    present, words = identities(values)
-    return present, words[:, 0]
 
 
 def each_its_own(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
 from rocmonitor.policy.status import Attention
 from rocmonitor.store.connection import Store, put_row
-from rocmonitor.store.history import mark_acknowledged
+from rocmonitor.store.history import ALARMS
 from rocmonitor.store.tables import attention as table
+from rocmonitor.store.tables import transition
 
 
 def attention(store: Store, monitor: str) -> Attention:
@@ -25,9 +26,13 @@ def attentions(store: Store) -> dict[str, Attention]:
 
 
 def acknowledge(store: Store, monitor: str, *, by: str, at: datetime, note: str = "") -> None:
-    """Somebody takes on the alarm of a monitor."""
+    """Somebody takes on the alarm of a monitor, and with it of each segment the last change, if it is one."""
+    change = transition.c
+    last = select(func.max(change.id)).where(change.monitor == monitor).group_by(change.segment)
     with store.writing() as connection:
-        mark_acknowledged(connection, monitor, at)
+        newest = change.id.in_(list(connection.scalars(last)))
+        alarms = (newest, change.notified, change.after.in_(ALARMS), change.acknowledged_at.is_(None))
+        connection.execute(update(transition).where(*alarms).values(acknowledged_at=at))
         _put(connection, monitor, {"acknowledged_by": by, "acknowledged_at": at}, by, note)
 
 
@@ -35,12 +40,6 @@ def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, 
     """Send nothing about a monitor until then; None sends again from now on."""
     with store.writing() as connection:
         _put(connection, monitor, {"muted_by": by if until else None, "muted_until": until}, by, note)
-
-
-def end_acknowledgement(connection: Connection, monitor: str) -> None:
-    """End what was acknowledged: the status has changed."""
-    nobody = {"acknowledged_by": None, "acknowledged_at": None}
-    connection.execute(update(table).where(table.c.monitor == monitor).values(nobody))
 
 
 def _put(connection: Connection, monitor: str, values: dict[str, Any], by: str | None, note: str) -> None:

@@ -107,13 +107,7 @@ class Store:
 
 
 def connect(url: str) -> Store:
-    """Return the database at `url`, whatever its tables; nothing is opened yet.
-
-    Raises
-    ------
-    StoreError: `url` is no usable SQLAlchemy URL of SQLite or PostgreSQL, its driver is not installed, or the
-        folder of a SQLite file does not exist.
-    """
+    """Return the database at `url`, whatever its tables; nothing is opened yet."""
     parsed = _parsed(url)
     on_sqlite = parsed.get_backend_name() == "sqlite"
     patience = {"timeout": str(LOCK_SECONDS)} if on_sqlite else {"connect_timeout": str(CONNECT_SECONDS)}
@@ -134,10 +128,9 @@ def connect(url: str) -> Store:
     if on_sqlite:
         event.listen(engine, "do_connect", _make_private)
         event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
     else:
-        event.listen(engine, "begin", _begin_postgresql)
         event.listen(engine, "before_cursor_execute", arm)
+    event.listen(engine, "begin", _begin)
     return Store(engine)
 
 
@@ -293,14 +286,13 @@ def _prepare_sqlite(connection: Any, _: object) -> None:
             connection.execute("COMMIT")
 
 
-def _begin_sqlite(connection: Connection) -> None:
+def _begin(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+        return
     # A transaction that turns from reading to writing can fail at once, however long the timeout.
     writing = connection.get_execution_options().get("writing", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-
-def _begin_postgresql(connection: Connection) -> None:
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
 
 
 def _way_out(url: URL, error: SQLAlchemyError, what: str) -> str:

@@ -26,12 +26,9 @@ from rocmonitor.store.tables import counts as table
 class KeptCounts:
     """The rows of a window, as `rocmonitor.sources.cells` packs them.
 
-    Attributes
-    ----------
-    reading: Names what was read and how. Monitors that read the same rows in the same way share it.
-    data_digest, labels_digest: Of the rows, and of what a source says of their labels and scores
-        (`rocmonitor.sources.LabelCounts`); empty for those of `rocmonitor.service.counted_parts`.
-    rows: Rows that the source had.
+    `reading` names what was read and how: monitors that read the same rows in the same way share it. The
+    digests are of the rows, and of what a source says of their labels and scores
+    (`rocmonitor.sources.LabelCounts`); empty for those of `rocmonitor.service.counted_parts`.
     """
 
     reading: str

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     FromClause,
-    Row,
     ScalarSelect,
     Select,
     Table,
@@ -52,12 +51,10 @@ class Glance:
 def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     """Return the newest windows of every monitor and segment.
 
-    Notes
-    -----
     Reads no metrics and no results, and of each segment only the newest windows: O(segments), however long
     they have been watched.
     """
-    by_segment: dict[tuple[str, str], list[Row[Any]]] = {}
+    by_segment: dict[tuple[str, str], list[Any]] = {}
     last = None
     with store.reading() as connection:
         for row in connection.execute(_newest_windows(windows)).all():
@@ -68,7 +65,15 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
             else:
                 segment_rows.append(row)
             last = row
-    return {key: _glance(rows) for key, rows in by_segment.items()}
+    return {
+        key: Glance(
+            window=Window(_instant(rows[-1][2]), _instant(rows[-1][3])),
+            revision=rows[-1][4],
+            version=rows[-1][5],
+            briefs=tuple(Brief._make(row[6:]) for row in rows),
+        )
+        for key, rows in by_segment.items()
+    }
 
 
 def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
@@ -93,22 +98,10 @@ class Ahead:
 
 
 def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[Ahead, ...]]:
-    """Return the outlooks after the last judged window, by monitor (or of one) and segment, oldest first."""
-    outlooks: dict[tuple[str, str], tuple[Ahead, ...]] = {}
-    for row in store.rows(_unjudged_outlooks(monitor)):
-        one = Ahead(
-            window=window_of(row),
-            outcome=None if row["outcome"] is None else Status(row["outcome"]),
-            distance=row["metrics"].get("outlook/score_distance"),
-            **{name: row["metrics"].get(f"outlook/{name}") for name in ("auc", "low", "high")},
-        )
-        key = (row["monitor"], row["segment"])
-        outlooks[key] = (*outlooks.get(key, ()), one)
-    return outlooks
+    """Return the outlooks after the last judged window, by monitor (or of one) and segment, oldest first.
 
-
-def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
-    """Return a statement that reads by ranges of the outlooks' key: all but the newest stay unread."""
+    Reads by ranges of the outlooks' key: all but the newest stay unread.
+    """
     table, pairs = tables.outlook.c, _segments(tables.outlook)
     last = (
         select(func.max(_evaluation.window_start))
@@ -124,7 +117,19 @@ def _unjudged_outlooks(monitor: str | None) -> Select[Any]:
         .where(table.window_start > since.c.since)
         .order_by(table.monitor, table.segment, table.window_start)
     )
-    return query if monitor is None else query.where(since.c.monitor == monitor)
+    if monitor is not None:
+        query = query.where(since.c.monitor == monitor)
+    outlooks: dict[tuple[str, str], tuple[Ahead, ...]] = {}
+    for row in store.rows(query):
+        one = Ahead(
+            window=window_of(row),
+            outcome=None if row["outcome"] is None else Status(row["outcome"]),
+            distance=row["metrics"].get("outlook/score_distance"),
+            **{name: row["metrics"].get(f"outlook/{name}") for name in ("auc", "low", "high")},
+        )
+        key = (row["monitor"], row["segment"])
+        outlooks[key] = (*outlooks.get(key, ()), one)
+    return outlooks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,9 +207,7 @@ def compared_with(store: Store) -> dict[tuple[str, str], dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """The early signs of a drift in a monitor: of its newest outlooks those that warned, and charts
-    without an alarm.
-    """
+    """The early signs of a drift in a monitor: its newest outlooks that warned, charts without an alarm."""
 
     warned: int = 0
     outlooks: int = 0
@@ -327,16 +330,6 @@ def _same_segment(table: FromClause, pairs: CTE) -> ColumnElement[bool]:
 
 
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
-
-
-def _glance(rows: list[Row[Any]]) -> Glance:
-    last: Any = rows[-1]
-    return Glance(
-        window=Window(_instant(last[2]), _instant(last[3])),
-        revision=last[4],
-        version=last[5],
-        briefs=tuple(Brief._make(row[6:]) for row in rows),
-    )
 
 
 def _instant(given: str | datetime) -> datetime:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, select, update
+from sqlalchemy import and_, case, func, select
 
 from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.windows import Window
@@ -56,11 +56,7 @@ def segments(store: Store, monitor: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBrief:
-    """A review in a list.
-
-    margin: The smallest difference that matters.
-    episodes: The difference before, in and after a loss.
-    """
+    """A review in a list."""
 
     id: int
     champion_version: str
@@ -68,8 +64,8 @@ class ReviewBrief:
     decision: str
     period: Window
     reviewed_at: datetime
-    margin: float | None
-    episodes: list[dict[str, Any]]
+    margin: float | None  # the smallest difference that matters
+    episodes: list[dict[str, Any]]  # the difference before, in and after a loss
 
 
 def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
@@ -93,7 +89,7 @@ def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
     ]
 
 
-_ALARMS = (Status.DEGRADED, Status.AT_RISK)
+ALARMS = (Status.DEGRADED, Status.AT_RISK)
 """The statuses an alarm budget counts; an error or a window without labels is no false alarm."""
 
 
@@ -124,24 +120,8 @@ def alarms_since(store: Store, start: datetime) -> dict[str, AlarmCount]:
     counts = [func.sum(case((among, 1), else_=0)).label(name) for name, among in which.items()]
     query = (
         select(table.c.monitor, *counts)
-        .where(table.c.at >= start, table.c.after.in_(_ALARMS))
+        .where(table.c.at >= start, table.c.after.in_(ALARMS))
         .group_by(table.c.monitor)
     )
     rows = store.rows(query)
     return {row["monitor"]: AlarmCount(**{name: int(row[name]) for name in which}) for row in rows}
-
-
-def mark_acknowledged(connection: Connection, monitor: str, at: datetime) -> None:
-    """Somebody takes on the alarms of a monitor: of each segment the last change, if it is one."""
-    last = select(func.max(table.c.id)).where(table.c.monitor == monitor).group_by(table.c.segment)
-    newest = list(connection.scalars(last))
-    connection.execute(
-        update(table)
-        .where(
-            table.c.id.in_(newest),
-            table.c.notified,
-            table.c.after.in_(_ALARMS),
-            table.c.acknowledged_at.is_(None),
-        )
-        .values(acknowledged_at=at)
-    )

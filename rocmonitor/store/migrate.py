@@ -57,14 +57,8 @@ OPTIONS: dict[str, Any] = {
 def open_store(url: str, *, make: bool = True) -> Store:
     """Open the database at `url`, ready for use.
 
-    Parameters
-    ----------
-    make: Make the tables in a SQLite file that is absent or empty. Else an empty database in a temporary
-        folder stands in for it, and nothing is made beside the configuration.
-
-    Raises
-    ------
-    StoreError: The URL is not usable, the database not reachable, or not at the newest version.
+    The tables are made in a SQLite file that is absent or empty. Without `make` an empty database in a
+    temporary folder stands in for it, and nothing is made beside the configuration.
 
     Examples
     --------
@@ -112,7 +106,12 @@ def check(url: str) -> None:
     from alembic.runtime.migration import MigrationContext
 
     with connect(url) as store:
-        _require_there(store)
+        file = sqlite_file(store.engine.url)
+        if file is not None and not file.exists():  # looking at it would make it
+            raise StoreError(
+                f"store {shown(store.engine.url)}: does not exist; run `rocmonitor db upgrade`",
+                transient=False,
+            )
         _require_newest(store)
         with store.reading() as connection:
             differences = compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), metadata)
@@ -143,8 +142,10 @@ def _upgrade(store: Store) -> None:
     from alembic.config import Config
     from alembic.util import CommandError
 
-    config = Config()
-    config.set_main_option("script_location", str(_folder()).replace("%", "%%"))
+    package, config = Path(__file__).parents[1], Config()
+    installed = package / "migrations"
+    folder = installed if installed.is_dir() else package.parent / "migrations"
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
     with store.writing(patiently=True) as connection:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})")
@@ -162,15 +163,6 @@ def _upgrade(store: Store) -> None:
 def _is_empty(store: Store) -> bool:
     with store.reading() as connection:
         return store.engine.dialect.name == "sqlite" and not inspect(connection).get_table_names()
-
-
-def _require_there(store: Store) -> None:
-    """Refuse a SQLite file that is not there: looking at it would make it."""
-    file = sqlite_file(store.engine.url)
-    if file is not None and not file.exists():
-        raise StoreError(
-            f"store {shown(store.engine.url)}: does not exist; run `rocmonitor db upgrade`", transient=False
-        )
 
 
 def _require_newest(store: Store) -> None:
@@ -195,9 +187,3 @@ def _versions(store: Store) -> tuple[str, ...]:
         if not inspect(connection).has_table(table.name):
             return ()
         return tuple(connection.scalars(select(table.c.version_num)))
-
-
-def _folder() -> Path:
-    package = Path(__file__).parents[1]
-    installed = package / "migrations"
-    return installed if installed.is_dir() else package.parent / "migrations"

@@ -209,9 +209,7 @@ def outlooks(
 ) -> list[Outlook]:
     """Return the outlooks of the windows from `start` on, oldest first, then by segment.
 
-    Parameters
-    ----------
-    pending: Only of windows that have not been judged.
+    `pending` ones are of windows that have not been judged.
     """
     query = _outlooks(monitor=monitor)
     query = query if start is None else query.where(foreseen.c.window_start >= start)

@@ -9,14 +9,13 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Executable, Table, bindparam, func, select
+from sqlalchemy import Connection, Executable, Table, bindparam, func, select, update
 
 from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
-from rocmonitor.store.attention import end_acknowledgement
 from rocmonitor.store.connection import Store, having, insert, put_row, window_key
 from rocmonitor.store.counts import KeptCounts, put_counts
 from rocmonitor.store.episodes import put_episodes, put_warning
@@ -42,19 +41,11 @@ class OutlookRecord:
 class WindowRecord:
     """The result of judging one segment of one window.
 
-    Attributes
-    ----------
-    label_counts: Rows by label when the window was read: when they have changed, late labels have come.
-    labels_digest: Of the labelled rows then (`rocmonitor.sources.LabelCounts`): when it has changed, labels
-        or scores were corrected.
-    settings_digest: Of what the window was judged by.
-    reference_digest: The `reference_digest` of the evaluation's reference, where it is known: it takes
-        milliseconds.
-    transition: The change of status, if there was one.
-    notified: Whether somebody is notified of the transition.
-    outlook: The outlook of a window that had none before it was judged.
-    counts: The rows of all segments, with the evaluation of all rows.
-    episodes: Those that the window began, changed or ended.
+    When the `label_counts` of the window have changed since it was read, late labels have come; when the
+    `labels_digest` (`rocmonitor.sources.LabelCounts`) has, labels or scores were corrected.
+    `settings_digest` is of what the window was judged by. The `reference_digest` takes milliseconds. The
+    `outlook` is of a window that had none before it was judged. `counts` are the rows of all segments, with
+    the evaluation of all rows; `episodes` those that the window began, changed or ended.
     """
 
     evaluation: Evaluation
@@ -76,9 +67,32 @@ def save(store: Store, results: Sequence[WindowRecord], *, lease: Lease) -> None
     A result whose evaluation is there already (same monitor, model version, segment, window and revision) is
     left out with its transition and outbox rows, so a repeat changes nothing.
     """
+    outgoing: list[Row] = []
+    kept: list[Row] = []
+    summaries: dict[str, int] = {}
     with store.writing() as connection:
         require(connection, lease)
-        put_all(connection, _put_results(connection, results))
+        for result in results:
+            evaluation = result.evaluation
+            plain, at = evaluation.to_dict(), evaluation.evaluated_at
+            content = plain.pop("tables")
+            evaluation_id = _put_evaluation(connection, result, plain, summaries)
+            if evaluation_id is None:
+                continue
+            if content:
+                kept.append({"evaluation_id": evaluation_id, "saved_at": at, "content": content})
+            put_counts(connection, result.counts)
+            put_episodes(connection, result.episodes)
+            if result.outlook is not None:
+                outgoing += _put_outlook(connection, result.outlook)
+            if result.transition is not None:
+                _put_transition(
+                    connection, result.transition, result.notified, result.outbox, evaluation_id=evaluation_id
+                )
+            outgoing += rows_of(evaluation.monitor, result.outbox, at, evaluation_id=evaluation_id)
+        if kept:
+            connection.execute(_TABLES, kept)
+        put_all(connection, outgoing)
 
 
 def save_outlooks(store: Store, records: Sequence[OutlookRecord], *, lease: Lease) -> None:
@@ -128,36 +142,6 @@ def save_transition(
         put(connection, transition.monitor, outbox, transition.at)
 
 
-def _put_results(connection: Connection, results: Sequence[WindowRecord]) -> list[Row]:
-    """Save the results that are not there yet; the rows of the outbox that follow."""
-    outgoing: list[Row] = []
-    kept: list[Row] = []
-    summaries: dict[str, int] = {}
-    for result in results:
-        evaluation = result.evaluation
-        plain = evaluation.to_dict()
-        content = plain.pop("tables")
-        evaluation_id = _put_evaluation(connection, result, plain, summaries)
-        if evaluation_id is None:
-            continue
-        if content:
-            row = {"evaluation_id": evaluation_id, "saved_at": evaluation.evaluated_at, "content": content}
-            kept.append(row)
-        put_counts(connection, result.counts)
-        put_episodes(connection, result.episodes)
-        if result.outlook is not None:
-            outgoing += _put_outlook(connection, result.outlook)
-        if result.transition is not None:
-            _put_transition(
-                connection, result.transition, result.notified, result.outbox, evaluation_id=evaluation_id
-            )
-        at = evaluation.evaluated_at
-        outgoing += rows_of(evaluation.monitor, result.outbox, at, evaluation_id=evaluation_id)
-    if kept:
-        connection.execute(_TABLES, kept)
-    return outgoing
-
-
 def _put_evaluation(
     connection: Connection, result: WindowRecord, plain: dict[str, Any], summaries: dict[str, int]
 ) -> int | None:
@@ -165,8 +149,26 @@ def _put_evaluation(
     metrics, reference = plain.pop("metrics"), plain.pop("reference")
     digest = result.reference_digest or reference_digest(reference)
     if digest not in summaries:
-        summaries[digest] = _put_summary(connection, reference, digest)
-    values = _columns(result) | {
+        named, row = {"named": digest}, {"digest": digest, "content": reference}
+        summary_id = connection.scalar(_FIND_SUMMARY, named)
+        if summary_id is None:
+            connection.execute(_unless_there(connection, tables.summary), row)
+            summary_id = connection.execute(_FIND_SUMMARY, named).scalar_one()
+        summaries[digest] = int(summary_id)
+    evaluation = result.evaluation
+    values = {
+        "monitor": evaluation.monitor,
+        "segment": evaluation.segment,
+        **window_key(evaluation.window),
+        "revision": evaluation.revision,
+        "model_version": evaluation.champion_version,
+        "challenger_version": evaluation.challenger_version,
+        "at": evaluation.at,
+        "outcome": evaluation.outcome,
+        "data_digest": evaluation.provenance.get("data_digest", ""),
+        "label_counts": result.label_counts,
+        "labels_digest": result.labels_digest,
+        "settings_digest": result.settings_digest,
         "metrics": metrics,
         "result": plain,
         "summary_id": summaries[digest],
@@ -184,36 +186,9 @@ def _unless_there(connection: Connection, table: Table) -> Executable:
     return _INSERTIONS[key]
 
 
-def _columns(result: WindowRecord) -> dict[str, Any]:
-    evaluation = result.evaluation
-    return {
-        "monitor": evaluation.monitor,
-        "segment": evaluation.segment,
-        **window_key(evaluation.window),
-        "revision": evaluation.revision,
-        "model_version": evaluation.champion_version,
-        "challenger_version": evaluation.challenger_version,
-        "at": evaluation.at,
-        "outcome": evaluation.outcome,
-        "data_digest": evaluation.provenance.get("data_digest", ""),
-        "label_counts": result.label_counts,
-        "labels_digest": result.labels_digest,
-        "settings_digest": result.settings_digest,
-    }
-
-
 def reference_digest(reference: Mapping[str, Any]) -> str:
     """Return the name of the evaluation's reference (`Evaluation.reference`)."""
     return hashlib.sha256(tables.as_json(reference).encode()).hexdigest()
-
-
-def _put_summary(connection: Connection, reference: Mapping[str, Any], digest: str) -> int:
-    named, row = {"named": digest}, {"digest": digest, "content": reference}
-    summary_id = connection.scalar(_FIND_SUMMARY, named)
-    if summary_id is None:
-        connection.execute(_unless_there(connection, tables.summary), row)
-        summary_id = connection.execute(_FIND_SUMMARY, named).scalar_one()
-    return int(summary_id)
 
 
 def _put_outlook(connection: Connection, record: OutlookRecord) -> list[Row]:
@@ -250,7 +225,9 @@ def _put_transition(
 ) -> None:
     put_warning(connection, transition, notified, outbox)
     if transition.before is not transition.after:
-        end_acknowledgement(connection, transition.monitor)
+        nobody = {"acknowledged_by": None, "acknowledged_at": None}
+        people = tables.attention
+        connection.execute(update(people).where(people.c.monitor == transition.monitor).values(nobody))
     connection.execute(
         tables.transition.insert().values(
             monitor=transition.monitor,
@@ -331,24 +308,15 @@ def save_alias(store: Store, model: str, name: str, version: str, seen_at: datet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastTick:
-    """The last tick of a monitor.
-
-    Attributes
-    ----------
-    seconds: How long it took, by a clock that is never set.
-    windows: Judged in it.
-    error: Why it ended early.
-    next_due: When the next is due, whoever makes it.
-    seconds_total: Of all ticks since the first.
-    """
+    """The last tick of a monitor, and totals since the first."""
 
     monitor: str
     started_at: datetime
     ended_at: datetime
-    seconds: float
-    windows: int
-    error: str | None
-    next_due: datetime
+    seconds: float  # by a clock that is never set
+    windows: int  # judged in it
+    error: str | None  # why it ended early
+    next_due: datetime  # whoever makes it
     ticks_total: int
     failures_total: int
     windows_total: int

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -119,26 +118,22 @@ class PackedTables(Packed):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:
         """To the database."""
-        packed = None if value is None else {name: _by_column(rows) for name, rows in value.items()}
-        return super().process_bind_param(packed, dialect)
+        packed = {}
+        for name, rows in (value or {}).items():
+            heads = list(rows[0]) if rows else []
+            packed[name] = rows
+            if all(list(row) == heads for row in rows):
+                packed[name] = {"names": heads, "columns": [[row[head] for row in rows] for head in heads]}
+        return super().process_bind_param(None if value is None else packed, dialect)
 
     def process_result_value(self, value: bytes | None, dialect: Dialect) -> Any:
         """From the database."""
         packed = super().process_result_value(value, dialect)
-        return None if packed is None else {name: _by_row(kept) for name, kept in packed.items()}
-
-
-def _by_column(rows: Sequence[Mapping[str, Any]]) -> Any:
-    names = list(rows[0]) if rows else []
-    if any(list(row) != names for row in rows):
-        return rows
-    return {"names": names, "columns": [[row[name] for row in rows] for name in names]}
-
-
-def _by_row(kept: Any) -> list[dict[str, Any]]:
-    if isinstance(kept, list):
-        return kept
-    return [dict(zip(kept["names"], line, strict=True)) for line in zip(*kept["columns"], strict=True)]
+        for name, kept in (packed or {}).items():
+            if not isinstance(kept, list):
+                lines = zip(*kept["columns"], strict=True)
+                packed[name] = [dict(zip(kept["names"], line, strict=True)) for line in lines]
+        return packed
 
 
 instance = Table(

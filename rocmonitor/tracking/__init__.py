@@ -24,16 +24,9 @@ def connect(uri: str, folder: Path, *, page: str | None = None, own_page: str | 
     timeout, no telemetry, and nothing printed to stdout. A server is not contacted yet, so this succeeds
     while it is down; a SQLite database that does not exist is created, which takes some seconds.
 
-    Parameters
-    ----------
-    uri: Tracking URI: a server (``http://…``) or a database (``sqlite:///…``).
-    folder: Where files go when there is no server to keep them: ``folder/mlartifacts/<monitor>``.
-    page: Where people open MLflow in a browser, for links; default `uri` where it is a server without a path.
-    own_page: Where people open rocmonitor's page: runs and experiments link to it.
-
-    Raises
-    ------
-    TrackingError: The database cannot be opened, or MLflow knows no such kind of URI.
+    The URI is of a server (``http://…``) or a database (``sqlite:///…``); without a server files go to
+    ``folder/mlartifacts/<monitor>``. People open MLflow at `page`, by default the URI of a server without a
+    path, and rocmonitor's pages at `own_page`: runs and experiments link to both.
     """
     return Tracking(
         client=access.open_client(uri),

@@ -52,11 +52,19 @@ def open_client(uri: str) -> MlflowClient:
     """MLflow's client, with a short patience; see `rocmonitor.tracking.connect`."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    with translate_errors(uri, "connecting"), _quiet():
-        from mlflow import MlflowClient
+    # Hide what MLflow logs while it creates a database, and its own use of deprecated SQLAlchemy.
+    logger = logging.getLogger("mlflow.store.db.utils")
+    level = logger.level
+    logger.setLevel(max(level, logging.WARNING))
+    try:
+        with translate_errors(uri, "connecting"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from mlflow import MlflowClient
 
-        _create_database(uri)
-        return MlflowClient(uri)
+            _create_database(uri)
+            return MlflowClient(uri)
+    finally:
+        logger.setLevel(level)
 
 
 def require_made(uri: str) -> None:
@@ -183,20 +191,6 @@ def delete_files(run: Run) -> None:
         get_artifact_repository(where).delete_artifacts()  # type: ignore[no-untyped-call]
     except (NotImplementedError, FileNotFoundError, MlflowException) as error:
         log.debug("the files of run %s stay: %s", run.info.run_id, without_secrets(str(error)))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Hide what MLflow logs while it creates a database, and its own use of deprecated SQLAlchemy."""
-    logger = logging.getLogger("mlflow.store.db.utils")
-    level = logger.level
-    logger.setLevel(max(level, logging.WARNING))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yield
-    finally:
-        logger.setLevel(level)
 
 
 def _may_pass(error: Exception) -> bool | None:

@@ -193,14 +193,10 @@ def brief(evaluation: Evaluation) -> Evaluation:
 
 def files(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
     """Return the evaluation and its tables as JSON and CSV; without detail, one file of limited size."""
-    if not full:
-        return {"result.json": _within_limit(evaluation)}
-    return documents("result.json", evaluation.to_dict(), evaluation.tables)
-
-
-def _within_limit(evaluation: Evaluation) -> str:
-    """Return the evaluation as JSON, less what is large and is in the store: `left_out` names it."""
     whole = evaluation.to_dict()
+    if full:
+        return documents("result.json", whole, evaluation.tables)
+    # What is large is in the store too.
     large = [("reference", "windows"), ("reference", "fits")]
     large += [("tables", name) for name in sorted(whole["tables"], key=lambda name: name != "roc")]
     left_out: list[str] = []
@@ -211,7 +207,7 @@ def _within_limit(evaluation: Evaluation) -> str:
         if whole[part].pop(name, None):
             left_out.append(f"{part}.{name}")
             text = json.dumps({**whole, "left_out": left_out}, ensure_ascii=False)
-    return text
+    return {"result.json": text}
 
 
 def dataset(evaluation: Evaluation) -> DatasetInput:
@@ -233,12 +229,9 @@ def dataset_of(
 ) -> DatasetInput:
     """Return the rows of a window or a review as MLflow logs a dataset, of our own source type.
 
-    Parameters
-    ----------
-    key: Stands for the digest of the data where there is none.
-    kind: Part of the name, which has to differ where digests are equal, as those of two empty windows.
-    profile: Numbers of rows.
-    more: Further parts of the source, by which `rocmonitor.plugin.dataset` reads the rows again.
+    `key` stands for the digest of the data where there is none. The name, of which `kind` is a part, has to
+    differ where digests are equal, as those of two empty windows. By the source, of which `more` are further
+    parts, `rocmonitor.plugin.dataset` reads the rows again.
     """
     from mlflow.entities import Dataset, DatasetInput, InputTag
 

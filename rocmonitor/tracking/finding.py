@@ -61,7 +61,11 @@ def series(
 ) -> tuple[list[Run], list[Run]]:
     """Return the series runs with this key; and those that have the first points, complete ones first."""
     drawn = [run for run in runs(client, experiment, key) if run.data.tags.get(STATE) != "superseded"]
-    fitting = [run for run in drawn if _fits(run, digests)]
+    fitting = []
+    for run in drawn:
+        count = int(run.data.tags.get(POINTS, 0))
+        if count < len(digests) and run.data.tags.get(DIGEST) == digests[count]:
+            fitting.append(run)
     return drawn, sorted(fitting, key=lambda run: (is_unfinished(run), -int(run.data.tags[POINTS])))
 
 
@@ -115,20 +119,14 @@ def delete_doubles(client: MlflowClient, experiment: str, instance: str) -> int:
     """
     ours = f"tags.`{KEY}` LIKE '{instance}|%' AND tags.`{STATE}` = 'publishing'"
     begun = [run for run in client.search_runs([experiment], ours) if run.data.tags[KEY].startswith(instance)]
-    return delete(client, [run for run in begun if _is_complete(client, experiment, run.data.tags[KEY])])
-
-
-def _is_complete(client: MlflowClient, experiment: str, key: str) -> bool:
-    matching = runs(client, experiment, key)
-    if any(POINTS in run.data.tags for run in matching):  # superseded ones do not stand for a series
-        return any(run.data.tags.get(STATE) == "final" for run in matching)
-    return any(not is_unfinished(run) for run in matching)
-
-
-def _fits(run: Run, digests: Sequence[str]) -> bool:
-    """Return True if the points that a series run has are the first of these."""
-    count = int(run.data.tags.get(POINTS, 0))
-    return count < len(digests) and run.data.tags.get(DIGEST) == digests[count]
+    doubles = []
+    for run in begun:
+        same = [other.data.tags for other in runs(client, experiment, run.data.tags[KEY])]
+        # Superseded ones do not stand for a series.
+        complete = ("final",) if any(POINTS in tags for tags in same) else COMPLETE
+        if any(tags.get(STATE) in complete for tags in same):
+            doubles.append(run)
+    return delete(client, doubles)
 
 
 BEGUN = "rocmonitor.begun"
@@ -162,12 +160,8 @@ def is_new(
     A store that was restored from a backup has old numbers again, and a process that was killed, or lost its
     lease, has begun some: all of these are not above the number in the tag.
 
-    Parameters
-    ----------
-    turns: By experiment; changed here.
-    experiment: As it is now.
-    instance: The name of the store.
-    number, last: Of the delivery, and the highest of any in the store: these are begun with one request.
+    All deliveries up to the `last` of the store (`instance`) are begun with one request; `turns`, by
+    experiment, are changed here.
     """
     tag, place = f"{BEGUN}.{instance}", str(experiment.experiment_id)
     stored, turn = experiment.tags.get(tag), turns.get(place)

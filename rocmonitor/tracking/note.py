@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from rocmonitor.policy.evaluation import Counts, Evaluation, Point, known
+from rocmonitor.policy.evaluation import Evaluation, Point, known
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
@@ -78,7 +78,12 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
         parts.append(f"**Outlook, before the labels:** {outlook}.")
     if costs := evaluation.tables.get("costs"):
         parts.append("\n".join(_cost(row) for row in costs))
-    parts.append(_rows(evaluation.counts))
+    counts, aside = evaluation.counts, set_aside(evaluation.counts)
+    cut = CUT if counts.truncated else ""
+    parts.append(
+        f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
+        f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}{cut}."
+    )
     parts += caveats(evaluation.caveats)
     tables = "the numbers in `tables/`, " * any(evaluation.tables.values())
     parts.append(
@@ -171,15 +176,6 @@ def _cost(row: Mapping[str, Any]) -> str:
     )
 
 
-def _rows(counts: Counts) -> str:
-    aside = set_aside(counts)
-    cut = CUT if counts.truncated else ""
-    return (
-        f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
-        f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}{cut}."
-    )
-
-
 def interval(metrics: Mapping[str, float], name: str, form: str = ".3f") -> str:
     """Return the ends of an interval; empty without them."""
     low, high = (metrics.get(f"{name}_{end}") for end in ("low", "high"))
@@ -225,14 +221,8 @@ def of_experiment(
 ) -> str:
     """Return the description of an experiment; its first line is what MLflow always shows.
 
-    Parameters
-    ----------
-    experiment: Its number.
-    points: The windows of all rows, oldest first.
-    zone: Of the dates.
-    picture: Address of the AUROC over time, as the page of MLflow asks for it.
-    page: Address of the monitor on rocmonitor's own page.
-    loss: The open one in words.
+    `points` are the windows of all rows, oldest first; `picture` is the address of the AUROC over time, as
+    the page of MLflow asks for it, `page` that of the monitor on rocmonitor's own page.
     """
     place = f"#/experiments/{experiment}/runs?{RUNS}"
 

@@ -41,19 +41,14 @@ class Tracking:
     Runs are not nested: a rebuilt series would leave its windows under a superseded parent. The experiment's
     description has links that show each kind on its own.
 
-    Attributes
-    ----------
-    uri: Tracking URI; may hold a password.
-    files: Where artifacts go when no server keeps them.
-    page: Where people open MLflow, for links.
-    own_page: Where people open rocmonitor's page, for links.
-    turns: The deliveries that this process has begun, by experiment.
-    versions: The versions of registered models that were looked up; None for one that is not in the registry.
+    `page` and `own_page` are where people open MLflow and rocmonitor, for links. `turns` are the deliveries
+    that this process has begun, by experiment, `versions` those of registered models that were looked up;
+    None for one that is not in the registry.
     """
 
     client: MlflowClient
-    uri: str
-    files: Path | None
+    uri: str  # may hold a password
+    files: Path | None  # for artifacts, when no server keeps them
     page: str | None
     own_page: str | None = None
     turns: dict[str, finding.Turn] = field(default_factory=dict, repr=False)
@@ -93,20 +88,13 @@ class Tracking:
         full: bool = True,
         number: tuple[int, int] | None = None,
     ) -> str:
-        """Write one evaluation as a window run.
+        """Write one evaluation as a window run; return a link to it, or how to find it without a page.
 
-        Parameters
-        ----------
-        instance: Names the store, so that two of them never take each other's runs for their own.
-        newest: Whether no later revision of the window exists; otherwise the run is marked superseded.
-        artifacts: Files by path in the run, beside the tables and ``result.json``.
-        full: With every metric and table; otherwise 12 metrics, and the rest in ``result.json``.
-        number: Of the delivery in the store, and the highest there. Of a first revision that was never begun
-            no run is looked for. Default: a run is looked for.
-
-        Returns
-        -------
-        A link to the run, or how to find it when MLflow has no page of its own.
+        `instance` names the store, so that two of them never take each other's runs for their own. A run that
+        is not of the `newest` revision of its window is marked superseded. `artifacts` are files by path in
+        the run, beside the tables and ``result.json``. A run that is not `full` has 12 metrics, and the rest
+        in ``result.json``. `number` is that of the delivery in the store, and the highest there: of a first
+        revision that was never begun no run is looked for.
         """
         with access.translate_errors(self.uri, f"publishing {evaluation.key}"):
             whole = self._experiment(evaluation.monitor)
@@ -120,7 +108,10 @@ class Tracking:
             files = {**content.files(evaluation, full=full), **(artifacts or {})}
             name, judged = content.window_name(evaluation), evaluation.evaluated_at
             run = self._one(experiment, existing, judged, tags, name)
-            self._upload(run, files, content.dataset(evaluation), self._logged_model(evaluation))
+            # The logged model that the champion's version was made from.
+            version = self._version(evaluation.model, evaluation.champion_version)
+            source = re.match("models:/(m-[^/]+)", version.source or "") if version else None
+            self._upload(run, files, content.dataset(evaluation), source and source[1])
             later = [runs[0] for revision, runs in revisions.items() if revision > evaluation.revision]
             state = {STATE: "final"}
             if newest and not later:
@@ -153,25 +144,13 @@ class Tracking:
         New points are appended. When a point that was logged before has changed, all are logged in a new run
         and the old one is marked superseded: MLflow can neither overwrite a point nor show a lower one.
 
-        Parameters
-        ----------
-        points: At least one, oldest window first; each becomes a step from 1 on, at the end of its window.
-        artifacts: Gives files by path in the run, from the number of points that it has. When all points are
-            there already it is not asked, and nothing is written at all.
-        full: With every metric; otherwise with the group ``AUROC/`` alone.
-        kind, {"series", "outlook"}: Outlooks have a run of their own: they come before the windows are
-            judged.
-        zone: Of the dates.
-        picture: The one of `artifacts` that the description of the experiment shows.
-        model: The registered model, whose version gets the last window as a tag.
-        loss: The open loss in words, for the description of the experiment.
+        There is at least one point, oldest window first; each becomes a step from 1 on, at the end of its
+        window. `artifacts` gives files by path in the run, from the number of points that it has: when all
+        points are there already it is not asked, and nothing is written at all. A run that is not `full` has
+        the group ``AUROC/`` alone. Outlooks have a run of their own: they come before the windows are judged.
+        The description of the experiment shows `picture`, one of the artifacts, and the open `loss`; the
+        version of the registered `model` gets the last window as a tag.
 
-        Returns
-        -------
-        As `publish_window`.
-
-        Notes
-        -----
         The tags of a run say which points it has *or is being given*, and its state is ``publishing``
         meanwhile. So a run that was left half-way is completed if its points still hold, and replaced if not.
         """
@@ -184,7 +163,21 @@ class Tracking:
             key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
             tags = content.series_tags(monitor, segment, points, zone, kind)
             name = content.series_name(segment, kind)
-            run = self._series_run(experiment, key, logged, tags, name, artifacts)
+            digests = content.digests(logged)
+            drawn, fitting = finding.series(self.client, experiment, key, digests)
+            tags |= {KEY: key, POINTS: str(len(logged)), DIGEST: digests[-1], STATE: "publishing"}
+            run = self._one(experiment, fitting[:1], None, tags, name)
+            done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
+            if done < len(logged):
+                more, steps = artifacts(done), list(enumerate(logged, 1))[done:]
+                self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
+                metrics = [(point, step) for step, point in steps]
+                self.client.log_batch(run.info.run_id, **content.batch(metrics=metrics))
+                self._upload(run, more)
+                for old in drawn:
+                    if old.info.run_id != run.info.run_id:
+                        self._retire(old, by=run)
+                self._finish(run, name, None, {STATE: "final"})
             if kind == "series" and not segment:  # the description of the experiment is about all rows
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
                 page = page_address(self.pages, monitor)
@@ -192,44 +185,13 @@ class Tracking:
                 self._tag_version(model, points[-1].champion_version, monitor, note.last_window(points, zone))
             return self._link(run, monitor)
 
-    def _series_run(
-        self,
-        experiment: str,
-        key: str,
-        points: list[Point],
-        tags: dict[str, str],
-        name: str,
-        artifacts: Callable[[int], Files],
-    ) -> Run:
-        """Return the run that has all points: the one that has the first of them, or a new one."""
-        digests = content.digests(points)
-        drawn, fitting = finding.series(self.client, experiment, key, digests)
-        tags |= {KEY: key, POINTS: str(len(points)), DIGEST: digests[-1], STATE: "publishing"}
-        run = self._one(experiment, fitting[:1], None, tags, name)
-        done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
-        if done < len(points):
-            self._append(run, points, done, tags, artifacts(done))
-            for old in drawn:
-                if old.info.run_id != run.info.run_id:
-                    self._retire(old, by=run)
-            self._finish(run, name, None, {STATE: "final"})
-        return run
-
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
         """Write a review as a run, and its verdict as tags on both model versions; never touch an alias.
 
         Other reviews of the same versions stay as they are. The tags ``rocmonitor.cc.*`` give the latest
         review of a version: a replay of an older one leaves them alone. A version that is not in the
-        registry (deleted, or never there) has no tags: the run says so, and holds all the rest.
-
-        Parameters
-        ----------
-        instance: As in `publish_window`.
-        artifacts: Files by path in the run, such as ``report.html``, beside the tables and ``review.json``.
-
-        Returns
-        -------
-        As `publish_window`.
+        registry (deleted, or never there) has no tags: the run says so, and holds all the rest. `instance`,
+        `artifacts` and what is returned are as in `publish_window`.
         """
         with access.translate_errors(self.uri, f"publishing {review.key}"):
             experiment = str(self._experiment(review.monitor).experiment_id)
@@ -310,12 +272,6 @@ class Tracking:
             self.versions[model, number] = access.model_version(self.client, model, number)
         return self.versions[model, number]
 
-    def _logged_model(self, evaluation: Evaluation) -> str | None:
-        """Return the number of the logged model that the champion's version was made from."""
-        version = self._version(evaluation.model, evaluation.champion_version)
-        source = re.match("models:/(m-[^/]+)", version.source or "") if version else None
-        return source and source[1]
-
     def _tag_version(self, model: str, number: str, monitor: str, text: str) -> None:
         """Write how the newest window came out to the version it is about, once for each text."""
         version, name = self._version(model, number) if model else None, f"rocmonitor.auroc.{monitor}"
@@ -337,16 +293,6 @@ class Tracking:
             at = None if start is None else content.milliseconds(start)
             return finding.made(self.client, self.uri, experiment, begun, at, name)
         return finding.only(self.client, existing)
-
-    def _append(
-        self, run: Run, points: Sequence[Point], done: int, tags: Mapping[str, str], artifacts: Files
-    ) -> None:
-        self.client.log_batch(run.info.run_id, **content.batch(tags=tags))
-        steps = list(enumerate(points, 1))[done:]
-        self.client.log_batch(
-            run.info.run_id, **content.batch(metrics=[(point, step) for step, point in steps])
-        )
-        self._upload(run, artifacts)
 
     def _upload(
         self, run: Run, files: Files, dataset: DatasetInput | None = None, model: str | None = None

@@ -195,7 +195,15 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
     """
     # MLflow shows only the first lines at first: decision and report come first.
     link = "" if report is None else f" [Open the report]({report})."
-    parts = [_headline(review) + link, "\n".join(f"- {line(words)}" for words in summary(review))]
+    by_hand = "" if review.registered else "; chosen by hand"
+    whose, comma, but = decision(review).partition(",")
+    parts = [
+        f"**{whose.upper()}{comma}{but}.** {line(review.subject)}, model {line(review.model)}: "
+        f"version {line(review.challenger_version)} (challenger) against version "
+        f"{line(review.champion_version)} (champion), {review.period.in_zone(review.zone)} "
+        f"({review.zone}){by_hand}.{link}",
+        "\n".join(f"- {line(words)}" for words in summary(review)),
+    ]
     if "difference/auc" in review.metrics:
         parts.append(_numbers(review))
     if words := advice(review):
@@ -205,17 +213,6 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
     tables = "`tables/`, and " if any(review.tables.values()) else ""
     parts.append(f"Artifacts: {tables}all of it in `review.json`.")
     return "\n\n".join(parts)
-
-
-def _headline(review: Review) -> str:
-    by_hand = "" if review.registered else "; chosen by hand"
-    whose, comma, but = decision(review).partition(",")
-    return (
-        f"**{whose.upper()}{comma}{but}.** {line(review.subject)}, model {line(review.model)}: "
-        f"version {line(review.challenger_version)} (challenger) against version "
-        f"{line(review.champion_version)} (champion), {review.period.in_zone(review.zone)} "
-        f"({review.zone}){by_hand}."
-    )
 
 
 def _numbers(review: Review) -> str:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, current_app, redirect, request
+from flask import Flask, Response, current_app, request
 
 from rocmonitor import store
 from rocmonitor.errors import ConfigError
@@ -122,9 +122,3 @@ def _token(session: str, name: str) -> str:
     key = current_app.secret_key or b""
     key = key.encode() if isinstance(key, str) else key
     return hmac.new(key + session.encode(), name.encode(), hashlib.sha256).hexdigest()
-
-
-def back(address: str) -> Response:
-    """Return the answer to a button that did something: the page again."""
-    answer: Response = redirect(address, 303)  # type: ignore[assignment]
-    return answer

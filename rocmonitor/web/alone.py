@@ -28,11 +28,9 @@ _WEEK = 7 * 24 * 3600
 def create_app(site: Site, token: str | None = None) -> Flask:
     """Return the pages as an application of their own.
 
-    Parameters
-    ----------
-    token: Who shows it once (``?token=…``, the form, or ``Authorization: Bearer …``) may read. Without one
-        the pages answer only under the names of this machine, so that a foreign page cannot reach them by
-        pointing a name of its own here.
+    Who shows the token once (``?token=…``, the form, or ``Authorization: Bearer …``) may read. Without one
+    the pages answer only under the names of this machine, so that a foreign page cannot reach them by
+    pointing a name of its own here.
     """
     app = Flask("rocmonitor.web", static_folder=None)
     app.json.sort_keys = False  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import Decline
-from rocmonitor.policy.evaluation import Evaluation, Status
+from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
@@ -75,18 +75,11 @@ METRICS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The choice that the address, or the command line, asks for.
-
-    Attributes
-    ----------
-    window: Its start as from `window_slug`; empty for the newest.
-    revision: None for the newest.
-    start, end: Only windows that begin at or after `start` and end at or before `end`.
-    """
+    """The choice that the address, or the command line, asks for, among the windows from `start` to `end`."""
 
     segment: str = ""
-    window: str = ""
-    revision: int | None = None
+    window: str = ""  # its start as from `window_slug`; empty for the newest
+    revision: int | None = None  # None for the newest
     start: datetime | None = None
     end: datetime | None = None
 
@@ -94,11 +87,6 @@ class Choice:
         """Return True if the window lies in the period."""
         begins = self.start is None or window.start >= self.start
         return begins and (self.end is None or window.end <= self.end)
-
-    def asked(self, zone: ZoneInfo) -> dict[str, str]:
-        """Return the part of the address that other windows of the page keep."""
-        values = {"segment": self.segment, "from": _day(self.start, zone), "to": _day(self.end, zone)}
-        return {name: value for name, value in values.items() if value}
 
 
 def monitor_view(site: Site, name: str, choice: Choice) -> Row:
@@ -123,7 +111,10 @@ def _view(
     windows = [revisions for revisions in every if choice.has(revisions[0].window)]
     chosen = _chosen(windows, choice, monitor.timezone)
     if chosen is None and (choice.window or choice.revision is not None):
-        raise _absent(monitor, choice, windows)
+        if choice.window and _chosen(windows, replace(choice, revision=None), monitor.timezone) is None:
+            in_period = choice.start is not None or choice.end is not None
+            raise AbsentError(wording.no_window(monitor.name, choice.window, in_period=in_period))
+        raise AbsentError(wording.NO_REVISION.format(monitor.name, choice.revision))
     changes = [
         change
         for change in store.transitions(kept, monitor.name, choice.segment)
@@ -133,9 +124,14 @@ def _view(
     at = now if until is None else min(now, until)
     view = _standing(kept, monitor, choice.segment, every, changes, outlooks, now, at)
     view |= _over_time(monitor, choice, windows, changes, outlooks, now)
+    segments_not_ok = ""
+    if names and not choice.segment:
+        states, name = last_states(kept), monitor.name
+        shown = [(Status(states.status(name, one)), one) for one in states.segments.get(name, ())]
+        segments_not_ok = by_status((status, one) for status, one in shown if status is not Status.OK)
     view |= {
         "segments": names,
-        "segments_not_ok": _not_ok(kept, monitor.name) if names and not choice.segment else "",
+        "segments_not_ok": segments_not_ok,
         "chosen": None,
         "reference": None,
         "others": [],
@@ -150,15 +146,6 @@ def _view(
         slug = window_slug(chosen[1].window, monitor.timezone)
         view["chosen"]["place"] = [point["slug"] for point in view["points"]].index(slug)
     return view
-
-
-def _absent(monitor: Monitor, choice: Choice, windows: Sequence[list[Kept]]) -> AbsentError:
-    """Return what is not there: the window, or its revision."""
-    is_there = _chosen(windows, replace(choice, revision=None), monitor.timezone) is not None
-    if choice.window and not is_there:
-        in_period = choice.start is not None or choice.end is not None
-        return AbsentError(wording.no_window(monitor.name, choice.window, in_period=in_period))
-    return AbsentError(wording.NO_REVISION.format(monitor.name, choice.revision))
 
 
 def file_view(kept: store.Store, monitor: Monitor, choice: Choice, now: datetime) -> Row | None:
@@ -205,13 +192,28 @@ def _standing(
     zone = monitor.timezone
     seen = monitor.lapse(windows[-1][-1].window if windows else None, at)
     episode = store.last_decline(kept, monitor.name, segment)
-    shown = as_shown(*_status(windows, changes), store.open_stops(kept).get(monitor.name, []), seen, episode)
+    if changes:
+        last, from_then = str(changes[-1].after), changes[-1].since
+    else:
+        last, from_then = (str(Status.OK) if windows else "waiting"), None
+    shown = as_shown(last, from_then, store.open_stops(kept).get(monitor.name, []), seen, episode)
     status, since = shown.status, None if shown.since is None else instant(shown.since, zone)
     said = store.attention(kept, monitor.name)
     newest = [outlook.window for outlook in outlooks] + [revisions[0].window for revisions in windows[-1:]]
     why = {} if status == "ok" else _facts(kept, status, windows, changes, outlooks, episode, zone)
     reviews = review_list(kept, monitor.name)
     now_to_do = "Nothing." if status == "ok" else now_what(episode, zone, reviewed=bool(reviews))
+    about, next_due = _newest(windows), None
+    if about is None:
+        joined = monitor.joining is not None
+        sentence = wording.not_judged(monitor.name, first_due(monitor, now), joined=joined)
+    else:
+        sentence = wording.monitor_sentence(about.metrics, about.window, zone, status, since)
+    if monitor.joining is None:
+        judged_until = windows[-1][0].window.end if windows else monitor.start
+        # A window that is long due and was never judged says nothing of the next one.
+        long_due = now - monitor.window.label_delay - 2 * monitor.window.length
+        next_due = _due(monitor, max(judged_until, long_due), now)
     return {
         "name": monitor.name,
         "segment": segment,
@@ -229,7 +231,7 @@ def _standing(
         "is_muted": said.muted_until is not None and said.muted_until > now,
         "status": status,
         "since": since,
-        "sentence": _sentence(windows, monitor, status, since, now),
+        "sentence": sentence,
         "episode": as_json(episode, said),
         "advice": why.pop("Check", now_to_do),
         "why": why,
@@ -243,18 +245,11 @@ def _standing(
             }
             for review in reviews
         ],
-        "next_due": _next_due(monitor, windows, now) if monitor.joining is None else None,
+        "next_due": next_due,
         "foresees": monitor.outlook is not None,
         "label_delay": "" if monitor.joining is not None else written(monitor.labels.delay),
         "unjudged": "" if segment else unjudged_text(kept, monitor, newest),
     }
-
-
-def _not_ok(kept: store.Store, name: str) -> str:
-    """Return the segments that are not ok, by status."""
-    states = last_states(kept)
-    shown = [(Status(states.status(name, one)), one) for one in states.segments.get(name, ())]
-    return by_status((status, one) for status, one in shown if status is not Status.OK)
 
 
 def _over_time(
@@ -268,17 +263,34 @@ def _over_time(
     zone = monitor.timezone
     changes = [change for change in changes if choice.end is None or change.since < choice.end]
     outlooks = [outlook for outlook in outlooks if choice.has(outlook.window)]
+    start, end = ("" if moment is None else instant(moment, zone) for moment in (choice.start, choice.end))
+    asked = {"segment": choice.segment, "from": start, "to": end}
     return {
-        "period": {"start": _day(choice.start, zone), "end": _day(choice.end, zone)},
-        "asked": choice.asked(zone),
+        "period": {"start": start, "end": end},
+        "asked": {name: value for name, value in asked.items() if value},  # kept in addresses of the page
         "points": [_point(revisions, monitor, now) for revisions in windows],
-        "ahead": [_ahead(outlook, zone) for outlook in outlooks],
-        "changes": [_change(change, zone) for change in reversed(changes[-CHANGES:])],
+        "ahead": [
+            plain(outlook)
+            | {
+                "name": outlook.window.in_zone(zone),
+                "start": plain(outlook.window.start),
+                "end": plain(outlook.window.end),
+            }
+            for outlook in outlooks
+        ],
+        "changes": [
+            {
+                "at": plain(change.at),
+                "since": plain(change.since),
+                "when": instant(change.since, zone),
+                "before": str(change.before),
+                "after": str(change.shown),
+                "reasons": reasons(change.reasons),
+                "notified": change.notified,
+            }
+            for change in reversed(changes[-CHANGES:])
+        ],
     }
-
-
-def _day(moment: datetime | None, zone: ZoneInfo) -> str:
-    return "" if moment is None else instant(moment, zone)
 
 
 def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:
@@ -314,29 +326,11 @@ def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> Row:
     }
 
 
-def _status(
-    windows: Sequence[list[Kept]], changes: Sequence[store.SavedTransition]
-) -> tuple[str, datetime | None]:
-    if changes:
-        return str(changes[-1].after), changes[-1].since
-    return (str(Status.OK) if windows else "waiting"), None
-
-
 def _newest(windows: Sequence[list[Kept]]) -> Kept | None:
     """Return the window that the sentence is about: the newest that was measured, else the newest."""
     newest = [revisions[-1] for revisions in windows]
     measured = [window for window in newest if "champion/auc" in window.metrics]
     return measured[-1] if measured else newest[-1] if newest else None
-
-
-def _sentence(
-    windows: Sequence[list[Kept]], monitor: Monitor, status: str, since: str | None, now: datetime
-) -> str:
-    newest = _newest(windows)
-    if newest is None:
-        joined = monitor.joining is not None
-        return wording.not_judged(monitor.name, first_due(monitor, now), joined=joined)
-    return wording.monitor_sentence(newest.metrics, newest.window, monitor.timezone, status, since)
 
 
 def _facts(
@@ -371,34 +365,6 @@ def _facts(
     return {label: text for label, text in shown.items() if text}
 
 
-def _ahead(one: Ahead, zone: ZoneInfo) -> Row:
-    values: dict[str, Any] = plain(one)
-    return values | {
-        "name": one.window.in_zone(zone),
-        "start": plain(one.window.start),
-        "end": plain(one.window.end),
-    }
-
-
-def _change(change: store.SavedTransition, zone: ZoneInfo) -> Row:
-    return {
-        "at": plain(change.at),
-        "since": plain(change.since),
-        "when": instant(change.since, zone),
-        "before": str(change.before),
-        "after": str(change.shown),
-        "reasons": reasons(change.reasons),
-        "notified": change.notified,
-    }
-
-
-def _next_due(monitor: Monitor, windows: Sequence[list[Kept]], now: datetime) -> str | None:
-    """When the first window that is not judged yet falls due at the latest."""
-    newest = windows[-1][0].window.end if windows else monitor.start
-    # A window that is long due and was never judged says nothing of the next one.
-    return _due(monitor, max(newest, now - monitor.window.label_delay - 2 * monitor.window.length), now)
-
-
 def first_due(monitor: Monitor, now: datetime) -> str | None:
     """When the first window falls due at the latest; None if it already has."""
     return _due(monitor, monitor.start, now)
@@ -430,58 +396,44 @@ def review_of(site: Site, name: str, id: int) -> Review:
 def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept], one: Kept) -> Row:
     """``chosen``, the window in full, and ``reference``, what it was compared with; plain JSON types."""
     evaluation, zone = store.evaluation(kept, one.id), monitor.timezone
+    shown = ("auc", "low", "high", "positives", "labelled_share")
     chosen = in_full(evaluation, zone, store.reference_of(kept, evaluation)) | {
         "superseded": one is not revisions[-1],
-        "revisions": [_revision(revision, zone) for revision in reversed(revisions)],
+        "revisions": [
+            {
+                "revision": revision.revision,
+                "at": instant(revision.at, zone),
+                "outcome": str(revision.outcome),
+                **{name: revision.metrics.get(METRICS[name]) for name in shown},
+            }
+            for revision in reversed(revisions)
+        ],
         "run": store.receipt_of(kept, one.id),
     }
-    return {"chosen": chosen, "reference": _reference(evaluation, zone)}
-
-
-def _revision(one: Kept, zone: ZoneInfo) -> Row:
-    return {
-        "revision": one.revision,
-        "at": instant(one.at, zone),
-        "outcome": str(one.outcome),
-        "auc": one.metrics.get("champion/auc"),
-        "low": one.metrics.get("champion/auc_low"),
-        "high": one.metrics.get("champion/auc_high"),
-        "positives": one.metrics.get("data/positives"),
-        "labelled_share": one.metrics.get("data/labelled_share"),
-    }
-
-
-def _reference(evaluation: Evaluation, zone: ZoneInfo) -> Row | None:
-    """Period, sizes of its windows, AUROC; None for a window that was compared with nothing."""
-    reference = evaluation.reference
-    if not reference.get("start"):
-        return None
-    whole = reference.get("auc") or {}
-    return {
-        "start": reference["start"],
-        "end": reference["end"],
-        "auc": whole.get("auc"),
-        "low": whole.get("low"),
-        "high": whole.get("high"),
-        "doubts": [str(doubt) for doubt in doubts_of(reference)],
-        "windows": [
-            _reference_window(row, zone)
-            for row in reference.get("windows", ())
-            if row["n_pos"] + row["n_neg"]
-        ],
-    }
-
-
-def _reference_window(row: Mapping[str, Any], zone: ZoneInfo) -> Row:
-    """One of them, named as the windows that were judged."""
-    return {
-        "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
-        "start": row["start"],
-        "end": row["end"],
-        "positives": row["n_pos"],
-        "negatives": row["n_neg"],
-        "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
-        "auc": row.get("auc"),
-        "low": row.get("auc_low"),
-        "high": row.get("auc_high"),
-    }
+    given, reference = evaluation.reference, None
+    if given.get("start"):  # else it was compared with nothing
+        whole = given.get("auc") or {}
+        reference = {
+            "start": given["start"],
+            "end": given["end"],
+            "auc": whole.get("auc"),
+            "low": whole.get("low"),
+            "high": whole.get("high"),
+            "doubts": [str(doubt) for doubt in doubts_of(given)],
+            "windows": [
+                {
+                    "name": f"reference, {Window.from_dict(row).in_zone(zone)}",
+                    "start": row["start"],
+                    "end": row["end"],
+                    "positives": row["n_pos"],
+                    "negatives": row["n_neg"],
+                    "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+                    "auc": row.get("auc"),
+                    "low": row.get("auc_low"),
+                    "high": row.get("auc_high"),
+                }
+                for row in given.get("windows", ())
+                if row["n_pos"] + row["n_neg"]
+            ],
+        }
+    return {"chosen": chosen, "reference": reference}

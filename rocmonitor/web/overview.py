@@ -10,12 +10,10 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
 from rocmonitor.policy.record import plain
-from rocmonitor.policy.windows import Window
 from rocmonitor.report.window import window_slug
 from rocmonitor.service.budgets import alarm_year
 from rocmonitor.service.standing import standing
-from rocmonitor.store import Store
-from rocmonitor.store.glance import AllStates, Glance, all_states, last_changes, last_states
+from rocmonitor.store.glance import AllStates, all_states, last_changes, last_states
 from rocmonitor.store.glance import signs as store_signs
 from rocmonitor.store.history import history, newest_in_window, segments
 from rocmonitor.web.monitor import METRICS, first_due
@@ -137,22 +135,18 @@ def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) ->
     shown: Row = plain(here)
     for name in ("monitor", "zone", "reference", "unjudged"):
         del shown[name]
+    change, since_alarm = state.changed.get(key), 0
+    if glance is not None and change is not None and change.after == "degraded":
+        share = (glance.window.end - change.since) / (glance.window.end - glance.window.start)
+        since_alarm = min(max(round(share), 1), len(glance.briefs))
     return shown | {
         "name": monitor.name,
         "owner": None if segment else monitor.owner,
         "since": None if here.since is None else instant(here.since, here.zone),
         "windows": [] if glance is None else glance.briefs,
-        "standing": 0 if glance is None else _standing(glance, state.changed.get(key)),
+        "standing": since_alarm,  # of the newest windows those since the alarm that stands
         "ahead": [plain(outlook) for outlook in state.ahead.get(key, ())],
     }
-
-
-def _standing(glance: Glance, change: store.SavedTransition | None) -> int:
-    """Return how many of the newest windows there are since the alarm that stands."""
-    if change is None or change.after != "degraded":
-        return 0
-    since = (glance.window.end - change.since) / (glance.window.end - glance.window.start)
-    return min(max(round(since), 1), len(glance.briefs))
 
 
 def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any]:
@@ -171,22 +165,9 @@ def segments_view(site: Site, name: str, window: str = "") -> dict[str, Any]:
         view["not_judged"] = wording.not_judged(name, first_due(monitor, site.clock()), joined=joined)
         return view
     chosen = whole[place][0].window
-    whole_row, *others = _rows(kept, name, chosen)
-    others.sort(key=lambda row: (WORST_FIRST.index(row["outcome"] or "waiting"), row["auc"] or 0.0))
-    return view | {
-        "window": {"name": chosen.in_zone(zone), "start": plain(chosen.start), "end": plain(chosen.end)},
-        "slug": slugs[place],
-        "earlier": slugs[place - 1] if place else None,
-        "later": slugs[place + 1] if place + 1 < len(slugs) else None,
-        "segments": [whole_row, *others],
-    }
-
-
-def _rows(kept: Store, name: str, window: Window) -> list[dict[str, Any]]:
-    states = last_states(kept)
-    rows = []
+    states, rows = last_states(kept), list[Row]()
     for segment in ["", *segments(kept, name)]:
-        one = newest_in_window(kept, name, segment, window)
+        one = newest_in_window(kept, name, segment, chosen)
         rows.append(
             {
                 "segment": segment,
@@ -196,4 +177,12 @@ def _rows(kept: Store, name: str, window: Window) -> list[dict[str, Any]]:
                 **{key: None if one is None else one.metrics.get(metric) for key, metric in METRICS.items()},
             }
         )
-    return rows
+    whole_row, *others = rows
+    others.sort(key=lambda row: (WORST_FIRST.index(row["outcome"] or "waiting"), row["auc"] or 0.0))
+    return view | {
+        "window": {"name": chosen.in_zone(zone), "start": plain(chosen.start), "end": plain(chosen.end)},
+        "slug": slugs[place],
+        "earlier": slugs[place - 1] if place else None,
+        "later": slugs[place + 1] if place + 1 < len(slugs) else None,
+        "segments": [whole_row, *others],
+    }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import logging
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from werkzeug.exceptions import BadRequest
 
 from rocmonitor.errors import RocmonitorError
@@ -140,7 +139,7 @@ def _overview(site: Site) -> Any:
     )
     view = overview(site, filters)
     if _wants_json():
-        return _json(as_json(view))
+        return jsonify(as_json(view))
     return render(
         "overview.html.j2",
         view=view,
@@ -154,7 +153,8 @@ def _overview(site: Site) -> Any:
 
 def _press(site: Site, name: str, what: str, permit: Permit) -> Response:
     actions.act(site, name, what, permit)
-    return actions.back(url_for("rocmonitor.monitor", name=name))
+    answer: Response = redirect(url_for("rocmonitor.monitor", name=name), 303)  # type: ignore[assignment]
+    return answer
 
 
 def _monitor(site: Site, name: str, permit: Permit) -> Any:
@@ -164,7 +164,7 @@ def _monitor(site: Site, name: str, permit: Permit) -> Any:
         return problem("The address is wrong", str(wrong), 400)
     view = monitor_view(site, name, choice)
     if _wants_json():
-        return _json(view)
+        return jsonify(view)
     form = actions.form(name, permit)
     address = _json_address("monitor_json", name=name)
     answer = Response(monitor.page(view, home=_home(), json_address=address, form=form), mimetype="text/html")
@@ -204,7 +204,7 @@ def _moment(option: str, zone: ZoneInfo) -> datetime | None:
 def _segments(site: Site, name: str) -> Any:
     view = segments_view(site, name, request.args.get("window", ""))
     if _wants_json():
-        return _json(view)
+        return jsonify(view)
     return render(
         "segments.html.j2",
         view=view,
@@ -217,7 +217,7 @@ def _segments(site: Site, name: str) -> Any:
 def _review(site: Site, name: str, id: int) -> Any:
     chosen = review_of(site, name, id)
     if _wants_json():
-        return _json(with_verdict(chosen))
+        return jsonify(with_verdict(chosen))
     address = _json_address("review_json", name=name, id=id)
     return review.page(chosen, zone=chosen.zone, home=_home(), json_address=address)
 
@@ -229,11 +229,6 @@ def _static(file: str) -> Any:
     # Its address has the version in it.
     response.headers["Cache-Control"] = "public, max-age=86400"
     return response
-
-
-def _json(view: Mapping[str, Any]) -> Response:
-    answer: Response = jsonify(view)
-    return answer
 
 
 def _wants_json() -> bool:

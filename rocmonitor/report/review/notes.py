@@ -114,6 +114,14 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
     own, metrics, tables = level(review.rule), review.metrics, review.tables
     low, high = (metrics.get(f"difference/auc_anytime_{end}") for end in ("low", "high"))
     champion, challenger = (number(metrics.get(f"{model}/auc")) for model in ("champion", "challenger"))
+    regions = "; ".join(
+        f"{row['better']} better from FPR {percent(row['from_fpr'])} to {percent(row['to_fpr'])}"
+        for row in tables.get("regions", ())
+    )
+    saved = (
+        f"w {row['w']:.4g}: {signed(row['saved'], row['low'], row['high'])} ({span(row['low'], row['high'])})"
+        for row in tables.get("costs", ())
+    )
     return {
         "windows": (
             f"Each point is the AUROC difference of one window with its own {own} interval. The grey "
@@ -130,7 +138,7 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
         "band": (
             f"Difference of the two curves, with a simultaneous {own} band, valid for a single check. Shaded "
             "in the colour of the model that is better where it excludes 0.",
-            f"Difference of the ROC curves. {_regions(tables.get('regions', ()))}",
+            f"Difference of the ROC curves. {f'{regions}.' if regions else LEFT_OUT['regions']}",
         ),
         "dominance": (
             "Probability of each outcome when both models flag equally many rows, by the share flagged.",
@@ -138,7 +146,7 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
         ),
         "costs": (
             f"The challenger's saving at each operating condition, with a {own} interval.",
-            f"Cost saved: {'; '.join(_saved(row) for row in tables.get('costs', ()))}.",
+            f"Cost saved: {'; '.join(saved)}.",
         ),
     }
 
@@ -151,6 +159,9 @@ def methods(review: Review) -> list[tuple[str, str]]:
 def key_numbers(review: Review) -> list[tuple[str, str, str]]:
     """Name, value and remark of each key number."""
     value, own = review.metrics.get, level(review.rule)
+    waiting, leads = value("review/windows_waiting"), value("review/challenger_leads")
+    later = f"; {count(waiting)} more wait for labels" if waiting else ""
+    checks = count(value("review/checks"))
 
     def interval(name: str) -> str:
         return span(value(f"{name}_low"), value(f"{name}_high"))
@@ -166,7 +177,7 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             interval("difference/auc_anytime"),
             _mean(review),
         ),
-        ("Windows", count(value("review/windows")), _windows(review.metrics)),
+        ("Windows", count(value("review/windows")), f"{checks} of them checked{later}"),
         ("Champion's AUROC", number(value("champion/auc")), f"version {review.champion_version}"),
         ("Challenger's AUROC", number(value("challenger/auc")), f"version {review.challenger_version}"),
         (
@@ -174,7 +185,7 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             count(value("data/rows")),
             f"{count(value('data/positives'))} positive, {count(value('data/negatives'))} negative",
         ),
-        _leads(review),
+        ("Led by the challenger", NOTHING if leads is None else f"{leads:.0f} of {checks}", "windows"),
         *(
             (
                 f"Mean difference of the next {row['windows']} windows",
@@ -195,26 +206,17 @@ def key_numbers(review: Review) -> list[tuple[str, str, str]]:
             "probably, if windows go on differing like these",
         ),
     ]
-    return [cell for cell in [*cells, *_money(review)] if cell[1] != NOTHING]
-
-
-def _leads(review: Review) -> tuple[str, str, str]:
-    leads = review.metrics.get("review/challenger_leads")
-    checks = count(review.metrics.get("review/checks"))
-    return ("Led by the challenger", NOTHING if leads is None else f"{leads:.0f} of {checks}", "windows")
-
-
-def _money(review: Review) -> list[tuple[str, str, str]]:
-    return [
-        (
-            f"Saved in {row['decisions']:,} decisions",
-            saved,
-            f"{level(review.rule)} interval {ends}, w = {row['w']:.4g}",
-        )
-        for row in review.tables.get("costs", ())
-        if row.get("money_saved") is not None
-        for saved, ends in [money_saved(row)]
-    ]
+    for row in review.tables.get("costs", ()):
+        if row.get("money_saved") is not None:
+            saved, ends = money_saved(row)
+            cells.append(
+                (
+                    f"Saved in {row['decisions']:,} decisions",
+                    saved,
+                    f"{own} interval {ends}, w = {row['w']:.4g}",
+                )
+            )
+    return [cell for cell in cells if cell[1] != NOTHING]
 
 
 def _mean(review: Review) -> str:
@@ -231,20 +233,6 @@ def _mean(review: Review) -> str:
     return f"{shown}; the rule requires p < {spent:.4g}"
 
 
-def _windows(metrics: Mapping[str, float]) -> str:
-    waiting = metrics.get("review/windows_waiting")
-    later = f"; {count(waiting)} more wait for labels" if waiting else ""
-    return f"{count(metrics.get('review/checks'))} of them checked{later}"
-
-
-def _regions(rows: Sequence[Mapping[str, Any]]) -> str:
-    shown = [
-        f"{row['better']} better from FPR {percent(row['from_fpr'])} to {percent(row['to_fpr'])}"
-        for row in rows
-    ]
-    return f"{'; '.join(shown)}." if shown else LEFT_OUT["regions"]
-
-
 def _dominance(rows: Sequence[Mapping[str, Any]]) -> str:
     shown = []
     for model in ("champion", "challenger"):
@@ -255,9 +243,3 @@ def _dominance(rows: Sequence[Mapping[str, Any]]) -> str:
                 f"{percent(min(shares))} and {percent(max(shares))}."
             )
     return " ".join(shown) or "Neither model is more likely than not better at any share."
-
-
-def _saved(row: Mapping[str, Any]) -> str:
-    return (
-        f"w {row['w']:.4g}: {signed(row['saved'], row['low'], row['high'])} ({span(row['low'], row['high'])})"
-    )

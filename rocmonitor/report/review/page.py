@@ -70,6 +70,9 @@ def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
     rows = review.tables.get("windows", [])
     has_difference = any(row["difference"] is not None for row in rows)
     chart = review_chart(review) if has_difference else {"starts": []}
+    # The line of the configuration that names versions instead of aliases; JSON is YAML.
+    versions = {"version": review.champion_version, "challenger_version": review.challenger_version}
+    model = f"model: {json.dumps({'name': review.model, **versions}, ensure_ascii=False)}"
     return render(
         "review.html.j2",
         review=review,
@@ -94,7 +97,7 @@ def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
         left_out=notes.LEFT_OUT,
         methods=notes.methods(review),
         level=wording.level(review.rule),
-        model=_model(review),
+        model=model,
         command=_command(review, zone),
         facts=provenance(
             review.provenance | {"rule_digest": review.rule.get("digest")}, zone, omitted=("query", *PULLED)
@@ -134,14 +137,6 @@ def brief(review: Review, zone: ZoneInfo) -> str:
 def text(review: Review, zone: ZoneInfo) -> str:
     """Return the review in some 30 lines of at most 110 characters, where they can be broken.
 
-    Parameters
-    ----------
-    zone: The monitor's: of all dates.
-
-    Returns
-    -------
-    Decision, summary and advice; the last windows, the rates and the costs; caveats.
-
     Examples
     --------
     >>> from rocmonitor.policy.review.document import Decision
@@ -178,7 +173,11 @@ def text(review: Review, zone: ZoneInfo) -> str:
         f"{review.subject}: {wording.versions(review)}",
         _period(review, zone),
         f"{rows} rows scored by both, {windows} windows, {checks} of them checked",
-        *_not_compared(review),
+    ]
+    counted = [wording.in_words("counts", row, review) for row in review.tables.get("counts", ())]
+    others = ", ".join(f"{count(row['rows'])} {row['kind']}" for row in counted[2:] if row["rows"])
+    lines += _wrapped(f"not compared, of {count(counted[0]['rows'])} rows: {others}", "") if others else []
+    lines += [
         "",
         _decision(review, zone),
         *(line for words in wording.summary(review) for line in _wrapped(words)),
@@ -198,13 +197,6 @@ def _period(review: Review, zone: ZoneInfo) -> str:
 def _decision(review: Review, zone: ZoneInfo) -> str:
     decided = "" if review.decided_at is None else f", decided {instant(review.decided_at, zone)}"
     return f"{wording.decision(review).upper()}{decided}"
-
-
-def _not_compared(review: Review) -> list[str]:
-    """Return what became of the other rows; no line if there are none."""
-    rows = [wording.in_words("counts", row, review) for row in review.tables.get("counts", ())]
-    others = ", ".join(f"{count(row['rows'])} {row['kind']}" for row in rows[2:] if row["rows"])
-    return _wrapped(f"not compared, of {count(rows[0]['rows'])} rows: {others}", "") if others else []
 
 
 _SMALL: Mapping[str, tuple[str, Container[str]]] = {
@@ -234,12 +226,6 @@ def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
             for note in (*notes, *shown.notes):
                 yield from _wrapped(note, "  ")
             notes = []  # of the windows
-
-
-def _model(review: Review) -> str:
-    """Return the line of the configuration that names versions instead of aliases; JSON is YAML."""
-    versions = {"version": review.champion_version, "challenger_version": review.challenger_version}
-    return f"model: {json.dumps({'name': review.model, **versions}, ensure_ascii=False)}"
 
 
 def _command(review: Review, zone: ZoneInfo) -> str:

@@ -57,6 +57,14 @@ def review_chart(review: Review) -> dict[str, Any]:
     margin = review.rule.get("margin") or 0
     lines = [{"y": 0, "text": "no difference"}]
     lines += [{"y": side, "text": f"margin {side:+g}"} for side in (-margin, margin) if margin]
+    # Room for the windows and the end of the band, whose beginning is far wider.
+    ends = [row[name] for row in rows for name in ("low", "high") if row["checked"] and row[name] is not None]
+    ends += [row["difference"] for row in rows if row["difference"] is not None]
+    if any(bounded):
+        last = [row for row, ok in zip(rows, bounded, strict=True) if ok][-1]
+        ends += [last["anytime_low"], last["anytime_high"]]
+    low, high = min([*ends, -margin, 0.0]), max([*ends, margin, 0.0])
+    room = 0.12 * (high - low) or 0.01
     panel = {
         "title": "AUROC, challenger minus champion",
         "band": wording.MEAN_BAND,
@@ -71,7 +79,7 @@ def review_chart(review: Review) -> dict[str, Any]:
         "marks": [None] * len(rows),
         "lines": lines,
         "format": "signed",
-        "extent": _extent(rows, margin),
+        "extent": [low - room, high + room],
     }
     decided = review.decided_at
     return {
@@ -91,25 +99,15 @@ def review_chart(review: Review) -> dict[str, Any]:
     }
 
 
-def _extent(rows: Sequence[Row], margin: float) -> list[float]:
-    """Room for the windows and the end of the band, whose beginning is far wider."""
-    ends = [row[name] for row in rows for name in ("low", "high") if row["checked"] and row[name] is not None]
-    ends += [row["difference"] for row in rows if row["difference"] is not None]
-    bounded = [row for row in rows if known(row["anytime_low"], row["anytime_high"])]
-    ends += [bounded[-1]["anytime_low"], bounded[-1]["anytime_high"]] if bounded else []
-    low, high = min([*ends, -margin, 0.0]), max([*ends, margin, 0.0])
-    room = 0.12 * (high - low) or 0.01
-    return [low - room, high + room]
-
-
 def still(rows: Sequence[Row]) -> SparkChart:
     """Return the differences of the windows inside their band, for a reader without scripts."""
-    return spark([Brief("ok", row["difference"], row["low"], row["high"], *_ends(row), None) for row in rows])
-
-
-def _ends(row: Row) -> tuple[float | None, float | None]:
-    ends = (row["anytime_low"], row["anytime_high"])
-    return ends if known(*ends) else (None, None)
+    briefs = []
+    for row in rows:
+        low, high = row["anytime_low"], row["anytime_high"]
+        if not known(low, high):
+            low = high = None
+        briefs.append(Brief("ok", row["difference"], row["low"], row["high"], low, high, None))
+    return spark(briefs)
 
 
 def _roc(review: Review) -> Drawing:
@@ -134,10 +132,10 @@ def _band(review: Review) -> Drawing:
     low, high = min(*ends, 0.0), max(*ends, 0.0)
     y = scale(low, high, SQUARE, 0)
     x = [round(SQUARE * row["fpr"]) for row in rows]
-    shaded = [
-        (f"{row['better']} band", _box(SQUARE * row["from_fpr"], SQUARE * row["to_fpr"]))
-        for row in review.tables.get("regions", ())
-    ]
+    shaded = []
+    for row in review.tables.get("regions", ()):
+        start, end = round(SQUARE * row["from_fpr"]), round(SQUARE * row["to_fpr"])
+        shaded.append((f"{row['better']} band", f"M{start} 0H{end}V{SQUARE}H{start}z"))
     return Drawing(
         paths=[
             *shaded,
@@ -192,7 +190,3 @@ def _costs(review: Review) -> Drawing:
         across=[(x(0), "0"), *((x(value), f"{value:+.2g}") for value in marks if abs(x(value) - x(0)) > 40)],
         title="normalised cost saved by the challenger",
     )
-
-
-def _box(start: float, end: float) -> str:
-    return f"M{round(start)} 0H{round(end)}V{SQUARE}H{round(start)}z"

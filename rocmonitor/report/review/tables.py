@@ -60,11 +60,13 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, ShownTable]:
     ]
     rows["outcomes"] = rows.get("thresholds", [])
     rows["money"] = [row for row in rows.get("costs", ()) if row.get("money_saved") is not None]
-    return {
-        name: _trimmed(shown_table(name, rows[name], review.rule, zone))
-        for name in _kinds(review.rule, zone)
-        if rows.get(name)
-    }
+    tables = {}
+    for name in _kinds(review.rule, zone):
+        if rows.get(name):
+            table = shown_table(name, rows[name], review.rule, zone)
+            columns = {head: cells for head, cells in table.columns.items() if set(cells) != {NOTHING}}
+            tables[name] = replace(table, columns=columns)
+    return tables
 
 
 def shown_table(name: str, rows: Sequence[Row], rule: Mapping[str, Any], zone: ZoneInfo) -> ShownTable:
@@ -255,11 +257,11 @@ def signed(value: float | None, low: float | None, high: float | None) -> str:
     return NOTHING if value is None else _signed(value, _digits(low, high))
 
 
-def span(low: float | None, high: float | None) -> str:
+def span(low: float | None, high: float | None, form: Callable[..., str] = signed) -> str:
     """Return the interval of a difference."""
     if low is None or high is None:
         return NOTHING
-    return f"{signed(low, low, high)} to {signed(high, low, high)}" if known(low, high) else UNKNOWN
+    return f"{form(low, low, high)} to {form(high, low, high)}" if known(low, high) else UNKNOWN
 
 
 def percent(value: float | None) -> str:
@@ -279,9 +281,7 @@ def points(value: float | None, low: float | None, high: float | None) -> str:
 
 def point_span(low: float | None, high: float | None) -> str:
     """Return the interval of a difference of rates."""
-    if low is None or high is None:
-        return NOTHING
-    return f"{points(low, low, high)} to {points(high, low, high)}" if known(low, high) else UNKNOWN
+    return span(low, high, points)
 
 
 def _digits(low: float | None, high: float | None) -> int:
@@ -336,9 +336,3 @@ def _signed(value: float, digits: int) -> str:
     """With more digits if it would round to 0: an end close to 0 is not 0."""
     shown = next((more for more in range(digits, digits + 4) if round(value, more)), None)
     return f"{0:.{digits}f}" if shown is None else f"{value:+,.{shown}f}"
-
-
-def _trimmed(table: ShownTable) -> ShownTable:
-    return replace(
-        table, columns={head: cells for head, cells in table.columns.items() if set(cells) != {NOTHING}}
-    )
