@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from rocmonitor import store
@@ -35,20 +35,13 @@ _LAPSES = ("judged", "watch")
 
 
 class Arrivals:
-    """The rows of a monitor's windows that one tick counted.
-
-    Parameters
-    ----------
-    kept : Store
-    monitor : Monitor
-    now : datetime
-    """
+    """The rows of a monitor's windows that one tick counted."""
 
     def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
         self._store, self._monitor, self._now = kept, monitor, now
         self._counted: list[Arrived] = []
         self._recent: list[Arrived] = []  # those of which rows or labels are awaited
-        self._empty: set[Window] = set()
+        self.empty: set[Window] = set()
         self._read: dict[bool, _Read] = {}  # the newest that was read with its labels, and without
 
     def add(self, window: Window, labels: LabelCounts, *, always: bool = False) -> None:
@@ -58,17 +51,13 @@ class Arrivals:
         with others.
         """
         if not labels.rows:
-            self._empty.add(window)
+            self.empty.add(window)
         arrived = Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
         recent = self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for
         if recent:
             self._recent.append(arrived)
         if always or recent:
             self._counted.append(arrived)
-
-    def note_empty(self, windows: Collection[Window]) -> None:
-        """Note windows that had no rows when they were judged: rows may have stopped with them."""
-        self._empty |= set(windows)
 
     def add_read(
         self, window: Window, counts: Counts, reference: Reference, *, labelled: bool, passed: bool
@@ -83,13 +72,8 @@ class Arrivals:
     def conclude(self, lease: store.Lease, lapse: Stop | None, *, news: bool) -> None:
         """Save what was counted, and send what has stopped or arrives again.
 
-        Parameters
-        ----------
-        lease : Lease
-        lapse : Stop or None
-            That nothing has been judged for too long, or that the watch is over.
-        news : bool
-            Whether people are told of it: the status does not say so yet, and the monitor was watched before.
+        `lapse` says that nothing has been judged for too long, or that the watch is over. It is `news` if the
+        status does not say so yet, and the monitor was watched before.
         """
         if not self._counted and not self._read and not (lapse and news):
             return
@@ -111,7 +95,11 @@ class Arrivals:
             is_told = not muted and (change.is_open or change.first_message is not None)
             stops.append(change.told(self._now, self._monitor.notify) if is_told else change)
             if is_told:
-                outbox += self._messages(stops[-1])
+                payload = {"stop": stops[-1].to_dict()}
+                outbox += [
+                    store.Outgoing(destination=f"channel:{channel}", payload=payload)
+                    for channel in self._monitor.notify
+                ]
         is_over = lapse is not None and lapse.kind == "watch" and news
         open_ = (
             [decline for decline in store.declines(self._store, name) if decline.is_open] if is_over else []
@@ -132,12 +120,17 @@ class Arrivals:
         )
 
     def _changed(self, kind: CountedKind, arrival: Arrival, before: Stop | None) -> Stop | None:
-        old_enough = [
-            arrived for arrived in self._recent if kind == "labels" or arrived.age >= self._rows_after
-        ]
+        outlook = self._monitor.outlook
+        rows_after = min(DAY, self._monitor.labels.delay) if outlook is None else outlook.after
+        old_enough = [arrived for arrived in self._recent if kind == "labels" or arrived.age >= rows_after]
         seen = stop(self._monitor.name, kind, old_enough, arrival)
         if isinstance(seen, Stop):
-            return _begun(replace(seen, start=self._since(seen.start)) if kind == "rows" else seen, before)
+            if kind == "rows":  # they stopped with the first of the empty windows that lead up to this one
+                starts, start = {window.end: window.start for window in self.empty}, seen.start
+                while start in starts:
+                    start = starts[start]
+                seen = replace(seen, start=start)
+            return _begun(seen, before)
         if before is None or seen is None:
             return None
         ended = before.closed(self._now, ARRIVES)
@@ -180,25 +173,6 @@ class Arrivals:
         if not ends:
             return None
         return _known(ends[-1], before).closed(self._now, ARRIVES)
-
-    def _since(self, start: datetime) -> datetime:
-        """Start of the first of the empty windows that lead up to an instant."""
-        starts = {window.end: window.start for window in self._empty}
-        while start in starts:
-            start = starts[start]
-        return start
-
-    @property
-    def _rows_after(self) -> timedelta:
-        outlook = self._monitor.outlook
-        return min(DAY, self._monitor.labels.delay) if outlook is None else outlook.after
-
-    def _messages(self, change: Stop) -> list[store.Outgoing]:
-        payload = {"stop": change.to_dict()}
-        return [
-            store.Outgoing(destination=f"channel:{channel}", payload=payload)
-            for channel in self._monitor.notify
-        ]
 
 
 class _Read(NamedTuple):

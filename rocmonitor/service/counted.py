@@ -52,15 +52,10 @@ class InStore(Stored):
 
 
 class Ahead:
-    """Windows that are read before their turn, together with one that comes before them.
-
-    Parameters
-    ----------
-    rows : int
-        What a window is expected to have at most; 0 if unknown: the first window is then read alone.
-    """
+    """Windows that are read before their turn, together with one that comes before them."""
 
     def __init__(self, rows: int = 0) -> None:
+        # What a window is expected to have at most; 0 if unknown: the first window is then read alone.
         self._rows, self._works = rows, True
         self._read: dict[Window, Batch] = {}
 
@@ -74,14 +69,8 @@ class Ahead:
     ) -> Batch | None:
         """Return what was read of a window, or is read now with those that follow; None: read it alone.
 
-        Parameters
-        ----------
-        window : Window
-        following : callable
-            Gives the windows to be read after it in the same way, in order.
-        source, monitor
-        read : callable
-            Reads windows side by side, as `SqlSource.pull_together`.
+        `following` gives the windows to be read after it in the same way, in order; `read` reads windows side
+        by side, as `SqlSource.pull_together`.
         """
         if window not in self._read and self._works and self._rows:
             some = list(islice(chain([window], following()), together(self._rows)))
@@ -105,9 +94,6 @@ class Reader:
 
     Parameters
     ----------
-    kept : Store or Stored
-        The store, or what was read of it.
-    monitor : Monitor
     source : SqlSource or SourceError
         The error instead of a source that cannot be opened.
     confirmed : bool
@@ -158,22 +144,8 @@ class Reader:
     ) -> Batch:
         """Return the rows of a window, as `SqlSource.pull` gives them.
 
-        Parameters
-        ----------
-        window : Window
-        as_of, ages, compared, on_rows
-            As in `SqlSource.pull`.
-        labels : LabelCounts, optional
-            What the source says of the window, where it was asked already.
-        changed : bool
-            Whether the rows are known to be other ones than the store has.
-        following : sequence of Window
-            The windows to be read next in the same way.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `SqlSource.pull`.
+        `labels` are what the source says of the window, where it was asked already; `changed` says that the
+        rows are other ones than the store has. The windows `following` are read next in the same way.
         """
         batch = None if changed else self._kept(window, as_of, ages, labels)
         if batch is not None:
@@ -216,11 +188,6 @@ class Reader:
 
         Where the rows have to be read, both come from one session; and those of windows that follow, if
         these are read next in the same way. `on_rows` is also called between two statements, with 0.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `SqlSource.pull`.
         """
         how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": compared}
         if not self._stored(window, ages):
@@ -234,13 +201,7 @@ class Reader:
 
     @property
     def source(self) -> SqlSource:
-        """The source.
-
-        Raises
-        ------
-        SourceError
-            It could not be opened.
-        """
+        """The source, or the error for which it could not be opened."""
         if isinstance(self._source, SourceError):
             raise self._source
         return self._source
@@ -254,13 +215,7 @@ class Reader:
         return store.rows_counted(self._known, reading_of(self._monitor), window)
 
     def label_counts(self, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """Return what the source says of the labels of a window.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `SqlSource.label_counts`.
-        """
+        """Return what the source says of the labels of a window."""
         return self.source.label_counts(self._monitor, window, as_of=as_of)
 
     def _kept(
@@ -269,8 +224,11 @@ class Reader:
         kept = self._stored(window, ages)
         if not kept:
             return None
-        for window_counts in kept:
-            if not self._is_current(window_counts, as_of, labels if window_counts.window == window else None):
+        for part in kept:
+            said = labels if part.window == window and labels is not None else self._asked(part.window, as_of)
+            if not self._confirmed and part.rows and (said is None or not said.rows):
+                self._unconfirmed.append(part.window)
+            elif said is None or (said.rows, said.digest) != (part.rows, part.labels_digest):
                 return None
         return unpacked([window_counts.content for window_counts in kept], self._monitor)
 
@@ -289,13 +247,6 @@ class Reader:
                     raise
                 self._silent = error
         return None
-
-    def _is_current(self, kept: KeptCounts, as_of: datetime | None, labels: LabelCounts | None) -> bool:
-        labels = self._asked(kept.window, as_of) if labels is None else labels
-        if not self._confirmed and kept.rows and (labels is None or not labels.rows):
-            self._unconfirmed.append(kept.window)
-            return True
-        return labels is not None and (labels.rows, labels.digest) == (kept.rows, kept.labels_digest)
 
 
 def stored(

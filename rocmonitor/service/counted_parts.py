@@ -20,13 +20,7 @@ _EVER = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC
 class CountedParts:
     """Parts of a monitor's losses, counted, in the store or of this tick alone; no two overlap.
 
-    Parameters
-    ----------
-    kept : Store
-    reading : str
-        Names the reference and its columns.
-    keep : bool
-        Whether what is added is kept in the store.
+    `reading` names the reference and its columns; with `keep` what is added is kept in the store.
     """
 
     def __init__(self, kept: store.Store, reading: str, *, keep: bool) -> None:

@@ -19,8 +19,6 @@ from rocmonitor.wording.episode import as_json
 
 if TYPE_CHECKING:
     from rocmonitor.service.runtime import Runtime
-    from rocmonitor.service.workers import Work
-
 
 OVERDUE = timedelta(minutes=15)
 """Time after it was due by which a tick must end, while no other is at work."""
@@ -42,21 +40,14 @@ _RESTART_MENDS = frozenset({"tick-overdue", "never-ticked", "work-hung"})
 
 @dataclass
 class Service:
-    """A process that serves: what it works with now, and how its last reload went.
-
-    Attributes
-    ----------
-    runtime : Runtime
-        Replaced as a whole by a reload.
-    started_at, loaded_at : datetime
-    refused : str or None
-        Why the last reload changed nothing.
-    """
+    """A process that serves: what it works with now, and how its last reload went."""
 
     runtime: Runtime
+    """Replaced as a whole by a reload."""
     started_at: datetime
     loaded_at: datetime
     refused: str | None = None
+    """Why the last reload changed nothing."""
     asking: Asking = field(default_factory=lambda: Asking())
 
     @classmethod
@@ -81,26 +72,16 @@ class StoreAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health at one time.
-
-    Attributes
-    ----------
-    now : datetime
-        By the clock of this process.
-    seen : Seen or None
-        None where the store did not answer.
-    monitors : tuple of str
-    problems : tuple of Caveat
-        Why the service is not healthy; none when it is.
-    service : Service or None
-        None where another process looks.
-    """
+    """The health at one time."""
 
     now: datetime
+    """By the clock of this process."""
     seen: StoreAnswers | None
+    """None where the store did not answer."""
     monitors: tuple[str, ...]
     problems: tuple[Caveat, ...]
     service: Service | None = None
+    """None where another process looks."""
 
     @property
     def healthy(self) -> bool:
@@ -141,7 +122,15 @@ class Health:
             "outages": [] if seen is None else [as_json(outage, Attention()) for outage in seen.outages],
         }
         if service is not None:
-            content["work"] = [_work(piece) for piece in service.runtime.work.current()]
+            content["work"] = [
+                {
+                    "name": work.name,
+                    "started_at": _written(work.started_at),
+                    "silent_seconds": round(work.silence.total_seconds(), 3),
+                    "hung": work.is_hung,
+                }
+                for work in service.runtime.work.current()
+            ]
             content["configuration"] = {"loaded_at": _written(service.loaded_at), "refused": service.refused}
         return content
 
@@ -154,13 +143,7 @@ class Asking:
         self._pending: threading.Thread | None = None
 
     def within(self, seconds: float, question: Callable[[], Any]) -> Any:
-        """Return the answer.
-
-        Raises
-        ------
-        StoreError
-            None came within the time, or an earlier question still waits for one.
-        """
+        """Return the answer; a StoreError says that none came, or that an earlier question still waits."""
         outcome: dict[str, Any] = {}
 
         def ask() -> None:
@@ -183,12 +166,7 @@ class Asking:
 
 
 def look(kept: store.Store, now: datetime) -> StoreAnswers:
-    """Return what the store says now.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what the store says now."""
     return StoreAnswers(
         ticks=store.ticks(kept),
         at_work=glance.at_work(kept, now),
@@ -202,15 +180,20 @@ def look(kept: store.Store, now: datetime) -> StoreAnswers:
 def service_health(service: Service, seen: StoreAnswers | None = None) -> Health:
     """Return the health of this process and its store, within a few seconds even where the store hangs.
 
-    Parameters
-    ----------
-    service : Service
-    seen : Seen, optional
-        What the store says, where it has just been asked.
+    `seen` is what the store says, where it has just been asked.
     """
     runtime = service.runtime
     now = runtime.clock()
-    problems = _hung(runtime)
+    problems = [
+        Caveat(
+            "work-hung",
+            work=work.name,
+            since=_written(work.started_at),
+            minutes=work.silence // timedelta(minutes=1),
+        )
+        for work in runtime.work.current()
+        if work.is_hung
+    ]
     try:
         if seen is None:
             seen = service.asking.within(STORE_SECONDS, lambda: look(runtime.store, now))
@@ -232,12 +215,7 @@ def service_health(service: Service, seen: StoreAnswers | None = None) -> Health
 
 
 def store_health(kept: store.Store, config: Config, now: datetime) -> Health:
-    """Return the health as far as the store shows it, for a process that does not serve.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the health as far as the store shows it, for a process that does not serve."""
     seen = look(kept, now)
     problems = _problems(seen, config, now, None)
     return Health(now=now, seen=seen, monitors=tuple(config.monitors), problems=tuple(problems))
@@ -288,28 +266,6 @@ def _overdue(
     return [Caveat("tick-overdue", monitor=monitor, due=_written(last.next_due))] if late else []
 
 
-def _hung(runtime: Runtime) -> list[Caveat]:
-    return [
-        Caveat(
-            "work-hung",
-            work=work.name,
-            since=_written(work.started_at),
-            minutes=work.silence // timedelta(minutes=1),
-        )
-        for work in runtime.work.current()
-        if work.is_hung
-    ]
-
-
-def _work(work: Work) -> dict[str, Any]:
-    return {
-        "name": work.name,
-        "started_at": _written(work.started_at),
-        "silent_seconds": round(work.silence.total_seconds(), 3),
-        "hung": work.is_hung,
-    }
-
-
 def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
     if seen is None:
         return None
@@ -330,13 +286,14 @@ def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
 
 def _outbox(seen: StoreAnswers, now: datetime) -> dict[str, Any]:
     return {
-        destination: _plain(asdict(left)) | {"oldest_seconds": max(0.0, (now - left.oldest).total_seconds())}
+        destination: asdict(left)
+        | {
+            "oldest": _written(left.oldest),
+            "next_attempt_at": _written(left.next_attempt_at),
+            "oldest_seconds": max(0.0, (now - left.oldest).total_seconds()),
+        }
         for destination, left in sorted(seen.undelivered.items())
     }
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: _written(value) if isinstance(value, datetime) else value for name, value in values.items()}
 
 
 def _written(instant: datetime | None) -> str | None:

@@ -71,10 +71,6 @@ def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -
     """Note that a delivery failed, or worked; a fault of the store is not the destination's failure.
 
     A destination works again once none of its failed deliveries is left.
-
-    Raises
-    ------
-    StoreError
     """
     member = f"outbox:{destination}"
     if error is None:
@@ -89,17 +85,8 @@ def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -
 def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | None = None) -> int:
     """Put the messages that are due into the outbox; how many outages they are about.
 
-    Parameters
-    ----------
-    runtime : Runtime
-    settled : bool
-        All monitors that are due have been judged: nothing else is about to join an outage.
-    tolerance : timedelta, optional
-        In place of ``errors.notify_after``.
-
-    Raises
-    ------
-    StoreError
+    If `settled`, all monitors that are due have been judged: nothing else is about to join an outage.
+    `tolerance` takes the place of ``errors.notify_after``.
     """
     outages = store.open_outages(runtime.store)
     if not outages:
@@ -127,12 +114,7 @@ def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | No
 
 
 class StoreWatch:
-    """An outage of the store, which cannot be kept in it: this process notifies people of it, and daily.
-
-    Parameters
-    ----------
-    runtime : Runtime
-    """
+    """An outage of the store, which cannot be kept in it: this process notifies people of it, and daily."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime

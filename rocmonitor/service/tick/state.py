@@ -32,26 +32,7 @@ Judged = Mapping[tuple[str, Window], store.Evaluated]
 
 @dataclass(kw_only=True)
 class TickState:
-    """The state of one monitor during one tick; the store is read when something of it is asked for.
-
-    Attributes
-    ----------
-    runtime : Runtime
-    monitor : Monitor
-    now : datetime
-        What is due is decided at this instant.
-    lease : Lease
-    dry_run : bool
-        Nothing is saved.
-    backfill : bool
-        The windows were chosen by a person.
-    again : bool
-        Of these, those whose rows or settings have changed are judged again although their labels have not.
-    ranges : dict of str to NormalRanges or None
-        Of the reference of each segment, at the levels of the tick; None before a window needs them.
-    segments : set of str
-        Those that were ever judged or foreseen.
-    """
+    """The state of one monitor during one tick; the store is read when something of it is asked for."""
 
     runtime: Runtime
     monitor: Monitor
@@ -59,10 +40,14 @@ class TickState:
     lease: store.Lease
     dry_run: bool = False
     backfill: bool = False
+    """The windows were chosen by a person."""
     again: bool = False
+    """Of these, those whose rows or settings have changed are judged again although their labels have not."""
     ranges: dict[str, NormalRanges] | None = None
+    """Of the reference of each segment, at the levels of the tick; None before a window needs them."""
     levels: Levels = field(default_factory=lambda: Levels(rules={}))
     segments: set[str] = field(default_factory=lambda: {""})
+    """Those that were ever judged or foreseen."""
     _states: dict[str, SegmentState] = field(default_factory=dict)
     _versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = field(default_factory=dict)
     _summaries: dict[str, tuple[dict[str, Any], str]] = field(default_factory=dict)
@@ -125,12 +110,6 @@ class TickState:
         """The metrics of the outlooks of windows that are not judged, by segment and window."""
         kept = self.runtime.store
         return store.outlooks_pending(kept, self.monitor.name) if self.monitor.outlook else {}
-
-    def foreseen_of(self, segment: str, window: Window, *, judged: bool) -> dict[str, float]:
-        """Return the metrics of a window's outlook; empty without one. `judged`: by an earlier tick."""
-        if judged and self.monitor.outlook:
-            return store.outlook_metrics(self.runtime.store, self.monitor.name, segment, window)
-        return self.foreseen.get((segment, window), {})
 
     @property
     def foreseen_windows(self) -> set[Window]:
