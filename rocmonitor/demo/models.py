@@ -120,7 +120,14 @@ def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
         run = client.create_run(experiment, run_name=alias).info.run_id
         logged = client.create_logged_model(experiment, name=alias, source_run_id=run)
         path = Path(scratch) / "model"
-        _save(model, path)
+        # MLflow warns of pickles from strangers. This one is our own, and whoever loads it is warned again.
+        logging.getLogger("mlflow.sklearn").setLevel(logging.ERROR)
+        mlflow.sklearn.save_model(
+            model,
+            str(path),
+            serialization_format=mlflow.sklearn.SERIALIZATION_FORMAT_CLOUDPICKLE,
+            pip_requirements=[f"{package}=={version(package)}" for package in _PACKAGES],
+        )
         client.log_model_artifacts(logged.model_id, str(path))
         client.finalize_logged_model(logged.model_id, "READY")
         client.log_param(run, "model", type(model[-1]).__name__)
@@ -135,17 +142,6 @@ def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
         # As MLflow links them.
         client.set_logged_model_tags(logged.model_id, {"mlflow.modelVersions": versions})
         return str(made.version)
-
-
-def _save(model: Pipeline, path: Path) -> None:
-    # MLflow warns of pickles from strangers. This one is our own, and MLflow warns again whoever loads it.
-    logging.getLogger("mlflow.sklearn").setLevel(logging.ERROR)
-    mlflow.sklearn.save_model(
-        model,
-        str(path),
-        serialization_format=mlflow.sklearn.SERIALIZATION_FORMAT_CLOUDPICKLE,
-        pip_requirements=[f"{package}=={version(package)}" for package in _PACKAGES],
-    )
 
 
 def _experiment(tracking: Tracking, name: str) -> str:

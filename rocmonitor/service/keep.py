@@ -23,42 +23,25 @@ _LATEST = timedelta(days=3)
 
 @dataclass(kw_only=True)
 class Deleted:
-    """The rows deleted, by kind.
-
-    Attributes
-    ----------
-    deliveries : int
-        Outbox rows that had arrived.
-    tables : int
-        Evaluations that lost their tables. What was counted of arrivals goes with them.
-    counts : int
-        Windows that lost their counts.
-    runs : int
-        Runs in MLflow.
-    doubles : int
-        Runs that MLflow made of requests that were given up and made again.
-    error : TrackingError or None
-        Why runs were left for the next time.
-    busy : bool
-        Another process does the same; nothing was done.
-    """
+    """The rows deleted, by kind."""
 
     deliveries: int = 0
+    """Outbox rows that had arrived."""
     tables: int = 0
+    """Evaluations that lost their tables. What was counted of arrivals goes with them."""
     counts: int = 0
+    """Windows that lost their counts."""
     runs: int = 0
     doubles: int = 0
+    """Runs that MLflow made of requests that were given up and made again."""
     error: TrackingError | None = None
+    """Why runs were left for the next time."""
     busy: bool = False
+    """Another process does the same; nothing was done."""
 
 
 def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Deleted:
-    """Delete what is older than ``keep`` allows; what is undelivered, and the newest of each segment, stays.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Delete what is older than ``keep`` allows; the undelivered, and the newest of each segment, stay."""
     done, keep, now = Deleted(), runtime.config.keep, runtime.clock()
     with hold_lease(runtime, "keep") as lease:
         if lease is None:

@@ -71,15 +71,8 @@ def moved_alias(body: bytes) -> tuple[str, str] | None:
 class WebhookReceiver:
     """Takes MLflow's events, each once, and none from before it was made: what came then is not remembered.
 
-    The ticks and reviews that a start begins with see aliases that moved before.
-
-    Parameters
-    ----------
-    secret : callable
-        Gives the secret; what is not signed with it is refused.
-    on_alias : callable
-        Called with model and alias in a thread of its own; must be quick.
-    clock : callable
+    The ticks and reviews that a start begins with see aliases that moved before. What is not signed with the
+    secret is refused; `on_alias` is called with model and alias in a thread of its own, and must be quick.
     """
 
     def __init__(

@@ -26,22 +26,14 @@ Read = Sequence[tuple[Window, Batch]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Data:
-    """The rows that were read, divided by use.
-
-    Attributes
-    ----------
-    compared : Read
-        At least one window.
-    setting : Read
-        Windows before or outside the compared ones, on which thresholds are chosen; may be empty.
-    past : sequence of PairedSample
-        The reference's windows.
-    caveats : tuple of Caveat
-    """
+    """The rows that were read, divided by use."""
 
     compared: Read
+    """At least one window."""
     setting: Read
+    """Windows before or outside the compared ones, on which thresholds are chosen; may be empty."""
     past: Sequence[PairedSample]
+    """The reference's windows."""
     caveats: tuple[Caveat, ...] = ()
 
     @property
@@ -79,12 +71,7 @@ def enough(monitor: Monitor, read: Read) -> bool:
 
 
 def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
-    """Require that some of the rows are in a segment.
-
-    Raises
-    ------
-    InputError
-    """
+    """Require that some of the rows are in a segment."""
     segments = sorted({name for _, batch in read for name in batch.segments if name})
     if segment not in segments:
         raise InputError(
@@ -94,7 +81,9 @@ def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
 
 
 def of_segment(read: Read, segment: str) -> Read:
-    """Return the rows of one segment in place of all rows; none for a window without it."""
+    """Return the rows of one segment, if one is given, in place of all rows; none for a window without it."""
+    if not segment:
+        return read
     none = Rows(champion=Sample([], []), pair=PairedSample([], [], []), counts=Counts(), caveats=())
     return [
         (window, replace(batch, segments={"": batch.segments.get(segment, none)})) for window, batch in read
@@ -122,13 +111,7 @@ def counts(read: Read) -> dict[str, int]:
 
 
 def require_both(monitor: Monitor, read: Read) -> None:
-    """Require that there are rows to compare.
-
-    Raises
-    ------
-    DegenerateDataError
-        Fewer than 2 rows of a class were scored by both models.
-    """
+    """Require that there are rows to compare: 2 of each class that were scored by both models."""
     together = pooled(read)
     if min(together.n_pos, together.n_neg) >= 2:
         return

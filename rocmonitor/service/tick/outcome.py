@@ -25,7 +25,7 @@ LATEST = 500
 
 @dataclass(kw_only=True)
 class Tick:
-    """The result of a tick; of what is new the last 500, in order of window and segment: the store has all"""
+    """The result of a tick, with the last 500 of what is new, by window and segment; the store has all."""
 
     monitor: str
     judged: int = 0

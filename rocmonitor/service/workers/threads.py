@@ -30,23 +30,14 @@ _MOST_THREADS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One piece of work.
-
-    Attributes
-    ----------
-    name : str
-        Such as ``monitor:credit``.
-    started_at : datetime
-    silence : timedelta
-        Time since the work moved: began, read some rows, finished a step.
-    limit : timedelta
-        Longest silence; after that the work hangs, and other work takes its place.
-    """
+    """One piece of work, named such as ``monitor:credit``."""
 
     name: str
     started_at: datetime
     silence: timedelta
+    """Time since the work moved: began, read some rows, finished a step."""
     limit: timedelta
+    """Longest silence; after that the work hangs, and other work takes its place."""
 
     @property
     def is_hung(self) -> bool:
@@ -55,13 +46,7 @@ class Work:
 
 
 class AtWork:
-    """The work of all threads; each thread reports its own.
-
-    Parameters
-    ----------
-    elapsed : callable
-        Seconds on a clock that nobody sets.
-    """
+    """The work of all threads; each thread reports its own. `elapsed` is of a clock that nobody sets."""
 
     def __init__(self, elapsed: Callable[[], float] = time.monotonic) -> None:
         self._elapsed = elapsed
@@ -123,18 +108,12 @@ class _Job:
 
 @dataclass(slots=True, eq=False)
 class Workers:
-    """Threads for work of one kind: for the monitors of one source, for instance.
-
-    Parameters
-    ----------
-    work : AtWork
-        Where the threads report that they move.
-    most : int
-        How many may be at work at the same time; those that wait for outside systems do not count.
-    """
+    """Threads for work of one kind: for the monitors of one source, for instance."""
 
     work: AtWork
+    """Where the threads report that they move."""
     most: int = 1
+    """How many may be at work at the same time; those that wait for outside systems do not count."""
     _waiting: deque[_Job] = field(default_factory=deque)
     _running: list[_Job] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
