@@ -32,7 +32,13 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
     """See `rocmonitor.plugin.dataset.RocmonitorWindowSource.load`."""
     if missing := [key for key in _NEEDED if not logged.get(key)]:
         raise InputError(f"the dataset was logged without {' and '.join(missing)}: its rows cannot be found")
-    config = _config(path)
+    file = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
+    if not file.is_file():
+        raise ConfigError(
+            f"{file}: there is no such file; name the configuration with the database's URL, as "
+            "load(config=...) or in the environment variable ROCMONITOR_CONFIG"
+        )
+    config = configuration.load(file)
     if logged["source"] not in config.sources:
         defined = ", ".join(sorted(config.sources))
         raise ConfigError(
@@ -67,16 +73,6 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
             stacklevel=3,
         )
     return rows
-
-
-def _config(path: str | Path | None) -> Config:
-    file = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
-    if not file.is_file():
-        raise ConfigError(
-            f"{file}: there is no such file; name the configuration with the database's URL, as "
-            "load(config=...) or in the environment variable ROCMONITOR_CONFIG"
-        )
-    return configuration.load(file)
 
 
 def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:

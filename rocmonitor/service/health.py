@@ -118,9 +118,19 @@ class Health:
                 "offset_seconds": self.offset_seconds,
             },
             "monitors": {name: _tick(name, seen) for name in self.monitors},
-            "outbox": {} if seen is None else _outbox(seen, self.now),
+            "outbox": {},
             "outages": [] if seen is None else [as_json(outage, Attention()) for outage in seen.outages],
         }
+        if seen is not None:
+            content["outbox"] = {
+                destination: asdict(left)
+                | {
+                    "oldest": _written(left.oldest),
+                    "next_attempt_at": _written(left.next_attempt_at),
+                    "oldest_seconds": max(0.0, (self.now - left.oldest).total_seconds()),
+                }
+                for destination, left in sorted(seen.undelivered.items())
+            }
         if service is not None:
             content["work"] = [
                 {
@@ -231,8 +241,18 @@ def _problems(seen: StoreAnswers, config: Config, now: datetime, started_at: dat
         )
     patience = OVERDUE_BUSY if seen.at_work else OVERDUE
     for name, monitor in config.monitors.items():
-        if name not in seen.at_work and not monitor.is_over(now):
-            problems += _overdue(name, seen.ticks.get(name), now, started_at, patience)
+        if name in seen.at_work or monitor.is_over(now):
+            continue
+        last = seen.ticks.get(name)
+        due = None if last is None else last.next_due
+        # What fell due while nothing ran is counted from the start.
+        since = max((instant for instant in (started_at, due) if instant is not None), default=now)
+        if now - since <= patience:
+            continue
+        if last is None:
+            problems.append(Caveat("never-ticked", monitor=name, since=_written(started_at)))
+        else:
+            problems.append(Caveat("tick-overdue", monitor=name, due=_written(last.next_due)))
     for destination, left in seen.undelivered.items():
         failed = left.error is not None and destination != MLFLOW
         if now - left.oldest > (min(STUCK, config.errors.notify_after) if failed else STUCK):
@@ -248,22 +268,6 @@ def _problems(seen: StoreAnswers, config: Config, now: datetime, started_at: dat
     if seen.clock is not None and abs(now - seen.clock) > CLOCKS_DIFFER:
         problems.append(Caveat("clock-differs", offset_seconds=round((now - seen.clock).total_seconds(), 3)))
     return problems
-
-
-def _overdue(
-    monitor: str,
-    last: store.LastTick | None,
-    now: datetime,
-    started_at: datetime | None,
-    patience: timedelta,
-) -> list[Caveat]:
-    """Return a tick that should have ended; what fell due while nothing ran is counted from the start."""
-    if last is None:
-        late = started_at is not None and now - started_at > patience
-        return [Caveat("never-ticked", monitor=monitor, since=_written(started_at))] if late else []
-    due = last.next_due if started_at is None else max(last.next_due, started_at)
-    late = now - due > patience
-    return [Caveat("tick-overdue", monitor=monitor, due=_written(last.next_due))] if late else []
 
 
 def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
@@ -282,18 +286,6 @@ def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
             "next_due": _written(last.next_due),
         }
     return content
-
-
-def _outbox(seen: StoreAnswers, now: datetime) -> dict[str, Any]:
-    return {
-        destination: asdict(left)
-        | {
-            "oldest": _written(left.oldest),
-            "next_attempt_at": _written(left.next_attempt_at),
-            "oldest_seconds": max(0.0, (now - left.oldest).total_seconds()),
-        }
-        for destination, left in sorted(seen.undelivered.items())
-    }
 
 
 def _written(instant: datetime | None) -> str | None:

@@ -29,7 +29,22 @@ def read_again(path: Path, now: Config) -> Config:
         The file is wrong, a secret that it names cannot be read, or it changes what only a start can.
     """
     new = config.load(path)
-    problems = _unreadable(new)
+    given: list[tuple[str, Secret | Spark | Mlflow | Webhook | Heartbeat | None]] = [
+        *(
+            (f"sources.{name}.", source)
+            for name, source in new.sources.items()
+            if not isinstance(source, Files)
+        ),
+        *((f"channels.{name}.", channel) for name, channel in new.channels.items()),
+        *(("", section) for section in (new.mlflow, new.webhook, new.heartbeat)),
+    ]
+    problems = []
+    for where, section in given:
+        try:
+            if section is not None:
+                section.read(new.folder)
+        except ConfigError as error:
+            problems.append(f"{where}{error}")
     listens = [None if known.webhook is None else known.webhook.listen for known in (now, new)]
     try:
         same = {
@@ -67,57 +82,30 @@ def end_alarms_of_removed(runtime: Runtime, before: Config | None = None) -> Non
     """
     try:
         for (name, segment), change in last_changes(runtime.store).items():
-            if name not in runtime.config.monitors and change.after in _OPEN:
-                _end_alarm(runtime, name, segment, change.after, before)
+            if name in runtime.config.monitors or change.after not in _OPEN:
+                continue
+            now, monitor = runtime.clock(), None if before is None else before.monitors.get(name)
+            ended = Transition(
+                monitor=name,
+                segment=segment,
+                at=now,
+                before=change.after,
+                after=Status.INSUFFICIENT,
+                reasons=(Caveat("monitor-removed", status=str(change.after)),),
+                since=now,
+            )
+            outbox = [
+                store.Outgoing(destination=f"channel:{channel}", payload={"transition": ended.to_dict()})
+                for channel in runtime.config.channels
+                if monitor is None or channel in monitor.notify
+            ]
+            with hold_lease(runtime, f"monitor:{name}") as lease:
+                if lease is None:
+                    continue
+                declines = store.declines(runtime.store, name, segment)
+                over = [decline.closed(now, REMOVED) for decline in declines if decline.is_open]
+                store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease, episodes=over)
+            label = f"{name} {segment}".strip()
+            log.warning("%s: no longer configured; its alarm (%s) ends", label, change.after)
     except StoreError as error:
         log.warning("open alarms of monitors that are no longer configured are not ended yet: %s", error)
-
-
-def _end_alarm(runtime: Runtime, name: str, segment: str, status: Status, before: Config | None) -> None:
-    now, monitor = runtime.clock(), None if before is None else before.monitors.get(name)
-    ended = Transition(
-        monitor=name,
-        segment=segment,
-        at=now,
-        before=status,
-        after=Status.INSUFFICIENT,
-        reasons=(Caveat("monitor-removed", status=str(status)),),
-        since=now,
-    )
-    channels = [
-        channel for channel in runtime.config.channels if monitor is None or channel in monitor.notify
-    ]
-    outbox = [
-        store.Outgoing(destination=f"channel:{channel}", payload={"transition": ended.to_dict()})
-        for channel in channels
-    ]
-    with hold_lease(runtime, f"monitor:{name}") as lease:
-        if lease is not None:
-            over = [
-                decline.closed(now, REMOVED)
-                for decline in store.declines(runtime.store, name, segment)
-                if decline.is_open
-            ]
-            store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease, episodes=over)
-            log.warning("%s: no longer configured; its alarm (%s) ends", f"{name} {segment}".strip(), status)
-
-
-def _unreadable(new: Config) -> list[str]:
-    """Secrets that cannot be read, each with its path in the file."""
-    given: list[tuple[str, Secret | Spark | Mlflow | Webhook | Heartbeat | None]] = [
-        *(
-            (f"sources.{name}.", source)
-            for name, source in new.sources.items()
-            if not isinstance(source, Files)
-        ),
-        *((f"channels.{name}.", channel) for name, channel in new.channels.items()),
-        *(("", section) for section in (new.mlflow, new.webhook, new.heartbeat)),
-    ]
-    problems = []
-    for path, section in given:
-        try:
-            if section is not None:
-                section.read(new.folder)
-        except ConfigError as error:
-            problems.append(f"{path}{error}")
-    return problems

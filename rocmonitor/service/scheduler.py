@@ -46,7 +46,7 @@ from rocmonitor.service.outages import StoreWatch, note_review, notify
 from rocmonitor.service.reload import changed, end_alarms_of_removed, read_again
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.runtime import Runtime, leave
-from rocmonitor.service.tick import Tick, run_monitor
+from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers import Workers
 from rocmonitor.wording.review import decision
@@ -264,25 +264,19 @@ def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) ->
         log.error("%s: %s", monitor.name, tick.error, extra=extra)
     if tick.doubt is not None:
         log.warning("%s: %s", monitor.name, tick.doubt, extra=extra)
-    following = _again(scheduler, runtime, tick)
-    if following is None:
+    if tick.busy:  # held by another process, or by one that died: its lease ends soon
+        following = start_at(scheduler, runtime, monitor.name, RENEW_EVERY)
+    elif (error := tick.error) is not None:
+        may_pass = error.transient if isinstance(error, ExternalError) else type(error) is RocmonitorError
+        following = start_again(scheduler, runtime, monitor.name, transient=may_pass)
+    elif tick.doubt is not None:
+        following = start_at(scheduler, runtime, monitor.name, CONFIRM_AFTER / 4)
+    else:
         runtime.failures.pop(monitor.name, None)
         following = next_fire(monitor.schedule, monitor.timezone, runtime.clock())
         when = f"{following.astimezone(monitor.timezone):%Y-%m-%d %H:%M %Z}"
         log.info("%s: next check at %s", monitor.name, when, extra=extra)
     save_last(runtime, tick, started_at=started_at, seconds=seconds, next_due=following)
-
-
-def _again(scheduler: BackgroundScheduler, runtime: Runtime, tick: Tick) -> datetime | None:
-    if tick.busy:  # held by another process, or by one that died: its lease ends soon
-        return start_at(scheduler, runtime, tick.monitor, RENEW_EVERY)
-    if tick.error is not None:
-        error = tick.error
-        may_pass = error.transient if isinstance(error, ExternalError) else type(error) is RocmonitorError
-        return start_again(scheduler, runtime, tick.monitor, transient=may_pass)
-    if tick.doubt is not None:
-        return start_at(scheduler, runtime, tick.monitor, CONFIRM_AFTER / 4)
-    return None
 
 
 def _review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> None:

@@ -147,7 +147,8 @@ def check(
             printed.section("windows", partial(_windows, monitor, now, seen))
             levels = config.levels(monitor.name, allotted)
             printed.section("reference", partial(_reference, monitor, levels, now, seen))
-            printed.section("labels", partial(_labels, monitor, now, seen))
+            counts = seen.last_counts, seen.past_counts
+            printed.section("labels", partial(label_shares, monitor, sources, *counts, now))
             printed.section("rules", partial(_rules, monitor, levels, seen, explain))
             if monitor.columns.challenger is not None:
                 printed.section("review", partial(_review, monitor))
@@ -402,11 +403,6 @@ def _read_windows(
 
 def _inside(windows: Iterable[tuple[Window, Rows]]) -> dict[Window, int]:
     return {window: rows.counts.inside for window, rows in windows if not rows.counts.truncated}
-
-
-def _labels(monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
-    source = seen.sources.opened(monitor.source)
-    return label_shares(monitor, source, seen.last_counts, seen.past_counts, now)
 
 
 def _served(

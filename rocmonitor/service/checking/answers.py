@@ -67,9 +67,13 @@ def normal(
         which = "the first window" if alarm.after == 1 else "a single window"
         drops.append(f"a drop of {math.ceil(100 * seen[1]) / 100:g} shows in {which}")
     wide = seen is None or seen[1] > _COLLAPSE * (auc - 0.5)
-    stays = _stays(drawn, monitor) if auc > 0.5 + STAYS else ""
-    if stays:
-        drops.append(f"{'one' if drops else 'a drop'} of {STAYS:g} that stays {stays}")
+    if auc > 0.5 + STAYS and (detections := drawn.detections(STAYS, alarm)):
+        windows = detections[list(detections)[-1]].windows[0]  # in half of all cases
+        length = YEAR / timedelta(days=1) / drawn.per_year
+        how = "is not seen within" if windows is None else "shows in about"
+        span = count((drawn.windows if windows is None else windows) * length, "day")
+        if windows != 1:
+            drops.append(f"{'one' if drops else 'a drop'} of {STAYS:g} that stays {how} {span}")
     if drops:
         line += f". {', '.join(drops).capitalize()}" if is_read else f" {', '.join(drops)}"
     if wide and (drawn.single or not drawn.stated):
@@ -78,18 +82,6 @@ def normal(
             ways = "longer windows (window.every), a longer reference, or rule lasting, which adds windows up"
         doubts.append(Doubt(f"only a collapse of the model would show in one window: take {ways}"))
     return line, doubts
-
-
-def _stays(drawn: Simulation, monitor: Monitor) -> str:
-    detections = drawn.detections(STAYS, monitor.alarm.policy())
-    if not detections:
-        return ""
-    median, length = detections[list(detections)[-1]].windows[0], YEAR / timedelta(days=1) / drawn.per_year
-    if median == 1:
-        return ""
-    if median is None:
-        return f"is not seen within {count(drawn.windows * length, 'day')}"
-    return f"shows in about {count(median * length, 'day')}"
 
 
 def judged(

@@ -79,23 +79,17 @@ def expected(
         lines.append(_judged(judged, drawn))
     if monitor.segments:
         lines.append("each segment value is watched separately and adds about as many")
-    ends = _said_over(scenario, drawn, monitor)
-    return [*lines, *guilty(scenario, drawn), *_found(drawn, monitor, every), *ends]
-
-
-def _said_over(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> list[str]:
-    """Return how often a drop that stays will be said to be over."""
+    lines += [*guilty(scenario, drawn), *_found(drawn, monitor, every)]
     level = scenario.ranges.level
-    if level is None or drawn.auc <= 0.5 + STAYS:
-        return []
-    usual = level.change(WindowAuc(drawn.auc, round(scenario.n_pos), round(scenario.n_neg)))
-    share = drawn.said_over(STAYS, monitor.alarm.policy(), usual.error, usual.reference_error)
-    if share is None:
-        return []
-    return [
-        f"a drop of {STAYS:g} that stays and was found is said to be over by mistake within a year in about "
-        f"{100 * share:.0f} % of cases"
-    ]
+    if level is not None and drawn.auc > 0.5 + STAYS:
+        usual = level.change(WindowAuc(drawn.auc, round(scenario.n_pos), round(scenario.n_neg)))
+        share = drawn.said_over(STAYS, monitor.alarm.policy(), usual.error, usual.reference_error)
+        if share is not None:
+            lines.append(
+                f"a drop of {STAYS:g} that stays and was found is said to be over by mistake within a year "
+                f"in about {100 * share:.0f} % of cases"
+            )
+    return lines
 
 
 def _windows(scenario: Scenario, drawn: Simulation) -> str:

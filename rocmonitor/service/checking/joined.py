@@ -147,14 +147,14 @@ Counted = tuple[Window, LabelCounts]
 
 
 def label_shares(
-    monitor: Monitor, source: SqlSource, last: Counted | None, reference: Sequence[Counted], now: datetime
+    monitor: Monitor, sources: Sources, last: Counted | None, reference: Sequence[Counted], now: datetime
 ) -> list[str]:
     """Return the share of labelled rows in the last window and in the reference, and a conclusion.
 
     `last` is the last window that is old enough to be judged; it and the reference windows have the labels of
     now. With ``columns.labelled_at`` those known at `window.label_delay` are counted, window by window.
     """
-    past = _share([counts for _, counts in reference])
+    source, past = sources.opened(monitor.source), _share([counts for _, counts in reference])
     if past is None:
         return []
     if monitor.columns.labelled_at is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 
 from rocmonitor import tracking
 from rocmonitor.caveat import Caveat
@@ -28,21 +28,19 @@ def _read(_secret: str, line: str) -> list[str]:
     return [line]
 
 
-class Sources(AbstractContextManager["Sources"]):
+class Sources(ExitStack):
     """The sources of a configuration, each opened when it is asked for first, and closed in the end."""
 
     def __init__(self, config: Config) -> None:
+        super().__init__()
         self._config, self._opened = config, dict[str, SqlSource]()
 
     def opened(self, name: str) -> SqlSource:
         """Return a source by its name; errors are those of `open_source`."""
         if name not in self._opened:
-            self._opened[name] = open_source(self._config.sources[name], self._config.folder, name=name)
+            source = open_source(self._config.sources[name], self._config.folder, name=name)
+            self._opened[name] = self.enter_context(source)
         return self._opened[name]
-
-    def __exit__(self, *_: object) -> None:
-        for source in self._opened.values():
-            source.close()
 
 
 def account_lines(sources: Sources, name: str) -> list[str]:

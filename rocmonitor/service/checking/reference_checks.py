@@ -38,7 +38,25 @@ def unfit(
     whole = useless(reference, low_is_positive=low_is_positive)
     if comparing and whole:
         return comparing, [DegenerateDataError(f"{' and '.join(comparing)}: {whole}")]
-    why = dict(_left_out(reference, rules))
+    why: dict[str, str] = {}
+    usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.learned)
+    has = f"both classes; the reference has {usable}: choose a longer period, or cut it finer"
+    for name, rule in rules.items():
+        if reference.auc is None:
+            continue
+        if rule.needs.history and usable < ENOUGH_WINDOWS:
+            learns = "the rule learns from past windows what their scores show, and needs"
+            why[name] = f"{learns} {ENOUGH_WINDOWS} with {has} (reference.windows)"
+        elif (rule.needs.chart or rule.needs.range) and usable < rule.needs.windows:
+            finer, fixed = "reference.windows", ""
+            if rule.needs.range:
+                finer += f": {windows_needed(settings_of(rule)['confidence_level'])} or more"
+                fixed = ", or give a distance (method: fixed)"
+            learns = "the rule learns from past windows how far they differ, and needs"
+            why[name] = f"{learns} {rule.needs.windows} with {has} ({finer}){fixed}"
+        elif rule.needs.range and reference.cells is not None and name not in reference.fits:
+            parts = [str(caveat.bare()) for caveat in reference.caveats if caveat.about[:1] == (name,)]
+            why[name] = "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
     return list(why), [DegenerateDataError(f"{name}: {text}") for name, text in why.items()]
 
 
@@ -116,35 +134,6 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
             f"nothing shows how far windows scatter: {doubt}? Else {longer}"
         )
     return ""
-
-
-def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
-    usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.learned)
-    for name, rule in rules.items():
-        if reference.auc is not None and rule.needs.history and usable < ENOUGH_WINDOWS:
-            yield (
-                name,
-                f"the rule learns from past windows what their scores show, and needs {ENOUGH_WINDOWS} with "
-                f"both classes; the reference has {usable}: choose a longer period, or cut it finer "
-                "(reference.windows)",
-            )
-            continue
-        if reference.auc is None or not (rule.needs.chart or rule.needs.range):
-            continue
-        if usable < rule.needs.windows:
-            finer, fixed = "reference.windows", ""
-            if rule.needs.range:
-                finer += f": {windows_needed(settings_of(rule)['confidence_level'])} or more"
-                fixed = ", or give a distance (method: fixed)"
-            yield (
-                name,
-                f"the rule learns from past windows how far they differ, and needs {rule.needs.windows} with "
-                f"both classes; the reference has {usable}: choose a longer period, or cut it finer ({finer})"
-                f"{fixed}",
-            )
-        elif rule.needs.range and reference.cells is not None and name not in reference.fits:
-            parts = [str(caveat.bare()) for caveat in reference.caveats if caveat.about[:1] == (name,)]
-            yield name, "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
 
 
 def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:

@@ -96,7 +96,12 @@ class WebhookReceiver:
         if not signed(delivery, stamp, signature, body, secret=self._secret(), now=now):
             log.warning("an event from %s was refused: it is not signed with our secret", request.remote_addr)
             return _plain("not signed with the secret of this webhook, or too old\n", 401)
-        if int(stamp) < self._since or not self._is_new(signature, now):
+        with self._lock:  # a signature is remembered for as long as its time is accepted
+            self._seen = {known: end for known, end in self._seen.items() if end >= now.timestamp()}
+            is_new = int(stamp) >= self._since and signature not in self._seen
+            if is_new:
+                self._seen[signature] = now.timestamp() + 2 * TOLERANCE.total_seconds()
+        if not is_new:
             log.warning(
                 "an event from %s was refused: it was received before, or is older than this process",
                 request.remote_addr,
@@ -107,16 +112,6 @@ class WebhookReceiver:
             log.info("MLflow says that alias %s of %s has moved", moved[1], moved[0])
             self._on_alias(*moved)
         return _plain("", 204)
-
-    def _is_new(self, signature: str, now: datetime) -> bool:
-        """Remember a signature for as long as its time is accepted: twice the tolerance at most."""
-        until = now.timestamp() + 2 * TOLERANCE.total_seconds()
-        with self._lock:
-            self._seen = {known: end for known, end in self._seen.items() if end >= now.timestamp()}
-            if signature in self._seen:
-                return False
-            self._seen[signature] = until
-            return True
 
 
 def _plain(text: str, status: int, **headers: str) -> Response:

@@ -10,7 +10,7 @@ from datetime import datetime
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.errors import RocmonitorError, SourceError, StoreError, TrackingError
+from rocmonitor.errors import InputError, RocmonitorError, SourceError, StoreError, TrackingError
 from rocmonitor.policy.record import as_scored, digest_of
 from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
@@ -18,7 +18,7 @@ from rocmonitor.policy.review.episodes import difference_by_episode
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.counted import Reader
 from rocmonitor.service.leases import hold_lease, renew_lease
-from rocmonitor.service.pieces import joined_windows
+from rocmonitor.service.pieces import joined_windows, with_rows
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.references import frozen_windows
 from rocmonitor.service.review import rows
@@ -27,7 +27,6 @@ from rocmonitor.service.review.period import (
     Period,
     Versions,
     choose_period,
-    from_first_to_last_row,
     pin_versions,
 )
 from rocmonitor.service.runtime import Runtime
@@ -107,7 +106,10 @@ def review_monitor(
                 return joined_windows(monitor, counted.source, judged, now, windows)
 
             period = choose_period(monitor, versions, judged, now, start, end, joined)
-            period = from_first_to_last_row(period, lambda window: run.count_rows(counted, window))
+            windows = with_rows(period.windows, lambda window: run.count_rows(counted, window))
+            if len(windows) < len(period.windows):  # nothing can be compared in the others
+                left = Caveat("windows-without-rows", count=len(period.windows) - len(windows))
+                period = replace(period, windows=windows, caveats=(*period.caveats, left))
             data = run.data(counted, period, now)
         return run.review(versions, period, data)
 
@@ -136,8 +138,12 @@ class _ReviewRun:
         """Return the rows to compare, and those on which thresholds are chosen."""
         monitor = self.monitor
         read = self._read(source, period.windows)
-        if self.segment:
-            rows.require_segment(monitor, read, self.segment)
+        segments = sorted({name for _, batch in read for name in batch.segments if name})
+        if self.segment and self.segment not in segments:
+            raise InputError(
+                f"--segment must be one of the segments of {monitor.name}; it is {self.segment!r}, and the "
+                f"rows have: {', '.join(segments) or f'none (monitors.{monitor.name}.segments is empty)'}"
+            )
         read = rows.of_segment(read, self.segment)
         rows.require_both(monitor, read)
         ours = (*period.before, *period.windows)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.pieces import with_rows
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.versions import Role, alias_or_version, version
 from rocmonitor.store import Evaluated
@@ -149,14 +148,3 @@ def choose_period(
         registered=registered,
         caveats=tuple(caveats),
     )
-
-
-def from_first_to_last_row(period: Period, count_rows: Callable[[Window], int]) -> Period:
-    """Return the period without the windows before the first row and after the last: nothing can be
-    compared.
-    """
-    windows = with_rows(period.windows, count_rows)
-    if len(windows) == len(period.windows):
-        return period
-    left = Caveat("windows-without-rows", count=len(period.windows) - len(windows))
-    return replace(period, windows=windows, caveats=(*period.caveats, left))

@@ -12,7 +12,7 @@ from typing import Any
 from rocmonitor import __version__
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window
@@ -68,16 +68,6 @@ def enough(monitor: Monitor, read: Read) -> bool:
     pairs = [pair(batch) for _, batch in read]
     least = min(sum(sample.n_pos for sample in pairs), sum(sample.n_neg for sample in pairs))
     return least >= monitor.min_per_class
-
-
-def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
-    """Require that some of the rows are in a segment."""
-    segments = sorted({name for _, batch in read for name in batch.segments if name})
-    if segment not in segments:
-        raise InputError(
-            f"--segment must be one of the segments of {monitor.name}; it is {segment!r}, and the rows have: "
-            f"{', '.join(segments) or f'none (monitors.{monitor.name}.segments is empty)'}"
-        )
 
 
 def of_segment(read: Read, segment: str) -> Read:

@@ -185,15 +185,11 @@ class _Work:
             # These were judged by the labels known at the time; later ones make a revision.
             state.forget_judged()
             self._each(new)
-        if state.runtime.stop.is_set():
+        is_live = not (state.dry_run or state.backfill or state.now < state.runtime.clock() - NOW)
+        if state.runtime.stop.is_set() or not is_live:
             return
-        if not (state.dry_run or state.backfill or state.now < state.runtime.clock() - NOW):
-            self._conclude()
-
-    def _conclude(self) -> None:
-        state, name = self._state, self._state.monitor.name
-        new = (evaluation.window for evaluation in self._tick.evaluations)
-        last = max([*new, *filter(None, [state.last_judged])], default=None)
+        judged_now = (evaluation.window for evaluation in self._tick.evaluations)
+        last = max([*judged_now, *filter(None, [state.last_judged])], default=None)
         seen = state.monitor.lapse(last, state.now)
         before = store.ticks(state.runtime.store).get(name) if seen is not None else None
         # What was over before anybody watched is no news, nor what the status says already.
@@ -235,7 +231,13 @@ class _Work:
         log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=extra)
         if job.before is None and not counts.truncated:
             self._require_complete(job.window, counts.inside)
-        self._note_usable(job, judged)
+        state = self._state
+        ranges, last = (state.ranges or {}).get(""), state.last_judged
+        # How many rows can be used now shows in a window after which no other was judged.
+        if not state.backfill and ranges is not None and (last is None or last <= job.window):
+            passed = any(other > job.window for other in state.foreseen_windows)
+            reference = ranges.reference
+            self._arrivals.add_read(job.window, counts, reference, labelled=job.judges, passed=passed)
         if job.judges:
             self._judge(job, judged)
         else:
@@ -355,16 +357,6 @@ class _Work:
             store.save_outlooks(state.runtime.store, records, lease=state.lease)
         state.segments |= {record.outlook.segment for record in records}
         self._tick.add([], [record.outlook for record in records])
-
-    def _note_usable(self, job: Job, judged: Judged) -> None:
-        """Note how many rows can be used, of a window after which no other was judged."""
-        state = self._state
-        ranges, last = (state.ranges or {}).get(""), state.last_judged
-        if state.backfill or ranges is None or (last is not None and last > job.window):
-            return
-        passed = any(other > job.window for other in state.foreseen_windows)
-        reference = ranges.reference
-        self._arrivals.add_read(job.window, judged.counts, reference, labelled=job.judges, passed=passed)
 
     def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
         """Note how the window is labelled now, so that the next tick does not read it."""
