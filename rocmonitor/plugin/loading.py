@@ -104,9 +104,6 @@ def _windows(logged: Mapping[str, Any]) -> list[tuple[Window, str | None]]:
         dict(logged) | {"digest": None if logged.get("paired") else logged.get("digest")}
     ]
     try:
-        return [
-            (Window(*(datetime.fromisoformat(part[end]) for end in ("start", "end"))), part.get("digest"))
-            for part in parts
-        ]
+        return [(Window.from_dict(part), part.get("digest")) for part in parts]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"the dataset was not logged by rocmonitor: its windows: {error}") from None

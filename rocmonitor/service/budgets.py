@@ -74,7 +74,7 @@ def windows_per_year(monitor: Monitor, windows: Sequence[Mapping[str, Any]]) -> 
     """
     if not windows:
         return None
-    spans = [Window(*(datetime.fromisoformat(window[end]) for end in ("start", "end"))) for window in windows]
+    spans = [Window.from_dict(window) for window in windows]
     rows = sum(window["n_pos"] + window["n_neg"] + (window.get("unlabelled") or 0) for window in windows)
     return YEAR / usual_length(monitor, spans, rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, islice, takewhile
@@ -26,38 +27,36 @@ Stored = Mapping[Window, Sequence[KeptCounts]]
 """The stored cells of some windows: of each one itself, or of the shorter ones that fill it."""
 
 
+@dataclass(eq=False)
 class InStore(Stored):
     """The stored windows, read when they are wanted; all of them are sent to another process."""
 
-    def __init__(
-        self,
-        kept: store.Store,
-        monitor: Monitor,
-        windows: Sequence[Window],
-        ages: Sequence[timedelta] = (),
-    ) -> None:
-        self._store, self._monitor, self._windows, self._ages = kept, monitor, windows, ages
+    kept: store.Store
+    monitor: Monitor
+    windows: Sequence[Window]
+    ages: Sequence[timedelta] = ()
 
     def __getitem__(self, window: Window) -> Sequence[KeptCounts]:
-        return stored(self._store, self._monitor, window, self._ages)
+        return stored(self.kept, self.monitor, window, self.ages)
 
     def __iter__(self) -> Iterator[Window]:
-        return iter(self._windows)
+        return iter(self.windows)
 
     def __len__(self) -> int:
-        return len(self._windows)
+        return len(self.windows)
 
     def __reduce__(self) -> tuple[type[dict[Any, Any]], tuple[dict[Window, Sequence[KeptCounts]]]]:
         return dict, (dict(self),)
 
 
+@dataclass
 class Ahead:
     """Windows that are read before their turn, together with one that comes before them."""
 
-    def __init__(self, rows: int = 0) -> None:
-        # What a window is expected to have at most; 0 if unknown: the first window is then read alone.
-        self._rows, self._works = rows, True
-        self._read: dict[Window, Batch] = {}
+    rows: int = 0
+    """What a window is expected to have at most; 0 if unknown: the first window is then read alone."""
+    _works: bool = True
+    _read: dict[Window, Batch] = field(default_factory=dict)
 
     def take(
         self,
@@ -72,8 +71,8 @@ class Ahead:
         `following` gives the windows to be read after it in the same way, in order; `read` reads windows side
         by side, as `SqlSource.pull_together`.
         """
-        if window not in self._read and self._works and self._rows:
-            some = list(islice(chain([window], following()), together(self._rows)))
+        if window not in self._read and self._works and self.rows:
+            some = list(islice(chain([window], following()), together(self.rows)))
             some = list(source.side_by_side(monitor, some)) if some else []
             batches = read(some) if some else None
             self._works = batches is not None
@@ -82,7 +81,7 @@ class Ahead:
 
     def saw(self, batch: Batch) -> None:
         """Expect that other windows have about as many rows as this one."""
-        self._rows = max(self._rows, batch.segments[""].counts.rows)
+        self.rows = max(self.rows, batch.segments[""].counts.rows)
 
 
 class Reader:
@@ -195,7 +194,7 @@ class Reader:
             assert batch.labels is not None  # they were asked for
             return batch, batch.labels
         # Before the rows: what is corrected in between then differs from these labels at the next look.
-        labels = self.label_counts(window, as_of=as_of)
+        labels = self.source.label_counts(self._monitor, window, as_of=as_of)
         on_rows(0)
         return self.read(window, **how, labels=labels, on_rows=on_rows), labels
 
@@ -213,10 +212,6 @@ class Reader:
         if rows or not isinstance(self._known, store.Store):
             return rows
         return store.rows_counted(self._known, reading_of(self._monitor), window)
-
-    def label_counts(self, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """Return what the source says of the labels of a window."""
-        return self.source.label_counts(self._monitor, window, as_of=as_of)
 
     def _kept(
         self, window: Window, as_of: datetime | None, ages: Sequence[timedelta], labels: LabelCounts | None
@@ -241,7 +236,7 @@ class Reader:
         """Return what the source says of a window; None where it does not answer, now or before."""
         if self._silent is None:
             try:
-                return self.label_counts(window, as_of=as_of)
+                return self.source.label_counts(self._monitor, window, as_of=as_of)
             except SourceError as error:
                 if self._confirmed:
                     raise

@@ -84,13 +84,6 @@ class Delivered:
     busy: bool = False
     """Another process delivers to a destination; nothing was done there."""
 
-    def add(self, other: Delivered) -> None:
-        """Count what another one did."""
-        self.sent += other.sent
-        self.failed |= other.failed
-        self.refused |= other.refused
-        self.busy = self.busy or other.busy
-
 
 @dataclass(kw_only=True)
 class Patience:
@@ -118,7 +111,7 @@ def drain(
     destination that fails is left alone for the rest of the pass. A row is marked after it was sent: a crash
     in between sends it again, with the same event id.
     """
-    deliveries = Deliveries(runtime, progress=progress, patience=patience)
+    deliveries = Deliveries(runtime, progress=progress, patience=patience or Patience())
     done, met = Delivered(), set[str]()
     while True:
         notify(runtime, settled=True, tolerance=tolerance)
@@ -127,35 +120,31 @@ def drain(
             return done
         for worker in workers:
             worker.join()
-            done.add(worker.done)
+            done.sent += worker.done.sent
+            done.failed |= worker.done.failed
+            done.refused |= worker.done.refused
+            done.busy = done.busy or worker.done.busy
         for worker in workers:
             if worker.error is not None:
                 raise worker.error
         met = {*done.failed, *(worker.destination for worker in workers if worker.done.busy), *met}
 
 
+@dataclass(slots=True)
 class Deliveries:
-    """The workers of one process: a thread for each destination while something is due for it.
+    """The workers of one process: a thread for each destination while something is due for it."""
 
-    `on_end` is called with each worker at its end: it has done all that is due, failed, or is to stop. While
-    `judging` returns True monitors are judged: what they find at the same time is one message, so channels
-    wait for them, though not for long.
-    """
-
-    def __init__(
-        self,
-        runtime: Runtime,
-        *,
-        progress: Progress = lambda _: None,
-        on_end: Callable[[Worker], None] = lambda _: None,
-        patience: Patience | None = None,
-        judging: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.runtime, self.progress, self.on_end, self.judging = runtime, progress, on_end, judging
-        self._awaited_since: float | None = None
-        self.patience = patience or Patience()
-        self.hanging: dict[str, list[threading.Thread]] = {}
-        self._workers: dict[str, Worker] = {}
+    runtime: Runtime
+    progress: Progress = field(default=lambda _: None, kw_only=True)
+    on_end: Callable[[Worker], None] = field(default=lambda _: None, kw_only=True)
+    """Called with each worker at its end: it has done all that is due, failed, or is to stop."""
+    patience: Patience = field(default_factory=Patience, kw_only=True)
+    judging: Callable[[], bool] = field(default=lambda: False, kw_only=True)
+    """True while monitors are judged: what they find at the same time is one message, so channels wait for
+    them, though not for long."""
+    hanging: dict[str, list[threading.Thread]] = field(default_factory=dict)
+    _awaited_since: float | None = None
+    _workers: dict[str, Worker] = field(default_factory=dict)
 
     def start(self, but: Collection[str] = ()) -> list[Worker]:
         """Start a worker for each destination that something is due for and that has none; channels first."""

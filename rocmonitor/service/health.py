@@ -145,12 +145,12 @@ class Health:
         return content
 
 
+@dataclass(slots=True)
 class Asking:
     """Asks with patience: a store that hangs keeps one thread waiting, not every one that asks."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pending: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _pending: threading.Thread | None = None
 
     def within(self, seconds: float, question: Callable[[], Any]) -> Any:
         """Return the answer; a StoreError says that none came, or that an earlier question still waits."""

@@ -72,40 +72,42 @@ def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Dele
     return done
 
 
+@dataclass(slots=True)
 class _Keeping:
     """One pass under its lease."""
 
-    def __init__(self, runtime: Runtime, lease: store.Lease, progress: Progress) -> None:
-        self._runtime, self._lease, self._progress = runtime, lease, progress
+    runtime: Runtime
+    lease: store.Lease
+    progress: Progress
 
     def renew(self) -> None:
         """Keep the lease."""
-        self._lease = renew_lease(self._runtime, self._lease)
+        self.lease = renew_lease(self.runtime, self.lease)
 
     def repeat(self, delete: Callable[[], int], what: str) -> int:
         """Delete until no more is old enough, or a stop is asked for."""
         total, deleted = 0, AT_ONCE
-        while deleted == AT_ONCE and not self._runtime.stop.is_set():
+        while deleted == AT_ONCE and not self.runtime.stop.is_set():
             deleted = delete()
             total += deleted
             if deleted:
-                self._progress(f"deleted {total:,} {what}")
+                self.progress(f"deleted {total:,} {what}")
             self.renew()
         return total
 
     def delete_runs(self, before: datetime, done: Deleted) -> None:
         """Delete runs in MLflow one by one."""
-        stop, old = self._runtime.stop, None
-        instance = store.instance_id(self._runtime.store)
+        stop, old = self.runtime.stop, None
+        instance = store.instance_id(self.runtime.store)
         while not stop.is_set() and (old is None or len(old) == AT_ONCE):
-            old = store.old_publications(self._runtime.store, before, AT_ONCE)
+            old = store.old_publications(self.runtime.store, before, AT_ONCE)
             for publication in old:
                 if stop.is_set():
                     break
                 # The run first: after a kill in between, it is found gone.
-                done.runs += self._runtime.tracking.delete_window(
+                done.runs += self.runtime.tracking.delete_window(
                     instance, publication.monitor, publication.key
                 )
-                store.delete_publications(self._runtime.store, [publication])
-                self._progress(f"deleted {done.runs:,} old runs in MLflow")
+                store.delete_publications(self.runtime.store, [publication])
+                self.progress(f"deleted {done.runs:,} old runs in MLflow")
                 self.renew()

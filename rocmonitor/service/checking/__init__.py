@@ -170,19 +170,21 @@ def check(
     return Checked(problems=printed.problems, doubts=printed.doubts, watched=watched)
 
 
+@dataclass(slots=True)
 class _Printed:
     """The lines of one heading after the other: answers first, then problems and doubts, or everything."""
 
-    def __init__(self, output: Print, explain: bool, progress: Progress) -> None:
-        self._output, self._explain, self._progress = output, explain, progress
-        self.about = ""
-        self._lines: list[tuple[str, Line]] = []
-        self.problems: list[RocmonitorError] = []
-        self.doubts: list[str] = []
+    output: Print
+    explain: bool
+    progress: Progress
+    about: str = ""
+    problems: list[RocmonitorError] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    _lines: list[tuple[str, Line]] = field(default_factory=list)
 
     def section(self, topic: str, explain: Callable[[], Sequence[Line]]) -> None:
         """Collect the lines of a topic; an error is one of them."""
-        self._progress(f"{self.about}{topic}")
+        self.progress(f"{self.about}{topic}")
         try:
             lines = explain()
         except RocmonitorError as error:
@@ -196,14 +198,14 @@ class _Printed:
         shown = [
             (topic, text)
             for topic, line in lines
-            if (text := self._shown(line)) and (always or self._explain or isinstance(line, _TOLD))
+            if (text := self._shown(line)) and (always or self.explain or isinstance(line, _TOLD))
         ]
         doubts = [("", f"WARNING: {doubt}") for doubt in given.doubts]
         self.doubts += given.doubts
         if shown or doubts or given.lines:
-            self._output(heading)
+            self.output(heading)
         for topic, text in (*given.lines.items(), *doubts, *shown):
-            self._output(f"  {topic:<10}{text}")
+            self.output(f"  {topic:<10}{text}")
         return self.doubts[before:]
 
     def _shown(self, line: Line) -> str:
@@ -213,7 +215,7 @@ class _Printed:
         if not isinstance(line, RocmonitorError):
             return line
         if any(str(line) == str(problem) for problem in self.problems):
-            return "not read: see the PROBLEM above" if self._explain else ""
+            return "not read: see the PROBLEM above" if self.explain else ""
         self.problems.append(line)
         return f"PROBLEM: {line}"
 

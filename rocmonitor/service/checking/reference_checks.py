@@ -182,7 +182,7 @@ def likeness(reference: Reference) -> list[str]:
     return lines
 
 
-def design_effect(reference: Reference, column: str | None, windows: Sequence[Rows] = ()) -> list[str]:
+def design_effect(reference: Reference, column: str | None, windows: Sequence[Rows]) -> list[str]:
     """Return what clusters cost, and what is doubtful about them; none where rows are independent, or not
     read. `column` names the clusters, and `windows` are those of the reference.
     """

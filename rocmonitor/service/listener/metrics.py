@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -42,9 +43,9 @@ def written(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
     return encoder(registry), content_type
 
 
+@dataclass(eq=False)
 class _Collector(Collector):
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    service: Service
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: what is there depends on the store, and no other collector has these names."""
@@ -52,7 +53,7 @@ class _Collector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics; those of the store are left out when it does not answer."""
-        service = self._service
+        service = self.service
         runtime = service.runtime
         now = runtime.clock()
         yield from _process(service)

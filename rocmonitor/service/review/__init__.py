@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rocmonitor import store
@@ -114,20 +114,16 @@ def review_monitor(
         return run.review(versions, period, data)
 
 
+@dataclass(slots=True)
 class _ReviewRun:
     """One review in progress: renews its lease at each step, and stops when the process is told to."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        monitor: Monitor,
-        lease: store.Lease,
-        segment: str,
-        dry_run: bool,
-        progress: Progress,
-    ) -> None:
-        self.runtime, self.monitor, self.lease, self.segment = runtime, monitor, lease, segment
-        self.dry_run, self.progress = dry_run, progress
+    runtime: Runtime
+    monitor: Monitor
+    lease: store.Lease
+    segment: str
+    dry_run: bool
+    progress: Progress
 
     def count_rows(self, source: Reader, window: Window) -> int:
         """Rows of a window of any length."""

@@ -93,7 +93,7 @@ def choose_period(
     now: datetime,
     start: datetime | None,
     end: datetime | None,
-    joined: Callable[[Sequence[Window]], Sequence[Window]] = lambda windows: windows,
+    joined: Callable[[Sequence[Window]], Sequence[Window]],
 ) -> Period:
     """Return the windows of the period whose labels are due, without those judged with other versions.
 

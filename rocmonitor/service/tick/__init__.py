@@ -19,8 +19,9 @@ from rocmonitor.config import Monitor, Spark
 from rocmonitor.errors import RocmonitorError, StoreError
 from rocmonitor.policy.episode import pooled_window
 from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.windows import Window
-from rocmonitor.service import explaining, references
+from rocmonitor.service import budgets, explaining, references
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.counted import Ahead, stored
 from rocmonitor.service.counted_parts import CountedParts
@@ -235,7 +236,7 @@ class _Work:
         ranges, last = (state.ranges or {}).get(""), state.last_judged
         # How many rows can be used now shows in a window after which no other was judged.
         if not state.backfill and ranges is not None and (last is None or last <= job.window):
-            passed = any(other > job.window for other in state.foreseen_windows)
+            passed = any(other > job.window for segment, other in state.foreseen if not segment)
             reference = ranges.reference
             self._arrivals.add_read(job.window, counts, reference, labelled=job.judges, passed=passed)
         if job.judges:
@@ -375,19 +376,27 @@ class _Work:
             )
 
     def _load_references(self) -> None:
-        state = self._state
-        if state.ranges is None:
-            built = references.load_or_build(
-                state.monitor,
-                self._source,
-                state.runtime.store,
-                now=state.now,
-                keep=not state.dry_run,
-                keep_counts=bool(state.runtime.config.keep.counts),
-                on_step=self._said,
-                build=self._run,
-            )
-            state.set_references(built)
+        """Hold the references at the levels that a budget asks for, for all windows of the tick."""
+        state, monitor, kept = self._state, self._state.monitor, self._state.runtime.store
+        if state.ranges is not None:
+            return
+        built = references.load_or_build(
+            monitor,
+            self._source,
+            kept,
+            now=state.now,
+            keep=not state.dry_run,
+            keep_counts=bool(state.runtime.config.keep.counts),
+            on_step=self._said,
+            build=self._run,
+        )
+        own: dict[str, float] = {}
+        if monitor.joining is not None and "" in built:  # it may not be frozen yet
+            yearly = budgets.windows_per_year(monitor, built[""].windows)
+            own |= {} if yearly is None else {monitor.name: yearly}
+        state.levels = budgets.levels(state.runtime.config, kept, monitor.name, own)
+        derived = state.levels.derived
+        state.ranges = {name: NormalRanges.of(reference, derived) for name, reference in built.items()}
 
     def _run(self, request: Request[Answer]) -> Answer:
         """Return what is asked, answered by the executor; it may take other processes."""

@@ -62,7 +62,7 @@ class Plan:
             passed = set() if state.backfill else self._without_rows(ended)
             return [window for window in ended if window not in passed]
         ended = [window for window in ended if window.end <= state.now]
-        fixed = {window for segment, window in state.judged if not segment} | state.foreseen_windows
+        fixed = {window for segment, window in [*state.judged, *state.foreseen] if not segment}
         inside, unjudged = within(fixed, ended), free(ended, fixed)
         passed = set[Window]()
         if not state.backfill:

@@ -20,7 +20,7 @@ from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.status import Said, SegmentState, usual_run
 from rocmonitor.policy.windows import Window
-from rocmonitor.service import budgets, references
+from rocmonitor.service import references
 from rocmonitor.service.leases import renew_lease
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick.courses import Courses
@@ -110,11 +110,6 @@ class TickState:
         """The metrics of the outlooks of windows that are not judged, by segment and window."""
         kept = self.runtime.store
         return store.outlooks_pending(kept, self.monitor.name) if self.monitor.outlook else {}
-
-    @property
-    def foreseen_windows(self) -> set[Window]:
-        """The windows with an outlook and without a verdict."""
-        return {window for segment, window in self.foreseen if not segment}
 
     @cached_property
     def courses(self) -> Courses:
@@ -220,17 +215,6 @@ class TickState:
         period = self.monitor.reference_period.in_zone(self.monitor.timezone)
         why = Caveat("no-reference-window", period=period, every=written(self.monitor.window.every))
         return NormalRanges.of(Reference(auc=None, caveats=(why,)))
-
-    def set_references(self, by_segment: dict[str, Reference]) -> None:
-        """Hold the references at the levels that a budget asks for, for all windows of the tick."""
-        own: dict[str, float] = {}
-        if self.monitor.joining is not None and "" in by_segment:  # it may not be frozen yet
-            yearly = budgets.windows_per_year(self.monitor, by_segment[""].windows)
-            own |= {} if yearly is None else {self.monitor.name: yearly}
-        levels = self.levels = budgets.levels(self.runtime.config, self.runtime.store, self.monitor.name, own)
-        self.ranges = {
-            name: NormalRanges.of(reference, levels.derived) for name, reference in by_segment.items()
-        }
 
     def summary(self, segment: str) -> tuple[dict[str, Any], str]:
         """Return the reference of a segment as its evaluations keep it, and its digest: one for all."""

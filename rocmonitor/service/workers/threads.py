@@ -45,13 +45,14 @@ class Work:
         return self.silence > self.limit
 
 
+@dataclass(slots=True, eq=False)
 class AtWork:
-    """The work of all threads; each thread reports its own. `elapsed` is of a clock that nobody sets."""
+    """The work of all threads; each thread reports its own."""
 
-    def __init__(self, elapsed: Callable[[], float] = time.monotonic) -> None:
-        self._elapsed = elapsed
-        self._started: dict[int, list[Work]] = {}
-        self._moved: dict[int, float] = {}
+    elapsed: Callable[[], float] = time.monotonic
+    """Of a clock that nobody sets."""
+    _started: dict[int, list[Work]] = field(default_factory=dict)
+    _moved: dict[int, float] = field(default_factory=dict)
 
     @contextmanager
     def on(self, name: str, limit: timedelta = HUNG_AFTER) -> Iterator[None]:
@@ -71,7 +72,7 @@ class AtWork:
     def beat(self) -> None:
         """Report that the work of this thread has moved."""
         if (thread := threading.get_ident()) in self._started:
-            self._moved[thread] = self._elapsed()
+            self._moved[thread] = self.elapsed()
 
     def current(self) -> list[Work]:
         """Return all work that is being done."""
@@ -90,7 +91,7 @@ class AtWork:
         return work is not None and work.is_hung
 
     def _seen(self, work: Work, thread: int) -> Work:
-        now = self._elapsed()
+        now = self.elapsed()
         return replace(work, silence=timedelta(seconds=now - self._moved.get(thread, now)))
 
 
