@@ -116,11 +116,24 @@ def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
         access.translate_errors(tracking.uri, f"registering {name}@{alias}"),
         TemporaryDirectory() as scratch,
     ):
-        experiment = _experiment(tracking, name)
+        title = f"{name} training"  # beside the experiment that the monitor's windows are logged to
+        known = client.get_experiment_by_name(title)
+        if known is not None:
+            experiment = known.experiment_id
+        else:
+            location = None if tracking.files is None else (tracking.files / title).as_uri()
+            experiment = client.create_experiment(title, artifact_location=location)
         run = client.create_run(experiment, run_name=alias).info.run_id
         logged = client.create_logged_model(experiment, name=alias, source_run_id=run)
         path = Path(scratch) / "model"
-        _save(model, path)
+        # MLflow warns of pickles from strangers. This one is our own, and whoever loads it is warned again.
+        logging.getLogger("mlflow.sklearn").setLevel(logging.ERROR)
+        mlflow.sklearn.save_model(
+            model,
+            str(path),
+            serialization_format=mlflow.sklearn.SERIALIZATION_FORMAT_CLOUDPICKLE,
+            pip_requirements=[f"{package}=={version(package)}" for package in _PACKAGES],
+        )
         client.log_model_artifacts(logged.model_id, str(path))
         client.finalize_logged_model(logged.model_id, "READY")
         client.log_param(run, "model", type(model[-1]).__name__)
@@ -135,24 +148,3 @@ def register(tracking: Tracking, name: str, alias: str, model: Pipeline) -> str:
         # As MLflow links them.
         client.set_logged_model_tags(logged.model_id, {"mlflow.modelVersions": versions})
         return str(made.version)
-
-
-def _save(model: Pipeline, path: Path) -> None:
-    # MLflow warns of pickles from strangers. This one is our own, and MLflow warns again whoever loads it.
-    logging.getLogger("mlflow.sklearn").setLevel(logging.ERROR)
-    mlflow.sklearn.save_model(
-        model,
-        str(path),
-        serialization_format=mlflow.sklearn.SERIALIZATION_FORMAT_CLOUDPICKLE,
-        pip_requirements=[f"{package}=={version(package)}" for package in _PACKAGES],
-    )
-
-
-def _experiment(tracking: Tracking, name: str) -> str:
-    """Its own, beside the one that the monitor's windows are logged to."""
-    title = f"{name} training"
-    experiment = tracking.client.get_experiment_by_name(title)
-    if experiment is not None:
-        return str(experiment.experiment_id)
-    location = None if tracking.files is None else (tracking.files / title).as_uri()
-    return str(tracking.client.create_experiment(title, artifact_location=location))

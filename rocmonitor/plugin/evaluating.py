@@ -24,9 +24,7 @@ from mlflow.models.evaluation.artifacts import (
     TextEvaluationArtifact,
 )
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
-from numpy.typing import NDArray
 
-from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.plugin import EVALUATOR_KEYS
 from rocmonitor.policy.evaluation import Counts
@@ -89,7 +87,12 @@ class Settings:
         if "forecast" in given:
             if "reference" in given:
                 raise InputError("evaluator_config has both forecast and reference; keep one")
-            given["forecast"] = _interval(given["forecast"])
+            ends = _numbers("forecast", given["forecast"])
+            if len(ends) != 2 or not 0 <= ends[0] <= ends[1] <= 1:
+                raise InputError(
+                    f"forecast must be [low, high] with 0 <= low <= high <= 1; it is {given['forecast']!r}"
+                )
+            given["forecast"] = ends
         if "reference" in given:
             _known_reference(given["reference"])
         return cls(**given)
@@ -103,9 +106,16 @@ class Settings:
         if len({len(label), len(score), len(window)}) > 1:
             sizes = ", ".join(f"{key} {len(past[key])}" for key in _ROWS)
             raise InputError(f"reference: labels, scores and windows must be equally long; there are {sizes}")
+        codes, _ = pd.factorize(pd.Series(window))
+        if (codes < 0).any():
+            raise InputError(
+                f"reference: {(codes < 0).sum()} rows have no window; leave them out, or name it"
+            )
+        order = np.argsort(codes, kind="stable")
+        groups = np.split(order, np.cumsum(np.bincount(codes))[:-1])
         return forecast_interval(
             Sample(label, score),
-            windows=[Sample(label[rows], score[rows]) for rows in _groups(window)],
+            windows=[Sample(label[rows], score[rows]) for rows in groups],
             confidence_level=self.confidence_level,
             batch=(sample.n_pos, sample.n_neg),
         )
@@ -158,8 +168,13 @@ def find(
     )
     rows = champion.n_pos + champion.n_neg
     data = data_metrics(Counts(rows=rows, n_pos=champion.n_pos, n_neg=champion.n_neg))
-    forecast, caveats = _forecast(champion, measured.champion.auc, settings, names)
-    metrics = {name: data[name] for name in _DATA} | measured.metrics | forecast
+    interval = settings.interval(champion, names)
+    caveats = () if interval is None else caveats_of(interval)
+    metrics = {name: data[name] for name in _DATA} | measured.metrics
+    ends = settings.forecast if interval is None else (interval.low, interval.high)
+    if ends is not None:
+        margin = min(measured.champion.auc - ends[0], ends[1] - measured.champion.auc)
+        metrics |= {"forecast/low": ends[0], "forecast/high": ends[1], "forecast/margin": margin}
     # MLflow lists metrics in this order: what people look for comes first.
     first = [name for name in HEADLINE.values() if name in metrics]
     return replace(
@@ -183,7 +198,12 @@ def _samples(
     first = f"targets {names['label']!r}, predictions {names['score']!r}"
     if settings.challenger is None:
         return None, _named(first, labels, scores)
-    others = _column(dataset.features_data, settings.challenger)
+    features = dataset.features_data
+    columns = list(getattr(features, "columns", []))
+    if settings.challenger not in columns:
+        there = ", ".join(map(str, columns[:30])) or "none"
+        raise InputError(f"the data have no column {settings.challenger!r} beside them; there are {there}")
+    others = features[settings.challenger].to_numpy()
     try:
         pair = PairedSample(labels, others, scores)
     except InputError:  # which of the columns is it?
@@ -199,30 +219,6 @@ def _named(columns: str, labels: Any, scores: Any) -> Sample:
         return Sample(labels, scores)
     except InputError as error:
         raise InputError(f"{columns}: {error}") from error
-
-
-def _column(features: Any, name: str) -> Any:
-    columns = list(getattr(features, "columns", []))
-    if name not in columns:
-        there = ", ".join(map(str, columns[:30])) or "none"
-        raise InputError(f"the data have no column {name!r} beside them; there are {there}")
-    return features[name].to_numpy()
-
-
-def _forecast(
-    sample: Sample, area: float, settings: Settings, names: Mapping[str, str]
-) -> tuple[dict[str, float], list[Caveat]]:
-    caveats: list[Caveat] = []
-    interval = settings.interval(sample, names)
-    if interval is not None:
-        caveats = list(caveats_of(interval))
-        low, high = interval.low, interval.high
-    elif settings.forecast is not None:
-        low, high = settings.forecast
-    else:
-        return {}, caveats
-    margin = min(area - low, high - area)
-    return {"forecast/low": low, "forecast/high": high, "forecast/margin": margin}, caveats
 
 
 def _files(measured: Measured, settings: Settings, sample: Sample) -> dict[str, bytes]:
@@ -326,13 +322,6 @@ def _points(key: str, given: Any) -> tuple[float, ...]:
     return values
 
 
-def _interval(given: Any) -> tuple[float, float]:
-    values = _numbers("forecast", given)
-    if len(values) != 2 or not 0 <= values[0] <= values[1] <= 1:
-        raise InputError(f"forecast must be [low, high] with 0 <= low <= high <= 1; it is {given!r}")
-    return values[0], values[1]
-
-
 def _from_file(reference: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     path = Path(reference["path"])
     columns = {
@@ -358,11 +347,3 @@ def _from_file(reference: Mapping[str, Any], names: Mapping[str, str]) -> dict[s
             "Name them as label, score and window"
         )
     return {key: frame[column].to_numpy() for key, column in columns.items()}
-
-
-def _groups(window: NDArray[Any]) -> list[NDArray[np.intp]]:
-    codes, _ = pd.factorize(pd.Series(window))
-    if (codes < 0).any():
-        raise InputError(f"reference: {(codes < 0).sum()} rows have no window; leave them out, or name it")
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes))[:-1])

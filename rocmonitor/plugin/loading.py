@@ -32,7 +32,13 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
     """See `rocmonitor.plugin.dataset.RocmonitorWindowSource.load`."""
     if missing := [key for key in _NEEDED if not logged.get(key)]:
         raise InputError(f"the dataset was logged without {' and '.join(missing)}: its rows cannot be found")
-    config = _config(path)
+    file = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
+    if not file.is_file():
+        raise ConfigError(
+            f"{file}: there is no such file; name the configuration with the database's URL, as "
+            "load(config=...) or in the environment variable ROCMONITOR_CONFIG"
+        )
+    config = configuration.load(file)
     if logged["source"] not in config.sources:
         defined = ", ".join(sorted(config.sources))
         raise ConfigError(
@@ -69,16 +75,6 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
     return rows
 
 
-def _config(path: str | Path | None) -> Config:
-    file = Path(path or os.environ.get("ROCMONITOR_CONFIG") or "rocmonitor.yaml")
-    if not file.is_file():
-        raise ConfigError(
-            f"{file}: there is no such file; name the configuration with the database's URL, as "
-            "load(config=...) or in the environment variable ROCMONITOR_CONFIG"
-        )
-    return configuration.load(file)
-
-
 def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:
     """Return the parts of the monitor that rows depend on, as they were when the rows were judged."""
     name = logged.get("monitor") or "as-logged"
@@ -108,9 +104,6 @@ def _windows(logged: Mapping[str, Any]) -> list[tuple[Window, str | None]]:
         dict(logged) | {"digest": None if logged.get("paired") else logged.get("digest")}
     ]
     try:
-        return [
-            (Window(*(datetime.fromisoformat(part[end]) for end in ("start", "end"))), part.get("digest"))
-            for part in parts
-        ]
+        return [(Window.from_dict(part), part.get("digest")) for part in parts]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"the dataset was not logged by rocmonitor: its windows: {error}") from None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import NamedTuple
 
 from rocmonitor import store
@@ -34,22 +34,17 @@ _COUNTED: tuple[CountedKind, ...] = ("rows", "labels")
 _LAPSES = ("judged", "watch")
 
 
+@dataclass
 class Arrivals:
-    """The rows of a monitor's windows that one tick counted.
+    """The rows of a monitor's windows that one tick counted."""
 
-    Parameters
-    ----------
-    kept : Store
-    monitor : Monitor
-    now : datetime
-    """
-
-    def __init__(self, kept: store.Store, monitor: Monitor, now: datetime) -> None:
-        self._store, self._monitor, self._now = kept, monitor, now
-        self._counted: list[Arrived] = []
-        self._recent: list[Arrived] = []  # those of which rows or labels are awaited
-        self._empty: set[Window] = set()
-        self._read: dict[bool, _Read] = {}  # the newest that was read with its labels, and without
+    kept: store.Store
+    monitor: Monitor
+    now: datetime
+    empty: set[Window] = field(default_factory=set)
+    _counted: list[Arrived] = field(default_factory=list)
+    _recent: list[Arrived] = field(default_factory=list)  # those of which rows or labels are awaited
+    _read: dict[bool, _Read] = field(default_factory=dict)  # the newest with its labels, and without
 
     def add(self, window: Window, labels: LabelCounts, *, always: bool = False) -> None:
         """Note how a window is labelled now.
@@ -58,17 +53,13 @@ class Arrivals:
         with others.
         """
         if not labels.rows:
-            self._empty.add(window)
-        arrived = Arrived(window=window, at=self._now, rows=labels.rows, labelled=labels.labelled)
-        recent = self._now - window.end <= self._monitor.labels.delay + self._monitor.labels.awaited_for
+            self.empty.add(window)
+        arrived = Arrived(window=window, at=self.now, rows=labels.rows, labelled=labels.labelled)
+        recent = self.now - window.end <= self.monitor.labels.delay + self.monitor.labels.awaited_for
         if recent:
             self._recent.append(arrived)
         if always or recent:
             self._counted.append(arrived)
-
-    def note_empty(self, windows: Collection[Window]) -> None:
-        """Note windows that had no rows when they were judged: rows may have stopped with them."""
-        self._empty |= set(windows)
 
     def add_read(
         self, window: Window, counts: Counts, reference: Reference, *, labelled: bool, passed: bool
@@ -83,25 +74,20 @@ class Arrivals:
     def conclude(self, lease: store.Lease, lapse: Stop | None, *, news: bool) -> None:
         """Save what was counted, and send what has stopped or arrives again.
 
-        Parameters
-        ----------
-        lease : Lease
-        lapse : Stop or None
-            That nothing has been judged for too long, or that the watch is over.
-        news : bool
-            Whether people are told of it: the status does not say so yet, and the monitor was watched before.
+        `lapse` says that nothing has been judged for too long, or that the watch is over. It is `news` if the
+        status does not say so yet, and the monitor was watched before.
         """
         if not self._counted and not self._read and not (lapse and news):
             return
-        name = self._monitor.name
-        arrival, before = read_arrival(self._store, self._monitor, self._now)
-        oldest = min((arrived.window.start for arrived in self._counted), default=self._now)
-        if oldest < compared_since(self._monitor, self._now):
-            before = store.arrivals(self._store, name, oldest)
+        name = self.monitor.name
+        arrival, before = read_arrival(self.kept, self.monitor, self.now)
+        oldest = min((arrived.window.start for arrived in self._counted), default=self.now)
+        if oldest < compared_since(self.monitor, self.now):
+            before = store.arrivals(self.kept, name, oldest)
         last = {arrived.window: (arrived.rows, arrived.labelled) for arrived in before}
-        muted = store.attention(self._store, name).is_muted(self._now)
+        muted = store.attention(self.kept, name).is_muted(self.now)
         stops, outbox = list[Stop](), list[store.Outgoing]()
-        already = {open_stop.kind: open_stop for open_stop in store.open_stops(self._store).get(name, ())}
+        already = {open_stop.kind: open_stop for open_stop in store.open_stops(self.kept).get(name, ())}
         changes = [self._changed(kind, arrival, already.get(kind)) for kind in _COUNTED]
         changes += [self._usable(already.get("usable")), *self._lapses(lapse, already, news=news)]
         for change in changes:
@@ -109,16 +95,18 @@ class Arrivals:
                 continue  # its end is sent when the monitor is no longer muted
             # People who did not hear of the stop need not hear of its end.
             is_told = not muted and (change.is_open or change.first_message is not None)
-            stops.append(change.told(self._now, self._monitor.notify) if is_told else change)
+            stops.append(change.told(self.now, self.monitor.notify) if is_told else change)
             if is_told:
-                outbox += self._messages(stops[-1])
+                payload = {"stop": stops[-1].to_dict()}
+                outbox += [
+                    store.Outgoing(destination=f"channel:{channel}", payload=payload)
+                    for channel in self.monitor.notify
+                ]
         is_over = lapse is not None and lapse.kind == "watch" and news
-        open_ = (
-            [decline for decline in store.declines(self._store, name) if decline.is_open] if is_over else []
-        )
-        over = [decline.closed(self._now, REMOVED) for decline in open_]
+        open_ = [decline for decline in store.declines(self.kept, name) if decline.is_open] if is_over else []
+        over = [decline.closed(self.now, REMOVED) for decline in open_]
         store.save_arrivals(
-            self._store,
+            self.kept,
             name,
             [
                 arrived
@@ -127,20 +115,25 @@ class Arrivals:
             ],
             [*stops, *over],
             outbox,
-            at=self._now,
+            at=self.now,
             lease=lease,
         )
 
     def _changed(self, kind: CountedKind, arrival: Arrival, before: Stop | None) -> Stop | None:
-        old_enough = [
-            arrived for arrived in self._recent if kind == "labels" or arrived.age >= self._rows_after
-        ]
-        seen = stop(self._monitor.name, kind, old_enough, arrival)
+        outlook = self.monitor.outlook
+        rows_after = min(DAY, self.monitor.labels.delay) if outlook is None else outlook.after
+        old_enough = [arrived for arrived in self._recent if kind == "labels" or arrived.age >= rows_after]
+        seen = stop(self.monitor.name, kind, old_enough, arrival)
         if isinstance(seen, Stop):
-            return _begun(replace(seen, start=self._since(seen.start)) if kind == "rows" else seen, before)
+            if kind == "rows":  # they stopped with the first of the empty windows that lead up to this one
+                starts, start = {window.end: window.start for window in self.empty}, seen.start
+                while start in starts:
+                    start = starts[start]
+                seen = replace(seen, start=start)
+            return _begun(seen, before)
         if before is None or seen is None:
             return None
-        ended = before.closed(self._now, ARRIVES)
+        ended = before.closed(self.now, ARRIVES)
         return replace(ended, window=seen.window, rows=seen.rows, labelled=seen.labelled)
 
     def _lapses(self, seen: Stop | None, already: Mapping[str, Stop], *, news: bool) -> Iterator[Stop | None]:
@@ -150,7 +143,7 @@ class Arrivals:
             return
         for before in (already[kind] for kind in _LAPSES if kind in already):
             last = max((read.window for read in self._read.values()), default=before.window)
-            yield replace(before.closed(self._now, ARRIVES), window=last)
+            yield replace(before.closed(self.now, ARRIVES), window=last)
 
     def _usable(self, before: Stop | None) -> Stop | None:
         """Return the same of rows that can be used: the newest window that was read decides.
@@ -161,7 +154,7 @@ class Arrivals:
         if late is not None and (late.passed or (early is not None and early.window > late.window)):
             late = late._replace(counts=replace(late.counts, bad_score=0, duplicates=0, outside=0))
         read = [part for part in (late, early) if part is not None]
-        stops = [usable_stop(self._monitor.name, part.window, part.counts, part.reference) for part in read]
+        stops = [usable_stop(self.monitor.name, part.window, part.counts, part.reference) for part in read]
         short = [
             replace(seen, start=part.since)
             for part, (seen, is_short) in zip(read, stops, strict=True)
@@ -179,26 +172,7 @@ class Arrivals:
         ]
         if not ends:
             return None
-        return _known(ends[-1], before).closed(self._now, ARRIVES)
-
-    def _since(self, start: datetime) -> datetime:
-        """Start of the first of the empty windows that lead up to an instant."""
-        starts = {window.end: window.start for window in self._empty}
-        while start in starts:
-            start = starts[start]
-        return start
-
-    @property
-    def _rows_after(self) -> timedelta:
-        outlook = self._monitor.outlook
-        return min(DAY, self._monitor.labels.delay) if outlook is None else outlook.after
-
-    def _messages(self, change: Stop) -> list[store.Outgoing]:
-        payload = {"stop": change.to_dict()}
-        return [
-            store.Outgoing(destination=f"channel:{channel}", payload=payload)
-            for channel in self._monitor.notify
-        ]
+        return _known(ends[-1], before).closed(self.now, ARRIVES)
 
 
 class _Read(NamedTuple):

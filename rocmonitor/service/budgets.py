@@ -34,28 +34,26 @@ _known: WeakKeyDictionary[object, _Known] = WeakKeyDictionary()
 def allotments(config: Config, kept: Store, own: Mapping[str, float] | None = None) -> tuple[Allotment, ...]:
     """Return how each alarm budget is shared by its monitors; empty without any.
 
-    Parameters
-    ----------
-    own : mapping of str to float, optional
-        Windows a year of monitors about which more is known than the store has.
-
-    Notes
-    -----
     A monitor that joins windows counts those that it is expected to judge: as many a year as its reference
-    has, frozen in the store. Until then each piece counts as one, so that the budget is kept. Cost: one query
-    for each monitor that joins windows, until its reference is frozen and was read once.
-
-    Raises
-    ------
-    StoreError
+    has, frozen in the store. Until then each piece counts as one, so that the budget is kept. `own` has the
+    windows a year of monitors about which more is known than the store has. Cost: one query for each monitor
+    that joins windows, until its reference is frozen and was read once.
     """
     if config.alarm_budget is None:
         return ()
     memory, per_year = _known.setdefault(kept.engine, _Known()), dict(own or {})
     for monitor in config.monitors.values():
-        if monitor.joining is not None and monitor.name not in per_year:
-            frozen = _frozen(kept, monitor, memory)
-            per_year |= {} if frozen is None else {monitor.name: frozen}
+        if monitor.joining is None or monitor.name in per_year:
+            continue
+        seen = memory.per_year.get(monitor.name)
+        if seen is not None and seen[0] is monitor:
+            per_year[monitor.name] = seen[1]
+            continue
+        frozen = store.reference(kept, monitor.name, digest(monitor)) or {}
+        learned = windows_per_year(monitor, frozen.get("", {}).get("windows", ()))
+        if learned is not None:
+            per_year[monitor.name] = learned
+            memory.per_year[monitor.name] = monitor, learned
     last = memory.last
     if last is not None and last[0] is config and last[1] == per_year:
         return last[2]
@@ -72,40 +70,20 @@ def levels(config: Config, kept: Store, monitor: str, own: Mapping[str, float] |
 def windows_per_year(monitor: Monitor, windows: Sequence[Mapping[str, Any]]) -> float | None:
     """Return how many windows a monitor that joins them will judge, as its reference shows; None without any.
 
-    Parameters
-    ----------
-    windows : sequence of dict
-        Of the reference: ``start, end, n_pos, n_neg, unlabelled``.
+    `windows` are those of the reference, each with ``start, end, n_pos, n_neg, unlabelled``.
     """
     if not windows:
         return None
-    spans = [Window(*(datetime.fromisoformat(window[end]) for end in ("start", "end"))) for window in windows]
+    spans = [Window.from_dict(window) for window in windows]
     rows = sum(window["n_pos"] + window["n_neg"] + (window.get("unlabelled") or 0) for window in windows)
     return YEAR / usual_length(monitor, spans, rows)
-
-
-def _frozen(kept: Store, monitor: Monitor, memory: _Known) -> float | None:
-    """Return the same of the reference in the store; None where there is none yet."""
-    seen = memory.per_year.get(monitor.name)
-    if seen is not None and seen[0] is monitor:
-        return seen[1]
-    frozen = store.reference(kept, monitor.name, digest(monitor)) or {}
-    per_year = windows_per_year(monitor, frozen.get("", {}).get("windows", ()))
-    if per_year is not None:
-        memory.per_year[monitor.name] = monitor, per_year
-    return per_year
 
 
 SPAN = timedelta(days=365)
 
 
 def alarm_year(config: Config, kept: Store, now: datetime) -> list[dict[str, Any]]:
-    """Budget, expected and sent alarms of each group, in plain JSON types; empty without a budget.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Budget, expected and sent alarms of each group, in plain JSON types; empty without a budget."""
     if not (allotted := allotments(config, kept)):
         return []
     counts, groups = alarms_since(kept, now - SPAN), []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, islice, takewhile
@@ -26,43 +27,36 @@ Stored = Mapping[Window, Sequence[KeptCounts]]
 """The stored cells of some windows: of each one itself, or of the shorter ones that fill it."""
 
 
+@dataclass(eq=False)
 class InStore(Stored):
     """The stored windows, read when they are wanted; all of them are sent to another process."""
 
-    def __init__(
-        self,
-        kept: store.Store,
-        monitor: Monitor,
-        windows: Sequence[Window],
-        ages: Sequence[timedelta] = (),
-    ) -> None:
-        self._store, self._monitor, self._windows, self._ages = kept, monitor, windows, ages
+    kept: store.Store
+    monitor: Monitor
+    windows: Sequence[Window]
+    ages: Sequence[timedelta] = ()
 
     def __getitem__(self, window: Window) -> Sequence[KeptCounts]:
-        return stored(self._store, self._monitor, window, self._ages)
+        return stored(self.kept, self.monitor, window, self.ages)
 
     def __iter__(self) -> Iterator[Window]:
-        return iter(self._windows)
+        return iter(self.windows)
 
     def __len__(self) -> int:
-        return len(self._windows)
+        return len(self.windows)
 
     def __reduce__(self) -> tuple[type[dict[Any, Any]], tuple[dict[Window, Sequence[KeptCounts]]]]:
         return dict, (dict(self),)
 
 
+@dataclass
 class Ahead:
-    """Windows that are read before their turn, together with one that comes before them.
+    """Windows that are read before their turn, together with one that comes before them."""
 
-    Parameters
-    ----------
-    rows : int
-        What a window is expected to have at most; 0 if unknown: the first window is then read alone.
-    """
-
-    def __init__(self, rows: int = 0) -> None:
-        self._rows, self._works = rows, True
-        self._read: dict[Window, Batch] = {}
+    rows: int = 0
+    """What a window is expected to have at most; 0 if unknown: the first window is then read alone."""
+    _works: bool = True
+    _read: dict[Window, Batch] = field(default_factory=dict)
 
     def take(
         self,
@@ -74,17 +68,11 @@ class Ahead:
     ) -> Batch | None:
         """Return what was read of a window, or is read now with those that follow; None: read it alone.
 
-        Parameters
-        ----------
-        window : Window
-        following : callable
-            Gives the windows to be read after it in the same way, in order.
-        source, monitor
-        read : callable
-            Reads windows side by side, as `SqlSource.pull_together`.
+        `following` gives the windows to be read after it in the same way, in order; `read` reads windows side
+        by side, as `SqlSource.pull_together`.
         """
-        if window not in self._read and self._works and self._rows:
-            some = list(islice(chain([window], following()), together(self._rows)))
+        if window not in self._read and self._works and self.rows:
+            some = list(islice(chain([window], following()), together(self.rows)))
             some = list(source.side_by_side(monitor, some)) if some else []
             batches = read(some) if some else None
             self._works = batches is not None
@@ -93,7 +81,7 @@ class Ahead:
 
     def saw(self, batch: Batch) -> None:
         """Expect that other windows have about as many rows as this one."""
-        self._rows = max(self._rows, batch.segments[""].counts.rows)
+        self.rows = max(self.rows, batch.segments[""].counts.rows)
 
 
 class Reader:
@@ -105,9 +93,6 @@ class Reader:
 
     Parameters
     ----------
-    kept : Store or Stored
-        The store, or what was read of it.
-    monitor : Monitor
     source : SqlSource or SourceError
         The error instead of a source that cannot be opened.
     confirmed : bool
@@ -158,22 +143,8 @@ class Reader:
     ) -> Batch:
         """Return the rows of a window, as `SqlSource.pull` gives them.
 
-        Parameters
-        ----------
-        window : Window
-        as_of, ages, compared, on_rows
-            As in `SqlSource.pull`.
-        labels : LabelCounts, optional
-            What the source says of the window, where it was asked already.
-        changed : bool
-            Whether the rows are known to be other ones than the store has.
-        following : sequence of Window
-            The windows to be read next in the same way.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `SqlSource.pull`.
+        `labels` are what the source says of the window, where it was asked already; `changed` says that the
+        rows are other ones than the store has. The windows `following` are read next in the same way.
         """
         batch = None if changed else self._kept(window, as_of, ages, labels)
         if batch is not None:
@@ -216,11 +187,6 @@ class Reader:
 
         Where the rows have to be read, both come from one session; and those of windows that follow, if
         these are read next in the same way. `on_rows` is also called between two statements, with 0.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `SqlSource.pull`.
         """
         how: dict[str, Any] = {"as_of": as_of, "ages": ages, "compared": compared}
         if not self._stored(window, ages):
@@ -228,19 +194,13 @@ class Reader:
             assert batch.labels is not None  # they were asked for
             return batch, batch.labels
         # Before the rows: what is corrected in between then differs from these labels at the next look.
-        labels = self.label_counts(window, as_of=as_of)
+        labels = self.source.label_counts(self._monitor, window, as_of=as_of)
         on_rows(0)
         return self.read(window, **how, labels=labels, on_rows=on_rows), labels
 
     @property
     def source(self) -> SqlSource:
-        """The source.
-
-        Raises
-        ------
-        SourceError
-            It could not be opened.
-        """
+        """The source, or the error for which it could not be opened."""
         if isinstance(self._source, SourceError):
             raise self._source
         return self._source
@@ -253,24 +213,17 @@ class Reader:
             return rows
         return store.rows_counted(self._known, reading_of(self._monitor), window)
 
-    def label_counts(self, window: Window, *, as_of: datetime | None = None) -> LabelCounts:
-        """Return what the source says of the labels of a window.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `SqlSource.label_counts`.
-        """
-        return self.source.label_counts(self._monitor, window, as_of=as_of)
-
     def _kept(
         self, window: Window, as_of: datetime | None, ages: Sequence[timedelta], labels: LabelCounts | None
     ) -> Batch | None:
         kept = self._stored(window, ages)
         if not kept:
             return None
-        for window_counts in kept:
-            if not self._is_current(window_counts, as_of, labels if window_counts.window == window else None):
+        for part in kept:
+            said = labels if part.window == window and labels is not None else self._asked(part.window, as_of)
+            if not self._confirmed and part.rows and (said is None or not said.rows):
+                self._unconfirmed.append(part.window)
+            elif said is None or (said.rows, said.digest) != (part.rows, part.labels_digest):
                 return None
         return unpacked([window_counts.content for window_counts in kept], self._monitor)
 
@@ -283,19 +236,12 @@ class Reader:
         """Return what the source says of a window; None where it does not answer, now or before."""
         if self._silent is None:
             try:
-                return self.label_counts(window, as_of=as_of)
+                return self.source.label_counts(self._monitor, window, as_of=as_of)
             except SourceError as error:
                 if self._confirmed:
                     raise
                 self._silent = error
         return None
-
-    def _is_current(self, kept: KeptCounts, as_of: datetime | None, labels: LabelCounts | None) -> bool:
-        labels = self._asked(kept.window, as_of) if labels is None else labels
-        if not self._confirmed and kept.rows and (labels is None or not labels.rows):
-            self._unconfirmed.append(kept.window)
-            return True
-        return labels is not None and (labels.rows, labels.digest) == (kept.rows, kept.labels_digest)
 
 
 def stored(

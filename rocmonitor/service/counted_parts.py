@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,22 +18,18 @@ if TYPE_CHECKING:
 _EVER = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 
 
+@dataclass
 class CountedParts:
     """Parts of a monitor's losses, counted, in the store or of this tick alone; no two overlap.
 
-    Parameters
-    ----------
-    kept : Store
-    reading : str
-        Names the reference and its columns.
-    keep : bool
-        Whether what is added is kept in the store.
+    `reading` names the reference and its columns; with `keep` what is added is kept in the store.
     """
 
-    def __init__(self, kept: store.Store, reading: str, *, keep: bool) -> None:
-        self._store, self._reading, self._keep = kept, reading, keep
-        self._parts: dict[Window, store.KeptCounts | None] | None = None  # None: in the store
-        self._sum: store.KeptCounts | None = None  # of the parts of the last period
+    kept: store.Store
+    reading: str
+    keep: bool = field(kw_only=True)
+    _parts: dict[Window, store.KeptCounts | None] | None = None  # None: in the store
+    _sum: store.KeptCounts | None = None  # of the parts of the last period
 
     def inside(self, period: Window) -> list[store.KeptCounts]:
         """Return the parts that lie in a period, those that were added up before as one."""
@@ -40,7 +37,7 @@ class CountedParts:
         if self._sum and self._sum.window.start == start and self._sum.window.end <= period.end:
             first, start = [self._sum], self._sum.window.end
         windows = [part for part in self._known() if start <= part.start and part.end <= period.end]
-        parts = [self._known()[part] or store.counts(self._store, self._reading, part) for part in windows]
+        parts = [self._known()[part] or store.counts(self.kept, self.reading, part) for part in windows]
         return first + [part for part in parts if part is not None]
 
     def add(
@@ -51,8 +48,8 @@ class CountedParts:
         for part in parts:
             self.forget(part.window)
             self._known()[part.window] = part
-        if self._keep and parts:
-            store.save_counts(self._store, parts)
+        if self.keep and parts:
+            store.save_counts(self.kept, parts)
         if [window for window, _ in counted] != [whole[0]]:  # more than one
             self._sum = self._packed(*whole, at)
 
@@ -63,17 +60,17 @@ class CountedParts:
         over = [part for part in self._known() if _overlap(part, window)]
         for part in over:
             del self._known()[part]
-        if self._keep and over:
-            store.forget_counts(self._store, self._reading, over)
+        if self.keep and over:
+            store.forget_counts(self.kept, self.reading, over)
 
     def _known(self) -> dict[Window, store.KeptCounts | None]:
         if self._parts is None:
-            self._parts = dict.fromkeys(store.windows_counted(self._store, self._reading, _EVER))
+            self._parts = dict.fromkeys(store.windows_counted(self.kept, self.reading, _EVER))
         return self._parts
 
     def _packed(self, window: Window, rows: CountedRows, at: datetime) -> store.KeptCounts:
         return store.KeptCounts(
-            reading=self._reading,
+            reading=self.reading,
             window=window,
             data_digest="",
             labels_digest="",

@@ -60,46 +60,29 @@ def deliver(runtime: Runtime, rows: Sequence[store.Delivery]) -> str | None:
     if row.destination != MLFLOW:
         messages.send(runtime, rows)
         return None
-    receipt = _publish(runtime, row)
+    if row.outlook_id is not None:
+        receipt = publish_outlook(runtime, store.outlook(runtime.store, row.outlook_id))
+    elif row.review_id is not None:
+        receipt = publish_review(runtime, store.review(runtime.store, row.review_id))
+    else:
+        assert row.evaluation_id is not None
+        receipt = publish_evaluation(runtime, row.id, row.evaluation_id)
     if row.attempts:  # what an earlier try asked for may have been carried out all the same
         runtime.tracking.delete_doubles(store.instance_id(runtime.store), row.monitor)
     return receipt
 
 
-def _publish(runtime: Runtime, row: store.Delivery) -> str:
-    if row.outlook_id is not None:
-        return publish_outlook(runtime, store.outlook(runtime.store, row.outlook_id))
-    if row.review_id is not None:
-        return publish_review(runtime, store.review(runtime.store, row.review_id))
-    assert row.evaluation_id is not None
-    return publish_evaluation(runtime, row.id, row.evaluation_id)
-
-
 @dataclass(kw_only=True)
 class Delivered:
-    """The result of one pass over the outbox.
-
-    Attributes
-    ----------
-    sent : int
-    failed, refused : dict of str to str
-        The error by destination: of those that may pass by themselves, after which the rest of the
-        destination is left for later; and of those that somebody must mend. All stay in the outbox.
-    busy : bool
-        Another process delivers to a destination; nothing was done there.
-    """
+    """The result of one pass over the outbox; errors are by destination, and what failed stays there."""
 
     sent: int = 0
     failed: dict[str, str] = field(default_factory=dict)
+    """Errors that may pass by themselves: the rest of the destination is left for later."""
     refused: dict[str, str] = field(default_factory=dict)
+    """Errors that somebody must mend."""
     busy: bool = False
-
-    def add(self, other: Delivered) -> None:
-        """Count what another one did."""
-        self.sent += other.sent
-        self.failed |= other.failed
-        self.refused |= other.refused
-        self.busy = self.busy or other.busy
+    """Another process delivers to a destination; nothing was done there."""
 
 
 @dataclass(kw_only=True)
@@ -128,7 +111,7 @@ def drain(
     destination that fails is left alone for the rest of the pass. A row is marked after it was sent: a crash
     in between sends it again, with the same event id.
     """
-    deliveries = Deliveries(runtime, progress=progress, patience=patience)
+    deliveries = Deliveries(runtime, progress=progress, patience=patience or Patience())
     done, met = Delivered(), set[str]()
     while True:
         notify(runtime, settled=True, tolerance=tolerance)
@@ -137,56 +120,45 @@ def drain(
             return done
         for worker in workers:
             worker.join()
-            done.add(worker.done)
+            done.sent += worker.done.sent
+            done.failed |= worker.done.failed
+            done.refused |= worker.done.refused
+            done.busy = done.busy or worker.done.busy
         for worker in workers:
             if worker.error is not None:
                 raise worker.error
         met = {*done.failed, *(worker.destination for worker in workers if worker.done.busy), *met}
 
 
+@dataclass(slots=True)
 class Deliveries:
-    """The workers of one process: a thread for each destination while something is due for it.
+    """The workers of one process: a thread for each destination while something is due for it."""
 
-    Parameters
-    ----------
-    runtime : Runtime
-    progress : callable
-    on_end : callable
-        Called with each worker at its end: it has done all that is due, failed, or is to stop.
-    patience : Patience
-    judging : callable
-        Returns True while monitors are judged: what they find at the same time is one message, so channels
-        wait for them, though not for long.
-    """
-
-    def __init__(
-        self,
-        runtime: Runtime,
-        *,
-        progress: Progress = lambda _: None,
-        on_end: Callable[[Worker], None] = lambda _: None,
-        patience: Patience | None = None,
-        judging: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.runtime, self.progress, self.on_end, self.judging = runtime, progress, on_end, judging
-        self._awaited_since: float | None = None
-        self.patience = patience or Patience()
-        self.hanging: dict[str, list[threading.Thread]] = {}
-        self._workers: dict[str, Worker] = {}
+    runtime: Runtime
+    progress: Progress = field(default=lambda _: None, kw_only=True)
+    on_end: Callable[[Worker], None] = field(default=lambda _: None, kw_only=True)
+    """Called with each worker at its end: it has done all that is due, failed, or is to stop."""
+    patience: Patience = field(default_factory=Patience, kw_only=True)
+    judging: Callable[[], bool] = field(default=lambda: False, kw_only=True)
+    """True while monitors are judged: what they find at the same time is one message, so channels wait for
+    them, though not for long."""
+    hanging: dict[str, list[threading.Thread]] = field(default_factory=dict)
+    _awaited_since: float | None = None
+    _workers: dict[str, Worker] = field(default_factory=dict)
 
     def start(self, but: Collection[str] = ()) -> list[Worker]:
-        """Start a worker for each destination that something is due for and that has none; channels first.
-
-        Raises
-        ------
-        StoreError
-        """
+        """Start a worker for each destination that something is due for and that has none; channels first."""
         if self.runtime.stop.is_set():
             return []
         started = []
         due = store.destinations_due(self.runtime.store, self.runtime.clock())
-        if self._awaits_others(due):
-            due = [destination for destination in due if destination == MLFLOW]
+        if not self.judging() or all(destination == MLFLOW for destination in due):
+            self._awaited_since = None
+        else:
+            now = self.runtime.elapsed()
+            self._awaited_since = now if self._awaited_since is None else self._awaited_since
+            if now - self._awaited_since < TOGETHER_SECONDS:
+                due = [destination for destination in due if destination == MLFLOW]
         for destination in due:
             worker = self._workers.get(destination)
             if destination not in but and (worker is None or not worker.is_alive()):
@@ -194,14 +166,6 @@ class Deliveries:
                 worker.start()
                 started.append(worker)
         return started
-
-    def _awaits_others(self, due: Collection[str]) -> bool:
-        if not self.judging() or not any(destination != MLFLOW for destination in due):
-            self._awaited_since = None
-            return False
-        now = self.runtime.elapsed()
-        self._awaited_since = now if self._awaited_since is None else self._awaited_since
-        return now - self._awaited_since < TOGETHER_SECONDS
 
     def let_alarms_pass(self) -> None:
         """Wait until the channels have what is due, but not for long: one of them may hang."""
@@ -218,21 +182,13 @@ class Deliveries:
 
 
 class Worker(threading.Thread):
-    """Delivers what is due to one destination, under a lease of its own.
-
-    Attributes
-    ----------
-    destination : str
-    done : Delivered
-    error : BaseException or None
-        What ended the worker: the store failed, for instance.
-    """
+    """Delivers what is due to one destination, under a lease of its own."""
 
     def __init__(self, deliveries: Deliveries, destination: str) -> None:
         # No end of the process waits for a thread that hangs.
         super().__init__(name=f"outbox {destination}", daemon=True)
         self.destination, self.done = destination, Delivered()
-        self.error: BaseException | None = None
+        self.error: BaseException | None = None  # what ended it: the store failed, for instance
         self._all, self._runtime = deliveries, deliveries.runtime
 
     def run(self) -> None:
@@ -374,12 +330,7 @@ class _Send(threading.Thread):
                 log.warning("%s has arrived, but is sent again: %s", self._rows[0].destination, error)
 
     def mark(self) -> None:
-        """Mark all rows as arrived, in one transaction.
-
-        Raises
-        ------
-        StoreError
-        """
+        """Mark all rows as arrived, in one transaction."""
         first, *others = (row.id for row in self._rows)
         store.mark_delivered(self._runtime.store, first, self._runtime.clock(), self.receipt, also=others)
 

@@ -15,18 +15,15 @@ import numpy as np
 import pandas as pd
 
 from rocmonitor import store
-from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.errors import ConfigError, DegenerateDataError, InputError, RocmonitorError
+from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.explanation import (
     Explanation,
-    GroupPart,
     candidate_pairs,
     group_parts,
     name_of_group,
     with_pairs,
 )
-from rocmonitor.policy.judge import Finding
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window, gaps
 from rocmonitor.service import references
@@ -38,7 +35,7 @@ from rocmonitor.sources.frame import Frame, bare_frame, read_frame
 from rocmonitor.sources.groups import grouped_columns, grouped_rows
 from rocmonitor.sources.sql import together
 from rocmonitor.sources.values import name_of
-from rocmonitor.stats.group_reference import ColumnRows, CountedRows, GroupReference, Split, group_reference
+from rocmonitor.stats.group_reference import ColumnRows, CountedRows, GroupReference, group_reference
 from rocmonitor.stats.grouping import BINS
 
 _FORM = 2
@@ -60,42 +57,26 @@ class Explained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
-    """A period to be explained by some columns, by whichever process.
-
-    Attributes
-    ----------
-    monitor : Monitor
-    window : Window
-        A window, or all of a loss.
-    as_of : datetime or None
-        When labels must have been known; None: all count.
-    columns : tuple of str
-    reference : GroupReference or None
-        Where it was counted before; else `windows` are read.
-    windows : sequence of Window
-        Of the reference.
-    reference_as_of : datetime
-    grouped : bool
-        Whether the engine of the source counts the rows, one column at a time; else they are read.
-    expected : bool
-        Whether the labels are not in yet: then the AUROC that the scores lead to is explained.
-    read : Explaining or None
-        The rows of the window, where they were read before.
-    counted : sequence of KeptCounts
-        Parts of it that were counted before by the same reference; all others are read.
-    """
+    """A period to be explained by some columns, by whichever process."""
 
     monitor: Monitor
     window: Window
+    """A window, or all of a loss."""
     as_of: datetime | None
+    """When labels must have been known; None: all count."""
     columns: tuple[str, ...]
     reference: GroupReference | None
+    """Where it was counted before; else `windows` are read."""
     windows: Sequence[Window]
     reference_as_of: datetime
     grouped: bool = False
+    """Whether the engine of the source counts the rows, one column at a time; else they are read."""
     expected: bool = False
+    """Whether the labels are not in yet: then the AUROC that the scores lead to is explained."""
     read: Explaining | None = None
+    """The rows of the window, where they were read before."""
     counted: Sequence[store.KeptCounts] = ()
+    """Parts of it that were counted before by the same reference; all others are read."""
 
     @property
     def size(self) -> int:
@@ -206,18 +187,10 @@ def explanation(
     seed: int,
     expected: bool = False,
 ) -> Explanation:
-    """Return what the groups did to the rows of a window.
+    """Return what the groups did to the rows of a window, and two together where these explain more than
+    either; if `expected` to the AUROC that the scores lead to, before the labels.
 
-    Parameters
-    ----------
-    reference : GroupReference
-    rows : CountedRows
-    fewest : int
-        Groups with fewer rows are pooled.
-    seed : int
-        For standard errors that are drawn.
-    expected : bool
-        Explain the AUROC that the scores lead to, before the labels.
+    Groups with fewer than `fewest` rows are pooled; `seed` is for standard errors that are drawn.
 
     Raises
     ------
@@ -226,48 +199,37 @@ def explanation(
     """
     if expected:
         split = reference.expected(rows, rng=seed, fewest=fewest)
+        parts = group_parts(split)
     else:
         split = reference.split(rows, fewest=fewest)
-    parts = group_parts(split)
+        parts, order = group_parts(split), list(reference.columns)
+        labels = {
+            (column, name_of_group(group)): group
+            for column, changes in split.columns.items()
+            for group in changes.groups
+        }
+        asked = [
+            sorted(pair, key=lambda part: order.index(part.column))
+            for pair in candidate_pairs(parts, split.whole.change)
+        ]
+        pair_changes = [
+            reference.pair_change(
+                rows,
+                (a.column, labels[a.column, a.group]),
+                (b.column, labels[b.column, b.group]),
+                rng=seed,
+                fewest=fewest,
+            )
+            for a, b in asked
+        ]
+        parts = with_pairs(parts, [change for change in pair_changes if change is not None], len(asked))
     return Explanation(
         reference_auc=split.whole.reference_auc,
         auc=split.whole.auc,
-        parts=tuple(parts if expected else _with_pairs(reference, rows, split, parts, fewest, seed)),
+        parts=tuple(parts),
         refused=split.refused,
         expected=expected,
     )
-
-
-def _with_pairs(
-    reference: GroupReference,
-    rows: CountedRows,
-    split: Split,
-    parts: Sequence[GroupPart],
-    fewest: int,
-    seed: int,
-) -> list[GroupPart]:
-    """Return the parts of all groups, and of two together where these explain more than either."""
-    order = list(reference.columns)
-    labels = {
-        (column, name_of_group(group)): group
-        for column, changes in split.columns.items()
-        for group in changes.groups
-    }
-    asked = [
-        sorted(pair, key=lambda part: order.index(part.column))
-        for pair in candidate_pairs(parts, split.whole.change)
-    ]
-    pair_changes = [
-        reference.pair_change(
-            rows,
-            (a.column, labels[a.column, a.group]),
-            (b.column, labels[b.column, b.group]),
-            rng=seed,
-            fewest=fewest,
-        )
-        for a, b in asked
-    ]
-    return with_pairs(parts, [change for change in pair_changes if change is not None], len(asked))
 
 
 def request(
@@ -287,27 +249,9 @@ def request(
 ) -> ExplainRequest:
     """Return what to ask to explain a period, with the counts of the reference if they are known.
 
-    Parameters
-    ----------
-    monitor : Monitor
-    window : Window
-    source : SqlSource
-    kept : Store
-        Only read.
-    now : datetime
-    as_of : datetime, optional
-    columns : sequence of str
-        Of the query; default those of the monitor.
-    grouped : bool
-        Have the engine of the source count rows also where the monitor does not say so.
-    expected : bool
-        Explain what the scores lead to, before the labels.
-    reference : GroupReference, optional
-        Counted before by these columns; default: what the store has.
-    read : Explaining, optional
-        The rows of the window with the monitor's columns, where they were read before.
-    counted : sequence of KeptCounts
-        Parts of the period that were counted before.
+    The fields of `ExplainRequest` say more. By default the columns are those of the monitor, and the counts
+    of the reference those that the store has; with `grouped` the engine of the source counts rows also where
+    the monitor does not say so.
     """
     columns = tuple(dict.fromkeys(columns or monitor.columns.explain))
     if reference is None:
@@ -333,12 +277,6 @@ def keep(monitor: Monitor, kept: store.Store, now: datetime, explained: Explaine
     if now >= references.complete_at(monitor):
         name = digest(monitor, monitor.columns.explain)
         store.save_reference(kept, monitor.name, name, {"": explained.reference.to_dict()})
-
-
-def unexplained(finding: Finding, error: RocmonitorError) -> Finding:
-    """Return a finding that says why its groups are not known."""
-    why = Caveat("not-computed", why=str(error)).concerning("explanation")
-    return replace(finding, caveats=(*finding.caveats, why))
 
 
 def digest(monitor: Monitor, columns: Sequence[str]) -> str:

@@ -19,8 +19,6 @@ from rocmonitor.wording.episode import as_json
 
 if TYPE_CHECKING:
     from rocmonitor.service.runtime import Runtime
-    from rocmonitor.service.workers import Work
-
 
 OVERDUE = timedelta(minutes=15)
 """Time after it was due by which a tick must end, while no other is at work."""
@@ -42,21 +40,14 @@ _RESTART_MENDS = frozenset({"tick-overdue", "never-ticked", "work-hung"})
 
 @dataclass
 class Service:
-    """A process that serves: what it works with now, and how its last reload went.
-
-    Attributes
-    ----------
-    runtime : Runtime
-        Replaced as a whole by a reload.
-    started_at, loaded_at : datetime
-    refused : str or None
-        Why the last reload changed nothing.
-    """
+    """A process that serves: what it works with now, and how its last reload went."""
 
     runtime: Runtime
+    """Replaced as a whole by a reload."""
     started_at: datetime
     loaded_at: datetime
     refused: str | None = None
+    """Why the last reload changed nothing."""
     asking: Asking = field(default_factory=lambda: Asking())
 
     @classmethod
@@ -81,26 +72,16 @@ class StoreAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health at one time.
-
-    Attributes
-    ----------
-    now : datetime
-        By the clock of this process.
-    seen : Seen or None
-        None where the store did not answer.
-    monitors : tuple of str
-    problems : tuple of Caveat
-        Why the service is not healthy; none when it is.
-    service : Service or None
-        None where another process looks.
-    """
+    """The health at one time."""
 
     now: datetime
+    """By the clock of this process."""
     seen: StoreAnswers | None
+    """None where the store did not answer."""
     monitors: tuple[str, ...]
     problems: tuple[Caveat, ...]
     service: Service | None = None
+    """None where another process looks."""
 
     @property
     def healthy(self) -> bool:
@@ -137,30 +118,42 @@ class Health:
                 "offset_seconds": self.offset_seconds,
             },
             "monitors": {name: _tick(name, seen) for name in self.monitors},
-            "outbox": {} if seen is None else _outbox(seen, self.now),
+            "outbox": {},
             "outages": [] if seen is None else [as_json(outage, Attention()) for outage in seen.outages],
         }
+        if seen is not None:
+            content["outbox"] = {
+                destination: asdict(left)
+                | {
+                    "oldest": _written(left.oldest),
+                    "next_attempt_at": _written(left.next_attempt_at),
+                    "oldest_seconds": max(0.0, (self.now - left.oldest).total_seconds()),
+                }
+                for destination, left in sorted(seen.undelivered.items())
+            }
         if service is not None:
-            content["work"] = [_work(piece) for piece in service.runtime.work.current()]
+            content["work"] = [
+                {
+                    "name": work.name,
+                    "started_at": _written(work.started_at),
+                    "silent_seconds": round(work.silence.total_seconds(), 3),
+                    "hung": work.is_hung,
+                }
+                for work in service.runtime.work.current()
+            ]
             content["configuration"] = {"loaded_at": _written(service.loaded_at), "refused": service.refused}
         return content
 
 
+@dataclass(slots=True)
 class Asking:
     """Asks with patience: a store that hangs keeps one thread waiting, not every one that asks."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pending: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _pending: threading.Thread | None = None
 
     def within(self, seconds: float, question: Callable[[], Any]) -> Any:
-        """Return the answer.
-
-        Raises
-        ------
-        StoreError
-            None came within the time, or an earlier question still waits for one.
-        """
+        """Return the answer; a StoreError says that none came, or that an earlier question still waits."""
         outcome: dict[str, Any] = {}
 
         def ask() -> None:
@@ -183,12 +176,7 @@ class Asking:
 
 
 def look(kept: store.Store, now: datetime) -> StoreAnswers:
-    """Return what the store says now.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return what the store says now."""
     return StoreAnswers(
         ticks=store.ticks(kept),
         at_work=glance.at_work(kept, now),
@@ -202,15 +190,20 @@ def look(kept: store.Store, now: datetime) -> StoreAnswers:
 def service_health(service: Service, seen: StoreAnswers | None = None) -> Health:
     """Return the health of this process and its store, within a few seconds even where the store hangs.
 
-    Parameters
-    ----------
-    service : Service
-    seen : Seen, optional
-        What the store says, where it has just been asked.
+    `seen` is what the store says, where it has just been asked.
     """
     runtime = service.runtime
     now = runtime.clock()
-    problems = _hung(runtime)
+    problems = [
+        Caveat(
+            "work-hung",
+            work=work.name,
+            since=_written(work.started_at),
+            minutes=work.silence // timedelta(minutes=1),
+        )
+        for work in runtime.work.current()
+        if work.is_hung
+    ]
     try:
         if seen is None:
             seen = service.asking.within(STORE_SECONDS, lambda: look(runtime.store, now))
@@ -232,12 +225,7 @@ def service_health(service: Service, seen: StoreAnswers | None = None) -> Health
 
 
 def store_health(kept: store.Store, config: Config, now: datetime) -> Health:
-    """Return the health as far as the store shows it, for a process that does not serve.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return the health as far as the store shows it, for a process that does not serve."""
     seen = look(kept, now)
     problems = _problems(seen, config, now, None)
     return Health(now=now, seen=seen, monitors=tuple(config.monitors), problems=tuple(problems))
@@ -253,8 +241,18 @@ def _problems(seen: StoreAnswers, config: Config, now: datetime, started_at: dat
         )
     patience = OVERDUE_BUSY if seen.at_work else OVERDUE
     for name, monitor in config.monitors.items():
-        if name not in seen.at_work and not monitor.is_over(now):
-            problems += _overdue(name, seen.ticks.get(name), now, started_at, patience)
+        if name in seen.at_work or monitor.is_over(now):
+            continue
+        last = seen.ticks.get(name)
+        due = None if last is None else last.next_due
+        # What fell due while nothing ran is counted from the start.
+        since = max((instant for instant in (started_at, due) if instant is not None), default=now)
+        if now - since <= patience:
+            continue
+        if last is None:
+            problems.append(Caveat("never-ticked", monitor=name, since=_written(started_at)))
+        else:
+            problems.append(Caveat("tick-overdue", monitor=name, due=_written(last.next_due)))
     for destination, left in seen.undelivered.items():
         failed = left.error is not None and destination != MLFLOW
         if now - left.oldest > (min(STUCK, config.errors.notify_after) if failed else STUCK):
@@ -270,44 +268,6 @@ def _problems(seen: StoreAnswers, config: Config, now: datetime, started_at: dat
     if seen.clock is not None and abs(now - seen.clock) > CLOCKS_DIFFER:
         problems.append(Caveat("clock-differs", offset_seconds=round((now - seen.clock).total_seconds(), 3)))
     return problems
-
-
-def _overdue(
-    monitor: str,
-    last: store.LastTick | None,
-    now: datetime,
-    started_at: datetime | None,
-    patience: timedelta,
-) -> list[Caveat]:
-    """Return a tick that should have ended; what fell due while nothing ran is counted from the start."""
-    if last is None:
-        late = started_at is not None and now - started_at > patience
-        return [Caveat("never-ticked", monitor=monitor, since=_written(started_at))] if late else []
-    due = last.next_due if started_at is None else max(last.next_due, started_at)
-    late = now - due > patience
-    return [Caveat("tick-overdue", monitor=monitor, due=_written(last.next_due))] if late else []
-
-
-def _hung(runtime: Runtime) -> list[Caveat]:
-    return [
-        Caveat(
-            "work-hung",
-            work=work.name,
-            since=_written(work.started_at),
-            minutes=work.silence // timedelta(minutes=1),
-        )
-        for work in runtime.work.current()
-        if work.is_hung
-    ]
-
-
-def _work(work: Work) -> dict[str, Any]:
-    return {
-        "name": work.name,
-        "started_at": _written(work.started_at),
-        "silent_seconds": round(work.silence.total_seconds(), 3),
-        "hung": work.is_hung,
-    }
 
 
 def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
@@ -326,17 +286,6 @@ def _tick(name: str, seen: StoreAnswers | None) -> dict[str, Any] | None:
             "next_due": _written(last.next_due),
         }
     return content
-
-
-def _outbox(seen: StoreAnswers, now: datetime) -> dict[str, Any]:
-    return {
-        destination: _plain(asdict(left)) | {"oldest_seconds": max(0.0, (now - left.oldest).total_seconds())}
-        for destination, left in sorted(seen.undelivered.items())
-    }
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: _written(value) if isinstance(value, datetime) else value for name, value in values.items()}
 
 
 def _written(instant: datetime | None) -> str | None:

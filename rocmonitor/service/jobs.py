@@ -75,12 +75,6 @@ def judging(scheduler: BackgroundScheduler) -> bool:
     )
 
 
-def attend(scheduler: BackgroundScheduler) -> None:
-    """Give up what hangs, and start what waits."""
-    for workers in all_workers(scheduler):
-        workers.attend()
-
-
 class Crontab(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
     """A trigger for APScheduler that fires as cron does."""
 

@@ -49,20 +49,10 @@ def find(
     *,
     rules: Mapping[str, Rule],
 ) -> Finding:
-    """Judge the rows of a window, some of which may wait for a label.
+    """Judge the rows of a window, some of which may wait for a label, in scores as the models gave them.
 
-    Parameters
-    ----------
-    monitor : Monitor
-    rows : Rows
-    ranges : NormalRanges
-    window : Window
-    age : timedelta
-        From the end of the window to the instant at which labels had to be known.
-    past : Course, optional
-        The windows before, for the rule `lasting`.
-    rules : dict of str to Rule
-        By name, at the levels at which they are judged.
+    `age` is the time from the end of the window to the instant at which labels had to be known; `past` has
+    the windows before, for the rule `lasting`. The `rules` are at the levels at which they are judged.
     """
     low_is_positive, day = monitor.positive.low_is_positive, day_of(window)
     thresholds = monitor.operating_points.thresholds
@@ -100,105 +90,48 @@ def find(
             finding = refused(finding, doubt)
         else:
             finding = replace(finding, caveats=(doubt, *finding.caveats))
-    if low_is_positive:
-        tables, caveats = as_scored(finding.tables, finding.caveats)
-        return replace(finding, tables=tables, caveats=caveats)
-    return finding
+    return _as_scored(finding) if low_is_positive else finding
 
 
-def find_before_labels(
-    monitor: Monitor,
-    rows: Rows,
-    ranges: NormalRanges,
-    window: Window,
-    rules: Mapping[str, Rule],
-    since: Sequence[JudgedOutlook] = (),
-) -> Finding:
-    """Return what the scores of a window say before its labels, in scores as the models gave them.
-
-    `since` is what came of earlier outlooks, as in `foresee`.
-    """
-    doubt = unusable(ranges.reference, rows.counts)
-    if doubt is not None and doubt.values["refused"]:
-        finding = no_outlook(doubt)
-    else:
-        finding = foresee(
-            rows.scores,
-            ranges=ranges,
-            rules=rules,
-            min_rows=2 * monitor.min_per_class,
-            day=day_of(window),
-            since=since,
-        )
-    if doubt is not None:
-        finding = replace(finding, caveats=(doubt, *finding.caveats))
-    if monitor.positive.low_is_positive:
-        tables, caveats = as_scored(finding.tables, finding.caveats)
-        return replace(finding, tables=tables, caveats=caveats)
-    return finding
+def _as_scored(finding: Finding) -> Finding:
+    tables, caveats = as_scored(finding.tables, finding.caveats)
+    return replace(finding, tables=tables, caveats=caveats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredSegment:
-    """The measurements of one segment of a window.
-
-    Attributes
-    ----------
-    finding : Finding or None
-        What the rules say; None of a window that waits for its labels.
-    foreseen : Finding or None
-        What the scores said before the labels; None where no outlook is wanted.
-    counts : Counts
-    caveats : tuple of Caveat
-        What is wrong with the rows.
-    scored : int
-        Rows with a usable score.
-    guaranteed : dict
-        For the provenance of a condensed window.
-    """
+    """The measurements of one segment of a window."""
 
     finding: Finding | None
+    """What the rules say; None of a window that waits for its labels."""
     foreseen: Finding | None
+    """What the scores said before the labels; None where no outlook is wanted."""
     counts: Counts
     caveats: tuple[Caveat, ...]
     scored: int
     guaranteed: dict[str, dict[str, float]]
+    """For the provenance of a condensed window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The measurements of a window.
-
-    Attributes
-    ----------
-    data_digest, grouped, condensed
-        As of the `Batch` that was read.
-    counts : Counts
-        Of all rows.
-    labels : LabelCounts or None
-        What the source says of the labels; None where only its outlook was wanted.
-    seconds : float
-        How long reading took.
-    segments : dict of str to Seen
-        Empty where the rows are those that were judged before.
-    kept : list of KeptCounts
-        What the store is to have of the rows.
-    made_with : dict of str to str
-        Versions of the packages that the results depend on, where it was judged.
-    explained : Explanation or None
-        The groups that made the change of all rows since an episode began, where that was looked for.
-    """
+    """The measurements of a window; digest and counts are those of all rows that were read."""
 
     data_digest: str
     grouped: bool
     condensed: bool
     counts: Counts
     labels: LabelCounts | None
+    """What the source says of the labels; None where only its outlook was wanted."""
     seconds: float
+    """How long reading took."""
     segments: dict[str, MeasuredSegment] = field(default_factory=dict)
+    """Empty where the rows are those that were judged before."""
     kept: list[KeptCounts] = field(default_factory=list)
+    """What the store is to have of the rows."""
     made_with: dict[str, str]
     explained: Explanation | None = None
+    """The groups that made the change of all rows since an episode began, where that was looked for."""
 
     def finding_that(self, finding: Finding) -> Judged:
         """Return the same with another finding on all rows, or what their scores say before the labels."""
@@ -209,59 +142,37 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRequest:
-    """A window to be read and judged, with all that its verdicts depend on.
-
-    Attributes
-    ----------
-    monitor : Monitor
-    window : Window
-    as_of : datetime
-        When labels must have been known.
-    now : datetime
-    judges : bool
-        Whether to judge it; else only its outlook is wanted.
-    labels : LabelCounts or None
-        What the source says of the labels of a window that is judged, where it was asked before.
-    ranges : dict of str to NormalRanges
-        By segment, at the levels of the tick.
-    absent : NormalRanges
-        Those of a segment without a reference.
-    levels : Levels
-    courses : dict of str to Course
-        The windows before it, by segment, where a rule reads them.
-    foresees : bool
-        Whether an outlook is wanted.
-    has_outlook : frozenset of str
-        Segments that have one.
-    since : dict of str to sequence of JudgedOutlook
-        What came of earlier outlooks, by segment.
-    stored : sequence of KeptCounts
-        What the store has of the window.
-    keeps_counts : bool
-        Whether the store is to have its counts.
-    judged_as : str or None
-        The digest of its rows when it was judged; while they are the same, there is nothing to do.
-    read : Batch or None
-        Its rows, where they were read with those of other windows.
-    """
+    """A window to be read and judged, with all that its verdicts depend on; mappings are by segment."""
 
     monitor: Monitor
     window: Window
     as_of: datetime
+    """When labels must have been known."""
     now: datetime
     judges: bool
+    """Whether to judge it; else only its outlook is wanted."""
     labels: LabelCounts | None
+    """What the source says of the labels of a window that is judged, where it was asked before."""
     ranges: Mapping[str, NormalRanges]
     absent: NormalRanges
+    """Those of a segment without a reference."""
     levels: Levels
     courses: Mapping[str, Course]
+    """The windows before it, where a rule reads them."""
     foresees: bool
+    """Whether an outlook is wanted."""
     has_outlook: frozenset[str]
+    """Segments that have one."""
     since: Mapping[str, Sequence[JudgedOutlook]] = field(default_factory=dict)
+    """What came of earlier outlooks."""
     stored: Sequence[KeptCounts] = ()
+    """What the store has of the window."""
     keeps_counts: bool = True
+    """Whether the store is to have its counts."""
     judged_as: str | None = None
+    """The digest of its rows when it was judged; while they are the same, there is nothing to do."""
     read: Batch | None = None
+    """Its rows, where they were read with those of other windows."""
 
     @property
     def size(self) -> int:
@@ -269,13 +180,7 @@ class WindowRequest:
         return 2 if self.judges and self.labels is None else 1
 
     def run(self, source: SqlSource, on_step: Callable[[str], None]) -> Judged:
-        """Read the window and judge it; `on_step` is called while rows arrive.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `SqlSource.pull`.
-        """
+        """Read the window and judge it; `on_step` is called while rows arrive."""
         began = time.monotonic()
         batch, labels = self._read(source, lambda _: on_step(""))
         seconds, same = time.monotonic() - began, batch.digest == self.judged_as
@@ -344,12 +249,25 @@ class WindowRequest:
         return allow_for_segments(alone, levels.rules, outcome) if levels.budgeted else alone
 
     def _foreseen(self, segment: str, rows: Rows, ranges: NormalRanges) -> Finding | None:
+        """Return what the scores say before the labels, if an outlook is wanted, as the models gave them."""
         if not self.foresees or segment in self.has_outlook:
             return None
-        share = len(self.ranges.keys() - {""}) if segment else 1
-        rules = self.levels.for_outlook(share).rules
-        since = self.since.get(segment, ())
-        return find_before_labels(self.monitor, rows, ranges, self.window, rules, since)
+        doubt = unusable(ranges.reference, rows.counts)
+        if doubt is not None and doubt.values["refused"]:
+            finding = no_outlook(doubt)
+        else:
+            share = len(self.ranges.keys() - {""}) if segment else 1
+            finding = foresee(
+                rows.scores,
+                ranges=ranges,
+                rules=self.levels.for_outlook(share).rules,
+                min_rows=2 * self.monitor.min_per_class,
+                day=day_of(self.window),
+                since=self.since.get(segment, ()),
+            )
+        if doubt is not None:
+            finding = replace(finding, caveats=(doubt, *finding.caveats))
+        return _as_scored(finding) if self.monitor.positive.low_is_positive else finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,42 +23,25 @@ _LATEST = timedelta(days=3)
 
 @dataclass(kw_only=True)
 class Deleted:
-    """The rows deleted, by kind.
-
-    Attributes
-    ----------
-    deliveries : int
-        Outbox rows that had arrived.
-    tables : int
-        Evaluations that lost their tables. What was counted of arrivals goes with them.
-    counts : int
-        Windows that lost their counts.
-    runs : int
-        Runs in MLflow.
-    doubles : int
-        Runs that MLflow made of requests that were given up and made again.
-    error : TrackingError or None
-        Why runs were left for the next time.
-    busy : bool
-        Another process does the same; nothing was done.
-    """
+    """The rows deleted, by kind."""
 
     deliveries: int = 0
+    """Outbox rows that had arrived."""
     tables: int = 0
+    """Evaluations that lost their tables. What was counted of arrivals goes with them."""
     counts: int = 0
+    """Windows that lost their counts."""
     runs: int = 0
     doubles: int = 0
+    """Runs that MLflow made of requests that were given up and made again."""
     error: TrackingError | None = None
+    """Why runs were left for the next time."""
     busy: bool = False
+    """Another process does the same; nothing was done."""
 
 
 def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Deleted:
-    """Delete what is older than ``keep`` allows; what is undelivered, and the newest of each segment, stays.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Delete what is older than ``keep`` allows; the undelivered, and the newest of each segment, stay."""
     done, keep, now = Deleted(), runtime.config.keep, runtime.clock()
     with hold_lease(runtime, "keep") as lease:
         if lease is None:
@@ -89,40 +72,42 @@ def delete_old(runtime: Runtime, *, progress: Progress = lambda _: None) -> Dele
     return done
 
 
+@dataclass(slots=True)
 class _Keeping:
     """One pass under its lease."""
 
-    def __init__(self, runtime: Runtime, lease: store.Lease, progress: Progress) -> None:
-        self._runtime, self._lease, self._progress = runtime, lease, progress
+    runtime: Runtime
+    lease: store.Lease
+    progress: Progress
 
     def renew(self) -> None:
         """Keep the lease."""
-        self._lease = renew_lease(self._runtime, self._lease)
+        self.lease = renew_lease(self.runtime, self.lease)
 
     def repeat(self, delete: Callable[[], int], what: str) -> int:
         """Delete until no more is old enough, or a stop is asked for."""
         total, deleted = 0, AT_ONCE
-        while deleted == AT_ONCE and not self._runtime.stop.is_set():
+        while deleted == AT_ONCE and not self.runtime.stop.is_set():
             deleted = delete()
             total += deleted
             if deleted:
-                self._progress(f"deleted {total:,} {what}")
+                self.progress(f"deleted {total:,} {what}")
             self.renew()
         return total
 
     def delete_runs(self, before: datetime, done: Deleted) -> None:
         """Delete runs in MLflow one by one."""
-        stop, old = self._runtime.stop, None
-        instance = store.instance_id(self._runtime.store)
+        stop, old = self.runtime.stop, None
+        instance = store.instance_id(self.runtime.store)
         while not stop.is_set() and (old is None or len(old) == AT_ONCE):
-            old = store.old_publications(self._runtime.store, before, AT_ONCE)
+            old = store.old_publications(self.runtime.store, before, AT_ONCE)
             for publication in old:
                 if stop.is_set():
                     break
                 # The run first: after a kill in between, it is found gone.
-                done.runs += self._runtime.tracking.delete_window(
+                done.runs += self.runtime.tracking.delete_window(
                     instance, publication.monitor, publication.key
                 )
-                store.delete_publications(self._runtime.store, [publication])
-                self._progress(f"deleted {done.runs:,} old runs in MLflow")
+                store.delete_publications(self.runtime.store, [publication])
+                self.progress(f"deleted {done.runs:,} old runs in MLflow")
                 self.renew()

@@ -61,10 +61,7 @@ def _keep(runtime: Runtime, lease: store.Lease, worker: int, ended: threading.Ev
 def renew_lease(runtime: Runtime, lease: store.Lease) -> store.Lease:
     """Return the lease, renewed when half of its time is over; to be called at each step of the work.
 
-    Raises
-    ------
-    StoreError
-        Another process has taken it over; what it guards must not go on.
+    A StoreError says that another process has taken it over; what it guards must not go on.
     """
     runtime.work.beat()
     now = runtime.clock()

@@ -29,7 +29,7 @@ from rocmonitor.service.runtime import Runtime
 from rocmonitor.wording.format import page_address
 
 if TYPE_CHECKING:
-    from rocmonitor.alerts import Context, Message
+    from rocmonitor.alerts import Message
 
 Found = Evaluation | Outlook | Review | None
 
@@ -41,13 +41,8 @@ def together(config: Config, rows: Sequence[store.Delivery]) -> list[store.Deliv
 
     All revisions of a monitor; what has stopped arriving, with the change of status that follows from it; and
     the same news, since the same instant, of monitors that read the same source or watch the same model, but
-    of each only what comes first for it: nobody reads of a recovery before its alarm.
-
-    Parameters
-    ----------
-    config : Config
-    rows : sequence of Delivery
-        To one channel, oldest first.
+    of each only what comes first for it: nobody reads of a recovery before its alarm. `rows` are those to one
+    channel, oldest first.
     """
     first = rows[0]
     if "revised" in first.payload:
@@ -71,12 +66,7 @@ def together(config: Config, rows: Sequence[store.Delivery]) -> list[store.Deliv
 
 
 def send(runtime: Runtime, rows: Sequence[store.Delivery]) -> None:
-    """Hand the message that the rows are to its channel.
-
-    Raises
-    ------
-    AlertError, ConfigError, StoreError
-    """
+    """Hand the message that the rows are to its channel."""
     from rocmonitor import alerts
 
     config, name = runtime.config, rows[0].destination.removeprefix("channel:")
@@ -155,7 +145,16 @@ def _of_one(runtime: Runtime, rows: Sequence[store.Delivery], subject: Found) ->
     row = rows[0]
     if "outage" in row.payload:
         return outage_message(runtime.config, Notice.from_dict(row.payload["outage"]))
-    context = _context(runtime, row, subject)
+    monitor = runtime.config.monitors.get(row.monitor)
+    context = alerts.Context(
+        zone=zone_of(runtime, row.monitor),
+        owner=monitor.owner if monitor else None,
+        runbook=monitor.runbook if monitor else None,
+        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
+        page=page_address(runtime.config.page, row.monitor, "" if subject is None else subject.segment),
+        told=tuple(monitor.notify) if monitor else (),
+        configured=monitor is not None,
+    )
     if isinstance(subject, Review):
         return alerts.compose_review(subject, before=row.payload["before"], context=context)
     if "revised" in row.payload:
@@ -191,16 +190,12 @@ def _changes(runtime: Runtime, rows: Sequence[store.Delivery]) -> list[Transitio
     for payload in (row.payload for row in rows if "transition" in row.payload):
         changes.append(Transition.from_dict(payload["transition"]))
         for then in map(Transition.from_dict, payload.get("also", ())):
-            now = _as_it_stands(runtime, then)
-            if now.after is then.after or is_alarm(now.after):
-                changes.append(now)
+            newest = store.last_transition(runtime.store, then.monitor, then.segment)
+            decline = store.last_decline(runtime.store, then.monitor, then.segment)
+            now = Status(in_doubt(newest.after if newest else then.after, decline))
+            if now is then.after or is_alarm(now):
+                changes.append(replace(then, after=now))
     return changes
-
-
-def _as_it_stands(runtime: Runtime, change: Transition) -> Transition:
-    newest = store.last_transition(runtime.store, change.monitor, change.segment)
-    decline = store.last_decline(runtime.store, change.monitor, change.segment)
-    return replace(change, after=Status(in_doubt(newest.after if newest else change.after, decline)))
 
 
 def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.Delivery]) -> Message:
@@ -226,19 +221,4 @@ def _of_several(runtime: Runtime, monitors: Sequence[str], rows: Sequence[store.
         zone=zone_of(runtime, monitors[0]),
         page=config.page,
         event_parts=[str(row.id) for row in rows],
-    )
-
-
-def _context(runtime: Runtime, row: store.Delivery, subject: Found) -> Context:
-    from rocmonitor import alerts
-
-    monitor = runtime.config.monitors.get(row.monitor)
-    return alerts.Context(
-        zone=zone_of(runtime, row.monitor),
-        owner=monitor.owner if monitor else None,
-        runbook=monitor.runbook if monitor else None,
-        run=store.receipt_of(runtime.store, row.evaluation_id, row.review_id, row.outlook_id),
-        page=page_address(runtime.config.page, row.monitor, "" if subject is None else subject.segment),
-        told=tuple(monitor.notify) if monitor else (),
-        configured=monitor is not None,
     )

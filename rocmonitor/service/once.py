@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -34,32 +34,25 @@ def run_once(
 ) -> tuple[list[Tick], Delivered | None]:
     """Judge monitors, as many at once as the executor takes, and deliver; a hung source holds up no other.
 
-    SIGTERM ends it after the window at hand, or within seconds if that hangs.
-
-    Parameters
-    ----------
-    runtime : Runtime
-    ticks : dict of str to callable
-        What judges a monitor, by its name.
-    deliver : bool
-        Whether to deliver what is due afterwards.
-    progress : callable
-
-    Returns
-    -------
-    list of Tick, Delivered or None
-        Of monitors that were not begun when the process was stopped there is no tick.
+    `ticks` has what judges a monitor, by its name. SIGTERM ends it after the window at hand, or within
+    seconds if that hangs: of monitors that were not begun then there is no tick.
     """
     monitors = [runtime.config.monitors[name] for name in ticks]
     pools = {monitor.source: Workers(runtime.work, at_once(runtime)) for monitor in monitors}
-    done: dict[str, Tick] = {}
-    tolerance = _tolerance(runtime, ticks) if deliver else None
+    done: dict[str, Tick | None] = {}
+    tolerance = None
+    if deliver:
+        # Where the call before was longer ago than a failure lasts before people are notified, the next may
+        # be, too: then this one says so.
+        ended = [tick.ended_at for tick in store.ticks(runtime.store).values() if tick.monitor in ticks]
+        is_often = ended and runtime.clock() - max(ended) < runtime.config.errors.notify_after
+        tolerance = None if is_often else timedelta()
     with _stopped_by_signals(runtime):
         for monitor in monitors:
             pools[monitor.source].submit(
                 monitor.name,
                 partial(_begin, runtime, ticks[monitor.name]),
-                partial(_keep, done, monitor.name),
+                partial(done.__setitem__, monitor.name),
                 partial(_hung, done, monitor),
             )
         _wait(runtime, list(pools.values()))
@@ -73,21 +66,11 @@ def run_once(
     if answers and isinstance(answers[0], Exception):
         raise answers[0]
     delivered = answers[0] if answers else Delivered() if deliver else None
-    return [done[name] for name in ticks if name in done], delivered
+    return [tick for name in ticks if (tick := done.get(name)) is not None], delivered
 
 
 def _begin(runtime: Runtime, tick: Callable[[], Tick]) -> Tick | None:
     return None if runtime.stop.is_set() else tick()
-
-
-def _tolerance(runtime: Runtime, monitors: Collection[str]) -> timedelta | None:
-    """Return how long a failure lasts before people are notified.
-
-    Where the call before was longer ago, the next may be, too: then this one says so.
-    """
-    ended = [tick.ended_at for tick in store.ticks(runtime.store).values() if tick.monitor in monitors]
-    is_often = ended and runtime.clock() - max(ended) < runtime.config.errors.notify_after
-    return None if is_often else timedelta()
 
 
 def run_alone(runtime: Runtime, name: str, call: Callable[[], Any]) -> Any:
@@ -116,12 +99,7 @@ def at_once(runtime: Runtime) -> int:
     return width if width == 1 else min(width + 1, MOST_AT_ONCE)
 
 
-def _keep(done: dict[str, Tick], name: str, tick: Tick | None) -> None:
-    if tick is not None:
-        done[name] = tick
-
-
-def _hung(done: dict[str, Tick], monitor: Monitor) -> None:
+def _hung(done: dict[str, Tick | None], monitor: Monitor) -> None:
     error = SourceError(f"sources.{monitor.source}: reading hangs and was given up until the next run")
     done[monitor.name] = Tick(monitor=monitor.name, error=error)
 

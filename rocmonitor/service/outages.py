@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -71,10 +72,6 @@ def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -
     """Note that a delivery failed, or worked; a fault of the store is not the destination's failure.
 
     A destination works again once none of its failed deliveries is left.
-
-    Raises
-    ------
-    StoreError
     """
     member = f"outbox:{destination}"
     if error is None:
@@ -89,17 +86,8 @@ def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -
 def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | None = None) -> int:
     """Put the messages that are due into the outbox; how many outages they are about.
 
-    Parameters
-    ----------
-    runtime : Runtime
-    settled : bool
-        All monitors that are due have been judged: nothing else is about to join an outage.
-    tolerance : timedelta, optional
-        In place of ``errors.notify_after``.
-
-    Raises
-    ------
-    StoreError
+    If `settled`, all monitors that are due have been judged: nothing else is about to join an outage.
+    `tolerance` takes the place of ``errors.notify_after``.
     """
     outages = store.open_outages(runtime.store)
     if not outages:
@@ -114,29 +102,24 @@ def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | No
         audience = [monitor for monitor in touched if monitor.name not in muted]
         if phase is None or not touched or (not audience and phase != "ended"):
             continue  # nothing is due, it is another configuration's, or it waits until somebody listens
-        notices = _notices(config, outage, phase, audience, now)
+        whole = _notice(outage, phase, touched, now)
+        notices = _notices(config, whole, audience)
         outgoing = [
             store.Outgoing(destination=f"channel:{channel}", payload={"outage": notice.to_dict()})
             for channel, notice in notices.items()
         ]
         if store.notify_outage(runtime.store, outage, now, outgoing):
             notified += 1
-            whole = _notice(outage, phase, touched, now)
             log.log(logging.INFO if phase == "ended" else logging.ERROR, "%s", in_log(whole, list(notices)))
     return notified
 
 
+@dataclass(slots=True)
 class StoreWatch:
-    """An outage of the store, which cannot be kept in it: this process notifies people of it, and daily.
+    """An outage of the store, which cannot be kept in it: this process notifies people of it, and daily."""
 
-    Parameters
-    ----------
-    runtime : Runtime
-    """
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-        self.outage: Outage | None = None
+    runtime: Runtime
+    outage: Outage | None = None
 
     def probe(self) -> None:
         """Write to the store: one that is full, locked or read-only can be read, and still nothing is judged.
@@ -204,8 +187,8 @@ def store_outage(
 def send_directly(config: Config, outage: Outage, phase: Phase, now: datetime) -> list[threading.Thread]:
     """Send a message about an outage of all monitors without the outbox; the threads that do it."""
     monitors = list(config.monitors.values())
-    notices = _notices(config, outage, phase, monitors, now)
     whole = _notice(outage, phase, monitors, now)
+    notices = _notices(config, whole, monitors)
     log.log(logging.INFO if phase == "ended" else logging.ERROR, "%s", in_log(whole, list(notices)))
     threads = [
         threading.Thread(target=_send_now, args=(config, channel, notice), daemon=True)
@@ -266,15 +249,13 @@ def _touched(config: Config, outage: Outage) -> list[Monitor]:
     return [monitor for monitor in everybody if monitor.name in failing]
 
 
-def _notices(
-    config: Config, outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: datetime
-) -> dict[str, Notice]:
+def _notices(config: Config, whole: Notice, audience: Sequence[Monitor]) -> dict[str, Notice]:
     """Return what each channel gets: its own monitors. A channel that fails is not asked to say so."""
     notices = {}
     for channel in config.channels:
-        mine = [monitor for monitor in monitors if channel in monitor.notify]
-        if mine and outage.place != f"channel:{channel}":
-            notices[channel] = _notice(outage, phase, mine, now)
+        mine = tuple(monitor.name for monitor in audience if channel in monitor.notify)
+        if mine and whole.outage.place != f"channel:{channel}":
+            notices[channel] = replace(whole, monitors=mine)
     return notices
 
 

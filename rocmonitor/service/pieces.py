@@ -47,28 +47,24 @@ def closed(
     """
     counted = []
     for piece, labels in pieces:
-        if joining.rows is not None or _is_due(monitor, piece, labels, now):
+        age = monitor.labels.age(piece, now)
+        is_due = age != "open" and (age != "waiting" or monitor.labels.enough(labels.rows, labels.labelled))
+        if joining.rows is not None or is_due:  # rows alone decide where a window ends, or labels may
             counted.append(_counted(piece, labels))
-        elif positive_share is not None and _outlook_is_due(monitor, piece, now):
-            counted.append(_expected(piece, labels, positive_share))
+        elif positive_share is not None and outlook_is_due(monitor, piece, now):
+            # What it will hold of each class, less two standard deviations.
+            means = (labels.rows * share for share in (positive_share, 1 - positive_share))
+            n_pos, n_neg = (max(0, int(mean - 2 * mean**0.5)) for mean in means)
+            counted.append(Counted(window=piece, rows=labels.rows, n_pos=n_pos, n_neg=n_neg))
         else:
             break
     return [whole.window for whole in join(counted, joining)[0]]
 
 
-def _outlook_is_due(monitor: Monitor, piece: Window, now: datetime) -> bool:
-    at = monitor.outlook_at(piece)
+def outlook_is_due(monitor: Monitor, window: Window, now: datetime) -> bool:
+    """Return True if the monitor wants outlooks, and the window ended long enough ago for one."""
+    at = monitor.outlook_at(window)
     return at is not None and at <= now
-
-
-def _expected(piece: Window, labels: LabelCounts, positive_share: float) -> Counted:
-    """Return what a piece will hold of each class, less two standard deviations."""
-
-    def at_least(mean: float) -> int:
-        return max(0, int(mean - 2 * mean**0.5))
-
-    n_pos, n_neg = (at_least(labels.rows * share) for share in (positive_share, 1 - positive_share))
-    return Counted(window=piece, rows=labels.rows, n_pos=n_pos, n_neg=n_neg)
 
 
 def joined_windows(
@@ -79,12 +75,7 @@ def joined_windows(
     windows: Sequence[Window],
 ) -> Sequence[Window]:
     """Return the monitor's windows within a stretch of time: the fixed ones, and what can be joined between
-    them.
-
-    Parameters
-    ----------
-    windows : sequence of Window
-        Those of the calendar; they are the monitor's own where it joins none.
+    them. `windows` are those of the calendar; they are the monitor's own where it joins none.
     """
     joining = monitor.joining
     ended = [window for window in windows if window.end <= now]
@@ -116,12 +107,6 @@ def before_empty(counted: Pieces, inside: Sequence[Window], passed: Collection[W
 def together(pieces: Pieces) -> Counted | None:
     """Return what is counted of all; None of none."""
     return reduce(Counted.then, (_counted(*entry) for entry in pieces)) if pieces else None
-
-
-def _is_due(monitor: Monitor, piece: Window, labels: LabelCounts, now: datetime) -> bool:
-    """Return True if the labels of a piece may decide where a window ends; rows alone decide at its end."""
-    age = monitor.labels.age(piece, now)
-    return age != "open" and (age != "waiting" or monitor.labels.enough(labels.rows, labels.labelled))
 
 
 def _counted(piece: Window, labels: LabelCounts) -> Counted:
@@ -170,12 +155,8 @@ def last_window(
     """Return the last window that a run judges, and whether there is one.
 
     Up to 400 pieces are counted and joined as a run joins them. Of more, the last ones that are enough for a
-    window stand for it, found by O(log n) counts: a run may cut elsewhere.
-
-    Parameters
-    ----------
-    pieces : sequence of Window
-        Those that are due, in order; at least one.
+    window stand for it, found by O(log n) counts: a run may cut elsewhere. `pieces`, at least one, are in
+    order, and due.
     """
     if len(pieces) <= _COUNTED:
         counted = list(count(source, monitor, pieces, now))
@@ -211,17 +192,8 @@ def pooled(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:
 
 
 def unjudged(kept: store.Store, monitor: Monitor, after: datetime | None) -> Counted | None:
-    """Return what ticks counted of the pieces after the last window that is judged or foreseen; None where
-    nothing.
-
-    Parameters
-    ----------
-    after : datetime or None
-        The end of that window; None without any.
-
-    Raises
-    ------
-    StoreError
+    """Return what ticks counted of the pieces after the last window that is judged or foreseen, which ended
+    `after`; None where nothing.
     """
     if monitor.joining is None:
         return None
@@ -249,17 +221,9 @@ def without_rows(
 ) -> set[Window]:
     """Return the windows that are passed over: before the first row, and from the fifth on after the last.
 
-    Windows that were judged stay, and so do those between two windows with rows.
-
-    Parameters
-    ----------
-    windows : sequence of Window
-        Those that have ended and whose rows are due, in order.
-    judged : mapping
-        What is stored, by segment and window.
-    count_rows : callable
-        The number of rows in a window of any length. It is called once or twice for each end of the windows
-        that may be empty, and O(log n) times where some are.
+    Windows that were judged stay, and so do those between two windows with rows. `windows` are those that
+    have ended and whose rows are due, in order. `count_rows` takes a window of any length; it is called once
+    or twice for each end of the windows that may be empty, and O(log n) times where some are.
     """
     judged_windows = {window for segment, window in judged if not segment}
     empty = judged_empty(judged)

@@ -58,17 +58,7 @@ _GERMAN_DAY, _COMMA = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}(.*)"), re.compile(r"[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """The columns of a table by their meaning.
-
-    Attributes
-    ----------
-    time, score, label : str
-    challenger, id, labelled_at : str or None
-    decimal, date_format : str or None
-        How text says numbers and days, where not as usual.
-    explain : tuple of str
-        Further columns of few values, which may explain a change.
-    """
+    """The columns of a table by their meaning."""
 
     time: str
     score: str
@@ -77,8 +67,10 @@ class Roles:
     id: str | None = None
     labelled_at: str | None = None
     decimal: str | None = None
+    """How text says numbers, where not as usual; `date_format`, how it says days."""
     date_format: str | None = None
     explain: tuple[str, ...] = ()
+    """Further columns of few values, which may explain a change."""
 
     @property
     def columns(self) -> list[str]:
@@ -89,53 +81,34 @@ class Roles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """Windows and reference for the rows of a table.
-
-    Attributes
-    ----------
-    positive : dict
-        The section of that name.
-    every, every_reason : str
-        The length of the windows; why, or empty where no other was possible.
-    pool : int or None
-    label_delay, delay_reason : str
-        The time that labels take, and how sure that is.
-    reference : tuple of str
-        Its first day, and the one after its last.
-    loss : str
-        A loss at the end of the reference, or that it ends before; empty without one.
-    reference_windows, later_windows : int
-        Whole windows whose labels have had their time.
-    fewer_class : float
-        Rows of the class with fewer, in the middle window.
-    rows : int
-    positive_share, auc : float
-        Of the labelled rows.
-    zone_known : bool
-        Whether the times have a zone.
-    ended : str or None
-        The day of the newest row, where no row has come for two windows.
-    outlook : bool
-        Whether labels take longer than two windows.
-    """
+    """Windows and reference for the rows of a table; all are whole, and their labels have had their time."""
 
     positive: Mapping[str, Any]
+    """The section of that name."""
     every: str
     every_reason: str
+    """Empty where no other length was possible."""
     pool: int | None
     label_delay: str
     delay_reason: str
+    """How sure it is that labels take so long."""
     reference: tuple[str, str]
+    """Its first day, and the one after its last."""
     loss: str
+    """A loss at the end of the reference, or that it ends before; empty without one."""
     reference_windows: int
     later_windows: int
     fewer_class: float
+    """Rows of the class with fewer, in the middle window."""
     rows: int
     positive_share: float
     auc: float
     zone_known: bool
+    """Whether the times have a zone."""
     ended: str | None
+    """The day of the newest row, where no row has come for two windows."""
     outlook: bool
+    """Whether labels take longer than two windows."""
 
 
 def find_roles(
@@ -144,16 +117,10 @@ def find_roles(
     *,
     choose: Callable[[str, Sequence[str]], str | None] = lambda _role, _candidates: None,
 ) -> Roles:
-    """Return which column is what, by the values first and by the names second.
+    """Return which column is what, by the values of some rows first and by the names second.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Some rows of the table.
-    given : dict of str to str
-        Columns that are known, by role.
-    choose : callable
-        Asked with a role and its candidates where several are as likely; None where nobody answers.
+    `given` has the columns that are known, by role. `choose` is asked with a role and its candidates where
+    several are as likely; None where nobody answers.
 
     Raises
     ------
@@ -194,10 +161,11 @@ def find_roles(
     }
     challengers = [name for name in numeric if re.search(_NAMES["challenger"], name.casefold())]
     own = [name for name in numeric if name not in challengers] or list(numeric)
-    if not any(re.search(_NAMES["score"], name.casefold()) for name in own):  # then probabilities
+    # Where no name says score: probabilities.
+    if not (scored := [name for name in own if re.search(_NAMES["score"], name.casefold())]):
         own = [name for name in own if np.all((numeric[name] >= 0) & (numeric[name] <= 1))] or own
     score = pick("score", own, "holds scores")
-    if len(rivals := _rivals(challengers or own, taken, named=not challengers)) == 1:
+    if len(rivals := [name for name in challengers or scored if name not in taken.values()]) == 1:
         taken.setdefault("challenger", rivals[0])
     if "id" not in taken and (ids := _ids(rows.drop(columns=list(taken.values())))):
         taken["id"] = ids[0]
@@ -311,12 +279,6 @@ def _example(values: pd.Series[Any]) -> str:
     return f"{present.iloc[0]!r}" if len(present) else "nothing"
 
 
-def _rivals(columns: Sequence[str], taken: Mapping[str, str], *, named: bool) -> list[str]:
-    """Return the columns that may be a challenger's; if `named` those with the name of a score."""
-    free = [name for name in columns if name not in taken.values()]
-    return [name for name in free if not named or re.search(_NAMES["score"], name.casefold())]
-
-
 def some_text(values: pd.Series[Any]) -> str:
     """Return the first text of a column; empty where it holds something else."""
     present = values.dropna()
@@ -378,14 +340,15 @@ def _plain(value: Any) -> Any:
 
 
 def _ids(rows: pd.DataFrame) -> list[str]:
-    named = (name for name in rows.columns if re.search(_NAMES["id"], name.casefold()))
-    return [name for name in named if _identifies(rows[name])]
-
-
-def _identifies(values: pd.Series[Any]) -> bool:
-    """Return True if a column names its rows: a value each, none twice, no measurement."""
-    is_measured = pd.api.types.is_float_dtype(values) or pd.api.types.is_bool_dtype(values)
-    return bool(values.notna().all() and values.is_unique and not is_measured)
+    """Return the columns that name their rows: a value each, none twice, no measurement."""
+    named = {name: rows[name] for name in rows.columns if re.search(_NAMES["id"], name.casefold())}
+    return [
+        name
+        for name, values in named.items()
+        if values.notna().all()
+        and values.is_unique
+        and not (pd.api.types.is_float_dtype(values) or pd.api.types.is_bool_dtype(values))
+    ]
 
 
 def _label_delay(

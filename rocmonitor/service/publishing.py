@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from rocmonitor import store
-from rocmonitor.config import Monitor
-from rocmonitor.policy.evaluation import Evaluation, Point, Status
+from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
@@ -38,17 +36,24 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
     newest = store.newest_revision(runtime.store, evaluation) == evaluation.revision
     every = runtime.config.mlflow.detail == "all"
     full = every or evaluation.outcome in _NOTABLE
+    artifacts = {}
+    if full:
+        from rocmonitor.report.window import window_page
+
+        zone, reference = zone_of(runtime, evaluation.monitor), store.reference_of(runtime.store, evaluation)
+        artifacts = {"window.html": window_page(evaluation, zone, reference)}
     link = runtime.tracking.publish_window(
         instance,
         evaluation,
         newest=newest,
-        artifacts={"window.html": _window_page(runtime, evaluation)} if full else {},
+        artifacts=artifacts,
         full=full,
         number=(number, store.last_number(runtime.store)),
     )
     if store.more_to_publish(runtime.store, evaluation):
         return link
     windows = story(runtime, evaluation.monitor, evaluation.segment)
+    decline = None if evaluation.segment else store.last_decline(runtime.store, evaluation.monitor, "")
     runtime.tracking.publish_series(
         instance,
         evaluation.monitor,
@@ -59,20 +64,9 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
         zone=windows.zone,
         picture=PICTURE,
         model=evaluation.model,
-        loss="" if evaluation.segment else _open_loss(runtime, evaluation.monitor, windows.zone),
+        loss=brief_since(decline, windows.zone),
     )
     return link
-
-
-def _open_loss(runtime: Runtime, monitor: str, zone: ZoneInfo) -> str:
-    return brief_since(store.last_decline(runtime.store, monitor, ""), zone)
-
-
-def _window_page(runtime: Runtime, evaluation: Evaluation) -> str:
-    from rocmonitor.report.window import window_page
-
-    zone = zone_of(runtime, evaluation.monitor)
-    return window_page(evaluation, zone, store.reference_of(runtime.store, evaluation))
 
 
 def publish_outlook(runtime: Runtime, outlook: Outlook) -> str:
@@ -100,21 +94,12 @@ def publish_review(runtime: Runtime, review: Review) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """The windows of a monitor and segment so far, and how they are drawn.
-
-    Attributes
-    ----------
-    title : str
-    points : sequence of Point
-    waiting : frozenset of Window
-        Windows whose labels may still come.
-    floor : float or None
-    zone : ZoneInfo
-    """
+    """The windows of a monitor and segment so far, and how they are drawn."""
 
     title: str
     points: Sequence[Point]
     waiting: frozenset[Window]
+    """Windows whose labels may still come."""
     floor: float | None
     zone: ZoneInfo
 
@@ -146,21 +131,18 @@ def story(runtime: Runtime, name: str, segment: str, until: Window | None = None
         for point in store.series(runtime.store, name, segment)
         if until is None or point.window.start <= until.start
     ]
+    shares = {point.window: point.metrics.get("data/labelled_share", 0.0) for point in points}
+    now = runtime.clock()
     return Story(
         title=f"{name}, {segment or 'all rows'}",
         points=points,
-        waiting=_waiting(monitor, points, runtime.clock()),
+        waiting=frozenset(
+            window
+            for window, share in shares.items()
+            if monitor and monitor.labels.may_come(window, now, share)
+        ),
         floor=highest_floor(monitor.rules) if monitor else None,
         zone=zone_of(runtime, name),
-    )
-
-
-def _waiting(monitor: Monitor | None, points: Sequence[Point], now: datetime) -> frozenset[Window]:
-    if monitor is None:
-        return frozenset()
-    shares = {point.window: point.metrics.get("data/labelled_share", 0.0) for point in points}
-    return frozenset(
-        window for window, share in shares.items() if monitor.labels.may_come(window, now, share)
     )
 
 

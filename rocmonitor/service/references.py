@@ -19,7 +19,7 @@ from rocmonitor.rules import by_name, settings_of
 from rocmonitor.service.counted import InStore, Reader, Stored, to_keep
 from rocmonitor.service.pieces import reference_joining, reference_windows
 from rocmonitor.service.progress import Step
-from rocmonitor.sources import LabelCounts, Rows, SqlSource
+from rocmonitor.sources import Rows, SqlSource
 from rocmonitor.stats import Sample
 from rocmonitor.stats.forecast.label_history import PastWindow
 
@@ -84,24 +84,15 @@ class Built:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceRequest:
-    """The reference windows of a monitor, to be read and reduced, by whichever process.
-
-    Attributes
-    ----------
-    monitor : Monitor
-    now : datetime
-    windows : sequence of Window
-    stored : dict
-        What the store has of them.
-    keeps_counts : bool
-        Whether the store is to have their counts.
-    """
+    """The reference windows of a monitor, to be read and reduced, by whichever process."""
 
     monitor: Monitor
     now: datetime
     windows: Sequence[Window]
     stored: Stored
+    """What the store has of them."""
     keeps_counts: bool
+    """Whether the store is to have their counts."""
 
     @property
     def size(self) -> int:
@@ -109,13 +100,7 @@ class ReferenceRequest:
         return len(self.windows)
 
     def run(self, source: SqlSource, on_step: Callable[[str], None]) -> Built:
-        """Read and reduce; `on_step` is called while rows arrive, and with each window.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `SqlSource.pull`.
-        """
+        """Read and reduce; `on_step` is called while rows arrive, and with each window."""
         monitor, (as_of, ages) = self.monitor, read_at(self.monitor, self.now)
         counted = Reader(self.stored, monitor, source, confirmed=False)
         segments, read = dict[str, list[tuple[Window, Rows]]](), dict[Window, int]()
@@ -151,16 +136,9 @@ class ReferenceRequest:
 def reference_of(
     monitor: Monitor, windows: Sequence[tuple[Window, Rows]], now: datetime, doubts: Sequence[Caveat] = ()
 ) -> Reference:
-    """Return the reference that the rows of its windows make, read as `read_at` says.
+    """Return the reference that the rows of its windows make, of one segment, read as `read_at` says.
 
-    Parameters
-    ----------
-    monitor : Monitor
-    windows : sequence of tuple of Window and Rows
-        Of one segment.
-    now : datetime
-    doubts : sequence of Caveat
-        About all of them.
+    `doubts` are about all of them.
     """
     as_of, ages = read_at(monitor, now)
     past = [
@@ -206,7 +184,16 @@ def load_or_build(
     built = request.run(source, on_step) if build is None else build(request)
     computed = built.references
     if pieces and computed:
-        counted = [_piece(*entry) for entry in pieces]
+        counted = [
+            {
+                "start": window.start.isoformat(),
+                "end": window.end.isoformat(),
+                "n_pos": labels.n_pos,
+                "n_neg": labels.labelled - labels.n_pos,
+                "unlabelled": labels.rows - labels.labelled,
+            }
+            for window, labels in pieces
+        ]
         computed = computed | {"": replace(computed[""], pieces=counted)}
     if freezes:
         plain = {segment: reference.to_dict() for segment, reference in computed.items()}
@@ -242,16 +229,6 @@ def frozen_for(
         zone=monitor.timezone,
     )
     return replace(reference, caveats=(*reference.caveats, *doubts))
-
-
-def _piece(window: Window, labels: LabelCounts) -> dict[str, Any]:
-    return {
-        "start": window.start.isoformat(),
-        "end": window.end.isoformat(),
-        "n_pos": labels.n_pos,
-        "n_neg": labels.labelled - labels.n_pos,
-        "unlabelled": labels.rows - labels.labelled,
-    }
 
 
 def frozen_windows(monitor: Monitor, source: SqlSource, kept: store.Store, now: datetime) -> list[Window]:

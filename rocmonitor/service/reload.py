@@ -29,74 +29,6 @@ def read_again(path: Path, now: Config) -> Config:
         The file is wrong, a secret that it names cannot be read, or it changes what only a start can.
     """
     new = config.load(path)
-    problems = [*_unreadable(new), *_fixed(now, new)]
-    if problems:
-        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
-    return new
-
-
-def changed(now: Config, new: Config) -> tuple[list[str], list[str], list[str]]:
-    """Return the monitors that were added, changed and removed; a change of a source changes its monitors."""
-    added = [name for name in new.monitors if name not in now.monitors]
-    removed = [name for name in now.monitors if name not in new.monitors]
-    kept = [name for name in new.monitors if name in now.monitors]
-    return added, [name for name in kept if _differs(name, now, new)], removed
-
-
-def end_alarms_of_removed(runtime: Runtime, before: Config | None = None) -> None:
-    """End the open alarms of monitors that are no longer configured, and say so once.
-
-    Parameters
-    ----------
-    runtime : Runtime
-        With the present configuration.
-    before : Config, optional
-        The one before, which names the channels of each monitor; by default all that there are are told.
-    """
-    try:
-        for (name, segment), change in last_changes(runtime.store).items():
-            if name not in runtime.config.monitors and change.after in _OPEN:
-                _end_alarm(runtime, name, segment, change.after, before)
-    except StoreError as error:
-        log.warning("open alarms of monitors that are no longer configured are not ended yet: %s", error)
-
-
-def _end_alarm(runtime: Runtime, name: str, segment: str, status: Status, before: Config | None) -> None:
-    now, monitor = runtime.clock(), None if before is None else before.monitors.get(name)
-    ended = Transition(
-        monitor=name,
-        segment=segment,
-        at=now,
-        before=status,
-        after=Status.INSUFFICIENT,
-        reasons=(Caveat("monitor-removed", status=str(status)),),
-        since=now,
-    )
-    channels = [
-        channel for channel in runtime.config.channels if monitor is None or channel in monitor.notify
-    ]
-    outbox = [
-        store.Outgoing(destination=f"channel:{channel}", payload={"transition": ended.to_dict()})
-        for channel in channels
-    ]
-    with hold_lease(runtime, f"monitor:{name}") as lease:
-        if lease is not None:
-            over = [
-                decline.closed(now, REMOVED)
-                for decline in store.declines(runtime.store, name, segment)
-                if decline.is_open
-            ]
-            store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease, episodes=over)
-            log.warning("%s: no longer configured; its alarm (%s) ends", f"{name} {segment}".strip(), status)
-
-
-def _differs(name: str, now: Config, new: Config) -> bool:
-    before, after = now.monitors[name], new.monitors[name]
-    return before != after or now.sources[before.source] != new.sources[after.source]
-
-
-def _unreadable(new: Config) -> list[str]:
-    """Secrets that cannot be read, each with its path in the file."""
     given: list[tuple[str, Secret | Spark | Mlflow | Webhook | Heartbeat | None]] = [
         *(
             (f"sources.{name}.", source)
@@ -107,25 +39,73 @@ def _unreadable(new: Config) -> list[str]:
         *(("", section) for section in (new.mlflow, new.webhook, new.heartbeat)),
     ]
     problems = []
-    for path, section in given:
+    for where, section in given:
         try:
             if section is not None:
                 section.read(new.folder)
         except ConfigError as error:
-            problems.append(f"{path}{error}")
-    return problems
-
-
-def _fixed(now: Config, new: Config) -> list[str]:
-    def listens(known: Config) -> str | None:
-        return None if known.webhook is None else known.webhook.listen
-
+            problems.append(f"{where}{error}")
+    listens = [None if known.webhook is None else known.webhook.listen for known in (now, new)]
     try:
-        same_store = new.store_url == now.store_url
-    except ConfigError as error:
-        return [str(error)]
-    fixed = [] if same_store else ["store"]
-    fixed += [] if now.listen == new.listen else ["listen"]
-    fixed += [] if listens(now) == listens(new) else ["webhook.listen"]
-    fixed += [] if now.executor == new.executor else ["executor"]
-    return [f"{key}: changes only at a start; restart the service, or leave it as it was" for key in fixed]
+        same = {
+            "store": new.store_url == now.store_url,
+            "listen": now.listen == new.listen,
+            "webhook.listen": listens[0] == listens[1],
+            "executor": now.executor == new.executor,
+        }
+    except ConfigError as error:  # where the store is cannot be read
+        problems.append(str(error))
+    else:
+        way_out = "changes only at a start; restart the service, or leave it as it was"
+        problems += [f"{key}: {way_out}" for key, is_same in same.items() if not is_same]
+    if problems:
+        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
+    return new
+
+
+def changed(now: Config, new: Config) -> tuple[list[str], list[str], list[str]]:
+    """Return the monitors that were added, changed and removed; a change of a source changes its monitors."""
+    added = [name for name in new.monitors if name not in now.monitors]
+    removed = [name for name in now.monitors if name not in new.monitors]
+    different = []
+    for name, after in new.monitors.items():
+        before = now.monitors.get(name)
+        if before and (before != after or now.sources[before.source] != new.sources[after.source]):
+            different.append(name)
+    return added, different, removed
+
+
+def end_alarms_of_removed(runtime: Runtime, before: Config | None = None) -> None:
+    """End the open alarms of monitors that are no longer configured, and say so once.
+
+    The configuration `before` names the channels of each monitor; by default all that there are are told.
+    """
+    try:
+        for (name, segment), change in last_changes(runtime.store).items():
+            if name in runtime.config.monitors or change.after not in _OPEN:
+                continue
+            now, monitor = runtime.clock(), None if before is None else before.monitors.get(name)
+            ended = Transition(
+                monitor=name,
+                segment=segment,
+                at=now,
+                before=change.after,
+                after=Status.INSUFFICIENT,
+                reasons=(Caveat("monitor-removed", status=str(change.after)),),
+                since=now,
+            )
+            outbox = [
+                store.Outgoing(destination=f"channel:{channel}", payload={"transition": ended.to_dict()})
+                for channel in runtime.config.channels
+                if monitor is None or channel in monitor.notify
+            ]
+            with hold_lease(runtime, f"monitor:{name}") as lease:
+                if lease is None:
+                    continue
+                declines = store.declines(runtime.store, name, segment)
+                over = [decline.closed(now, REMOVED) for decline in declines if decline.is_open]
+                store.save_transition(runtime.store, ended, bool(outbox), outbox, lease=lease, episodes=over)
+            label = f"{name} {segment}".strip()
+            log.warning("%s: no longer configured; its alarm (%s) ends", label, change.after)
+    except StoreError as error:
+        log.warning("open alarms of monitors that are no longer configured are not ended yet: %s", error)

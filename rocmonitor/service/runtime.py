@@ -48,36 +48,25 @@ def boot() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """The parts one process works with: configuration, store, MLflow, a name, a clock, a way to stop.
-
-    Attributes
-    ----------
-    elapsed, boot : callable, str
-        Seconds on a clock that nobody sets, and what tells its runs apart.
-    work : AtWork
-        What its threads are doing.
-    executor : Executor
-        What reads and judges windows.
-    failures : Counter of str
-        How often each job has failed since it last succeeded.
-    failing : dict of str to str
-        What fails now and cannot be kept in the store: its own error, as ``store``.
-    connecting : Lock
-        Held by the thread that connects to MLflow.
-    """
+    """The parts one process works with: configuration, store, MLflow, a name, a clock, a way to stop."""
 
     config: Config
     store: store.Store
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     elapsed: Callable[[], float] = elapsed
+    """Seconds on a clock that nobody sets."""
     boot: str = field(default_factory=boot)
+    """What tells the runs of that clock apart."""
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}")
     stop: threading.Event = field(default_factory=threading.Event)
     work: AtWork = field(default_factory=AtWork)
     executor: Executor = field(default_factory=InProcess)
     failures: Counter[str] = field(default_factory=Counter)
+    """How often each job has failed since it last succeeded."""
     failing: dict[str, str] = field(default_factory=dict)
+    """What fails now and cannot be kept in the store: its own error, as ``store``."""
     connecting: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the thread that connects to MLflow."""
 
     @property
     def tracking(self) -> Tracking:

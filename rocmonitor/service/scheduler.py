@@ -35,7 +35,6 @@ from rocmonitor.service.jobs import (
     Pool,
     add_pool,
     all_workers,
-    attend,
     judging,
     start_again,
     start_at,
@@ -47,7 +46,7 @@ from rocmonitor.service.outages import StoreWatch, note_review, notify
 from rocmonitor.service.reload import changed, end_alarms_of_removed, read_again
 from rocmonitor.service.review import review_monitor
 from rocmonitor.service.runtime import Runtime, leave
-from rocmonitor.service.tick import Tick, run_monitor
+from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers import Workers
 from rocmonitor.wording.review import decision
@@ -66,7 +65,8 @@ def serve(runtime: Runtime, path: Path) -> None:
     """
     service, again = Service.of(runtime), threading.Event()
     end_alarms_of_removed(runtime)
-    _retry_all(runtime)
+    with suppress(StoreError):  # somebody may have mended the configuration
+        store.retry_now(runtime.store)
 
     def stop(number: int, _: FrameType | None) -> None:
         log.info("%s: finishing the window at hand", signal.Signals(number).name)
@@ -87,14 +87,15 @@ def serve(runtime: Runtime, path: Path) -> None:
             if again.is_set():
                 again.clear()
                 reload(scheduler, service, path)
-            attend(scheduler)
+            for workers in all_workers(scheduler):
+                workers.attend()
             if clock_jumps.seen():
                 start_all_now(scheduler, service.runtime)
-    workers = all_workers(scheduler)
+    pools = all_workers(scheduler)
     # Not by APScheduler, which would wait for the workers, and holds a lock that a job needs meanwhile.
     scheduler.shutdown(wait=False)
     deliveries.wait()
-    leave(runtime, workers)
+    leave(runtime, pools)
     log.info("stopped; what is undone is due at the next start")
 
 
@@ -108,14 +109,15 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
         new = read_again(path, now)
         runtime = replace(service.runtime, config=new)
         added, different, removed = changed(now, new)
-        reviews = {name: _review_due(runtime, new.monitors[name]) for name in (*added, *different)}
+        reviews = {name: next_review(runtime, new.monitors[name]) for name in (*added, *different)}
     except (ConfigError, StoreError) as error:
         service.refused = str(error)
         log.error("the configuration was not read again, the one in use stays: %s", error)
         return
     service.runtime, service.loaded_at, service.refused = runtime, runtime.clock(), None
     end_alarms_of_removed(runtime, now)
-    _retry_all(runtime)
+    with suppress(StoreError):  # what failed before may work with the new configuration
+        store.retry_now(runtime.store)
     for name in (*removed, *different):
         for job in (name, _review_of(name)):
             with suppress(JobLookupError):
@@ -132,12 +134,6 @@ def reload(scheduler: BackgroundScheduler, service: Service, path: Path) -> None
     changes = {"added": added, "changed": different, "removed": removed}
     words = [f"{word} {', '.join(names)}" for word, names in changes.items() if names]
     log.info("the configuration was read again: %s", "; ".join(words) or "the monitors are the same")
-
-
-def _retry_all(runtime: Runtime) -> None:
-    """Deliver now what failed before: somebody may have mended the configuration."""
-    with suppress(StoreError):
-        store.retry_now(runtime.store)
 
 
 def _moved(scheduler: BackgroundScheduler, service: Service, model: str, alias: str) -> None:
@@ -160,7 +156,7 @@ def scheduled(runtime: Runtime, deliveries: Deliveries | None = None) -> Backgro
     )
     scheduler.add_listener(_unforeseen, EVENT_JOB_ERROR)
     for monitor in runtime.config.monitors.values():
-        _add_monitor(scheduler, runtime, monitor, _review_due(runtime, monitor))
+        _add_monitor(scheduler, runtime, monitor, next_review(runtime, monitor))
     scheduler.add_job(
         _deliver,
         IntervalTrigger(seconds=int(OUTBOX_EVERY.total_seconds()), timezone=UTC),
@@ -196,15 +192,10 @@ def _add_monitor(
         _add_review(scheduler, runtime, monitor, review_at)
 
 
-def _review_due(runtime: Runtime, monitor: Monitor) -> datetime | None:
-    scheduled = monitor.review is not None and monitor.review.schedule is not None
-    return next_review(runtime, monitor) if scheduled else None
-
-
-def next_review(runtime: Runtime, monitor: Monitor) -> datetime:
-    """When the review of a monitor that has a schedule for it is due next: now, if one was missed."""
-    assert monitor.review is not None
-    assert monitor.review.schedule is not None
+def next_review(runtime: Runtime, monitor: Monitor) -> datetime | None:
+    """When the review of a monitor is due next: now, if one was missed; None without a schedule for it."""
+    if monitor.review is None or monitor.review.schedule is None:
+        return None
     now, last = runtime.clock(), store.last_reviewed(runtime.store, monitor.name)
     return now if last is None else max(now, next_fire(monitor.review.schedule, monitor.timezone, last))
 
@@ -247,11 +238,11 @@ def start_all_now(scheduler: BackgroundScheduler, runtime: Runtime) -> None:
     """Start every job now: the times that they wait for are of a clock that was set."""
     for job in scheduler.get_jobs():
         monitor = runtime.config.monitors.get(job.id.removesuffix(_REVIEW))
-        at = runtime.clock()
-        if monitor is not None and job.id == _review_of(monitor.name) and monitor.review is not None:
-            at = next_review(runtime, monitor) if monitor.review.schedule is not None else at
+        at = None
+        if monitor is not None and job.id == _review_of(monitor.name):
+            at = next_review(runtime, monitor)
         with suppress(JobLookupError):  # it was done meanwhile
-            scheduler.modify_job(job.id, next_run_time=at)
+            scheduler.modify_job(job.id, next_run_time=at or runtime.clock())
 
 
 def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> None:
@@ -259,49 +250,33 @@ def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) ->
     progress = partial(log.info, extra={"monitor": monitor.name})
     tick = run_monitor(runtime, monitor, now=started_at, progress=progress)
     seconds = time.monotonic() - began
-    _log_evaluations(tick)
+    for evaluation in tick.evaluations:
+        place = {
+            "monitor": evaluation.monitor,
+            "segment": evaluation.segment,
+            "window": str(evaluation.window),
+            "status": str(evaluation.status),
+        }
+        took = round(tick.seconds.get(evaluation.window, 0.0), 3)
+        log.info("%s %s %s: %s", *place.values(), extra={**place, "duration_seconds": took})
     extra = {"monitor": monitor.name, "duration_seconds": round(seconds, 3)}
     if tick.error is not None:
         log.error("%s: %s", monitor.name, tick.error, extra=extra)
     if tick.doubt is not None:
         log.warning("%s: %s", monitor.name, tick.doubt, extra=extra)
-    following = _again(scheduler, runtime, tick)
-    if following is None:
+    if tick.busy:  # held by another process, or by one that died: its lease ends soon
+        following = start_at(scheduler, runtime, monitor.name, RENEW_EVERY)
+    elif (error := tick.error) is not None:
+        may_pass = error.transient if isinstance(error, ExternalError) else type(error) is RocmonitorError
+        following = start_again(scheduler, runtime, monitor.name, transient=may_pass)
+    elif tick.doubt is not None:
+        following = start_at(scheduler, runtime, monitor.name, CONFIRM_AFTER / 4)
+    else:
         runtime.failures.pop(monitor.name, None)
         following = next_fire(monitor.schedule, monitor.timezone, runtime.clock())
         when = f"{following.astimezone(monitor.timezone):%Y-%m-%d %H:%M %Z}"
         log.info("%s: next check at %s", monitor.name, when, extra=extra)
     save_last(runtime, tick, started_at=started_at, seconds=seconds, next_due=following)
-
-
-def _again(scheduler: BackgroundScheduler, runtime: Runtime, tick: Tick) -> datetime | None:
-    if tick.busy:  # held by another process, or by one that died: its lease ends soon
-        return start_at(scheduler, runtime, tick.monitor, RENEW_EVERY)
-    if tick.error is not None:
-        error = tick.error
-        may_pass = error.transient if isinstance(error, ExternalError) else type(error) is RocmonitorError
-        return start_again(scheduler, runtime, tick.monitor, transient=may_pass)
-    if tick.doubt is not None:
-        return start_at(scheduler, runtime, tick.monitor, CONFIRM_AFTER / 4)
-    return None
-
-
-def _log_evaluations(tick: Tick) -> None:
-    for evaluation in tick.evaluations:
-        log.info(
-            "%s %s %s: %s",
-            evaluation.monitor,
-            evaluation.segment,
-            evaluation.window,
-            evaluation.status,
-            extra={
-                "monitor": evaluation.monitor,
-                "segment": evaluation.segment,
-                "window": str(evaluation.window),
-                "status": str(evaluation.status),
-                "duration_seconds": round(tick.seconds.get(evaluation.window, 0.0), 3),
-            },
-        )
 
 
 def _review(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> None:

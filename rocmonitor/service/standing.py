@@ -30,12 +30,7 @@ def standing(
 ) -> Standing:
     """Return where a monitor stands, or a segment of it.
 
-    Parameters
-    ----------
-    unjudged : str
-        As `unjudged_text` gives it.
-    reference : dict, optional
-        The summary of the reference of the newest window.
+    `unjudged` is as `unjudged_text` gives it; `reference` the summary of that of the newest window.
     """
     key, zone = (monitor.name, segment), monitor.timezone
     said, stops = states.said(monitor.name)
@@ -73,10 +68,7 @@ def standing(
 def unjudged_text(store: Store, monitor: Monitor, windows: Sequence[Window]) -> str:
     """Return the rows that are no window yet, in words, where windows are joined.
 
-    Parameters
-    ----------
-    windows : sequence of Window
-        The newest that was judged, and those that wait for their labels.
+    `windows` are the newest that was judged, and those that wait for their labels.
     """
     if monitor.joining is None:
         return ""

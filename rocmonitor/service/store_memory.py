@@ -29,13 +29,6 @@ def announce_store(config: Config, error: StoreError | None, now: datetime) -> N
     """Send that the store fails, at once and then daily, or that it works again; without the store.
 
     A call from a scheduler is made once an hour or once a day: to wait for a second failure would be late.
-
-    Parameters
-    ----------
-    config : Config
-    error : StoreError or None
-        None when it works.
-    now : datetime
     """
     path = config.folder / NAME
     since, notified_at = _remembered(path) or (now, None)

@@ -16,33 +16,23 @@ def believed(runtime: Runtime, now: datetime, *, keep: bool) -> tuple[datetime, 
     """`now`, or an earlier time when the clock is not believed, and why it is not.
 
     A store on a server has a clock of its own: the earlier of the two counts. Else the time since the last
-    look counts, by the clock of the machine that nobody sets.
-
-    Parameters
-    ----------
-    runtime : Runtime
-    now : datetime
-        By the same clock, or before it.
-    keep : bool
-        Whether to remember that the clock was looked at.
-
-    Raises
-    ------
-    StoreError
+    look counts, by the clock of the machine that nobody sets. With `keep` the store remembers that the clock
+    was looked at.
     """
     clock, theirs = runtime.clock(), store.database_time(runtime.store)
     if theirs is not None:
         if clock - theirs <= TOLERANCE:
             return now, None
-        ahead = _words(clock - theirs)
-        return min(now, theirs), Caveat("clock-ahead-of-store", ahead=ahead, until=_minute(theirs))
+        values = {"ahead": _words(clock - theirs), "until": f"{theirs:%Y-%m-%d %H:%MZ}"}
+        return min(now, theirs), Caveat("clock-ahead-of-store", **values)
     seen = store.clock_seen(runtime.store)
     until, remembered = believe(clock, runtime.boot, runtime.elapsed(), seen)
     if keep and _differs(remembered, seen):
         store.save_clock_seen(runtime.store, remembered)
     if until >= clock:
         return now, None
-    return min(now, until), Caveat("clock-set-forward", ahead=_words(clock - until), until=_minute(until))
+    values = {"ahead": _words(clock - until), "until": f"{until:%Y-%m-%d %H:%MZ}"}
+    return min(now, until), Caveat("clock-set-forward", **values)
 
 
 def _differs(new: BelievedClock, old: BelievedClock | None) -> bool:
@@ -51,10 +41,6 @@ def _differs(new: BelievedClock, old: BelievedClock | None) -> bool:
         or (new.boot, new.ahead, new.ahead_since) != (old.boot, old.ahead, old.ahead_since)
         or abs(new.at - old.at) > _REMEMBER_EVERY
     )
-
-
-def _minute(instant: datetime) -> str:
-    return f"{instant:%Y-%m-%d %H:%MZ}"
 
 
 def _words(ahead: timedelta) -> str:

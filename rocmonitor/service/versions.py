@@ -21,12 +21,7 @@ def version(
     """Return the version behind a role now, and what is doubtful about it.
 
     An alias that MLflow cannot be asked for is what it was when it was last seen. None where the
-    configuration names no version and no alias.
-
-    Parameters
-    ----------
-    keep : bool
-        Whether to remember what an alias stands for.
+    configuration names no version and no alias. With `keep` the store remembers what an alias stands for.
 
     Raises
     ------

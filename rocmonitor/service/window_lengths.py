@@ -58,19 +58,10 @@ class Finds(NamedTuple):
 
 
 def finds(rows: pd.DataFrame, edges: Sequence[pd.Timestamp], least: int) -> Finds | None:
-    """Return what windows between these edges find; None where it cannot be computed.
+    """Return what windows between these edges find by the default rules; None where it cannot be computed.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Columns ``at``, ``positive`` and ``score`` of labelled rows, high scores positive.
-    edges : sequence of Timestamp
-    least : int
-        Rows of each class that a window needs to be judged.
-
-    Notes
-    -----
-    Rules `forecast` and `lasting` as they are by default. Cost: 1 s.
+    The rows have columns ``at``, ``positive`` and ``score``, high scores positive, and a label each; a window
+    needs `least` of each class. Cost: 1 s.
     """
     windows = [entry for entry in _cut(rows, edges) if min(entry[1].n_pos, entry[1].n_neg) >= least]
     try:

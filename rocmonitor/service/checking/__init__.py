@@ -32,7 +32,6 @@ from rocmonitor.service.checking.forecast_alarms import (
     JudgedReference,
     Spending,
     budget_lines,
-    counts_alarms,
     expected,
     guilty,
     on_reference,
@@ -105,20 +104,12 @@ _TOLD = (Doubt, RocmonitorError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The outcome of a check, printed already.
-
-    Attributes
-    ----------
-    problems : list of RocmonitorError
-        Empty when every monitor can run.
-    doubts : list of str
-        Why a monitor would run and not watch well.
-    watched : list of Watched
-        The answers on each monitor, and its reference as far as it was read.
-    """
+    """The outcome of a check, printed already."""
 
     problems: list[RocmonitorError]
+    """Empty when every monitor can run."""
     doubts: list[str]
+    """Why a monitor would run and not watch well."""
     watched: list[Watched]
 
 
@@ -132,84 +123,68 @@ def check(
 ) -> Checked:
     """Connect to everything the configuration names, and say how it will watch.
 
-    Parameters
-    ----------
-    config : Config
-    now : datetime
-    output : callable
-        Takes each line.
-    explain : bool
-        Not the three answers of each monitor alone, but also all that they rest on.
-    progress : callable
-        Called with what is being looked at.
-
-    Returns
-    -------
-    Checked
+    `output` takes each line; with `explain` not the three answers of each monitor alone, but also all that
+    they rest on.
     """
+    printed, watched, spendings = _Printed(output, explain, progress), list[Watched](), dict[str, Spending]()
     with Sources(config) as sources:
-        return _checked(config, sources, now, _Printed(output, explain, progress), explain, progress)
-
-
-def _checked(
-    config: Config, sources: Sources, now: datetime, printed: _Printed, explain: bool, progress: Progress
-) -> Checked:
-    progress("reference windows")
-    spendings, watched = list[Spending](), list[Watched]()
-    joined = joined_references(config, sources, now)
-    allotted = config.allot({name: reference.per_year for name, reference in joined.items()})
-    printed.section("store", partial(_store, config))
-    for topic, lines in outside(config):
-        printed.section(topic, lines)
-    for name in config.channels:
-        printed.section("channel", partial(_channel, config, name))
-    for name in sorted({monitor.source for monitor in config.monitors.values()}):
-        printed.section("source", partial(account_lines, sources, name))
-    printed.end("everywhere")
-    for monitor in config.monitors.values():
-        printed.about = f"{monitor.name} "
-        printed.section("model", partial(model_lines, config, monitor))
-        printed.section("schedule", partial(_schedules, monitor, now))
-        seen = _Seen(sources=sources, joined=joined.get(monitor.name), progress=progress)
-        printed.section("windows", partial(_windows, monitor, now, seen))
-        levels = config.levels(monitor.name, allotted)
-        printed.section("reference", partial(_reference, monitor, levels, now, seen))
-        printed.section("labels", partial(_labels, monitor, now, seen))
-        printed.section("rules", partial(_rules, monitor, levels, seen, explain))
-        if monitor.columns.challenger is not None:
-            printed.section("review", partial(_review, monitor))
-        answers = _answers(monitor, levels, now, seen)
-        doubts = printed.end(monitor.name, answers)
-        watched.append(
-            Watched(
-                monitor=monitor.name,
-                zone=monitor.timezone,
-                answers=answers.lines,
-                doubts=doubts,
-                ranges=seen.ranges,
+        progress("reference windows")
+        joined = joined_references(config, sources, now)
+        allotted = config.allot({name: reference.per_year for name, reference in joined.items()})
+        printed.section("store", partial(_store, config))
+        for topic, lines in outside(config):
+            printed.section(topic, lines)
+        for name in config.channels:
+            printed.section("channel", partial(_channel, config, name))
+        for name in sorted({monitor.source for monitor in config.monitors.values()}):
+            printed.section("source", partial(account_lines, sources, name))
+        printed.end("everywhere")
+        for monitor in config.monitors.values():
+            printed.about = f"{monitor.name} "
+            printed.section("model", partial(model_lines, config, monitor))
+            printed.section("schedule", partial(_schedules, monitor, now))
+            seen = _Seen(sources=sources, joined=joined.get(monitor.name), progress=progress)
+            printed.section("windows", partial(_windows, monitor, now, seen))
+            levels = config.levels(monitor.name, allotted)
+            printed.section("reference", partial(_reference, monitor, levels, now, seen))
+            counts = seen.last_counts, seen.past_counts
+            printed.section("labels", partial(label_shares, monitor, sources, *counts, now))
+            printed.section("rules", partial(_rules, monitor, levels, seen, explain))
+            if monitor.columns.challenger is not None:
+                printed.section("review", partial(_review, monitor))
+            answers = _answers(monitor, levels, now, seen)
+            watched.append(
+                Watched(
+                    monitor=monitor.name,
+                    zone=monitor.timezone,
+                    answers=answers.lines,
+                    doubts=printed.end(monitor.name, answers),
+                    ranges=seen.ranges,
+                )
             )
-        )
+            if config.alarm_budget is not None:
+                spendings[monitor.name] = spending(monitor, seen.drawn)
         if config.alarm_budget is not None:
-            spendings.append(spending(monitor, seen.drawn))
-    if config.alarm_budget is not None:
-        printed.section("budget", partial(budget_lines, allotted, spendings))
-        printed.end("all monitors", always=True)
+            printed.section("budget", partial(budget_lines, allotted, spendings))
+            printed.end("all monitors", always=True)
     return Checked(problems=printed.problems, doubts=printed.doubts, watched=watched)
 
 
+@dataclass(slots=True)
 class _Printed:
     """The lines of one heading after the other: answers first, then problems and doubts, or everything."""
 
-    def __init__(self, output: Print, explain: bool, progress: Progress) -> None:
-        self._output, self._explain, self._progress = output, explain, progress
-        self.about = ""
-        self._lines: list[tuple[str, Line]] = []
-        self.problems: list[RocmonitorError] = []
-        self.doubts: list[str] = []
+    output: Print
+    explain: bool
+    progress: Progress
+    about: str = ""
+    problems: list[RocmonitorError] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    _lines: list[tuple[str, Line]] = field(default_factory=list)
 
     def section(self, topic: str, explain: Callable[[], Sequence[Line]]) -> None:
         """Collect the lines of a topic; an error is one of them."""
-        self._progress(f"{self.about}{topic}")
+        self.progress(f"{self.about}{topic}")
         try:
             lines = explain()
         except RocmonitorError as error:
@@ -223,14 +198,14 @@ class _Printed:
         shown = [
             (topic, text)
             for topic, line in lines
-            if (text := self._shown(line)) and (always or self._explain or isinstance(line, _TOLD))
+            if (text := self._shown(line)) and (always or self.explain or isinstance(line, _TOLD))
         ]
         doubts = [("", f"WARNING: {doubt}") for doubt in given.doubts]
         self.doubts += given.doubts
         if shown or doubts or given.lines:
-            self._output(heading)
+            self.output(heading)
         for topic, text in (*given.lines.items(), *doubts, *shown):
-            self._output(f"  {topic:<10}{text}")
+            self.output(f"  {topic:<10}{text}")
         return self.doubts[before:]
 
     def _shown(self, line: Line) -> str:
@@ -240,7 +215,7 @@ class _Printed:
         if not isinstance(line, RocmonitorError):
             return line
         if any(str(line) == str(problem) for problem in self.problems):
-            return "not read: see the PROBLEM above" if self._explain else ""
+            return "not read: see the PROBLEM above" if self.explain else ""
         self.problems.append(line)
         return f"PROBLEM: {line}"
 
@@ -269,7 +244,7 @@ def _answers(monitor: Monitor, levels: Levels, now: datetime, seen: _Seen) -> An
     """Return the answers to the three questions, as far as they are known."""
     answers = Answers()
     sizes = [(counted.n_pos, counted.n_neg) for _, counted in seen.past_counts]
-    drawn = seen.drawn if seen.drawn is not None and counts_alarms(seen.drawn) else None
+    drawn = seen.drawn if seen.drawn is not None and (seen.drawn.rules or seen.drawn.stated) else None
     if drawn is not None and seen.scenario is not None:
         answers.add("normal", normal(monitor, seen.scenario, drawn, sizes, is_read=seen.ranges is not None))
     answers.add("judged", judged(monitor, sizes, seen.last_counts, now))
@@ -432,11 +407,6 @@ def _inside(windows: Iterable[tuple[Window, Rows]]) -> dict[Window, int]:
     return {window: rows.counts.inside for window, rows in windows if not rows.counts.truncated}
 
 
-def _labels(monitor: Monitor, now: datetime, seen: _Seen) -> list[str]:
-    source = seen.sources.opened(monitor.source)
-    return label_shares(monitor, source, seen.last_counts, seen.past_counts, now)
-
-
 def _served(
     monitor: Monitor,
     levels: Levels,
@@ -447,16 +417,19 @@ def _served(
 ) -> list[Line]:
     """Return how far the reference serves the rules; the scenario goes to `seen`."""
     rules = dict(levels.rules)
-    scatter: AucSpread | None
     lines: list[Line] = list(improbable(monitor, [one.champion for one in rows or ()]))
     if rows is None:
-        like_last = None if seen.last is None else _scatter([seen.last[1].champion])
-        assumed, seen.assumed = _assumed(like_last)
-        reference = _counted(counts, assumed)
-        ranges = NormalRanges.of(reference, levels.derived)
-        scatter = assumed
-        if like_last is None:
+        scatter = None if seen.last is None else _scatter([seen.last[1].champion])
+        if scatter is None:
+            scatter = AucSpread.normal(ASSUMED_AUC)
             rules = {name: rule for name, rule in rules.items() if rule.kind != "floor"}
+            like = f"to have an AUROC of {ASSUMED_AUC:g}, and no floor is counted below"
+        else:
+            like = f"to scatter as the last window does, about its AUROC of {scatter.auc:.3f}"
+        many = f"the reference has more than {MOST_REFERENCE_ROWS:,} rows"
+        seen.assumed = f"{many} and is not read here; it is assumed {like}"
+        reference = _counted(counts, scatter)
+        ranges = NormalRanges.of(reference, levels.derived)
     else:
         samples = [(window, one.champion) for (window, _), one in zip(counts, rows, strict=True)]
         reference = references.reference_of(
@@ -543,18 +516,6 @@ def _scenario(
         margins={} if judged is None else judged.margins,
         outcomes={} if judged is None else judged.outcomes,
         min_per_class=min_per_class,
-    )
-
-
-def _assumed(like_last: AucSpread | None) -> tuple[AucSpread, str]:
-    """Return the scatter of a reference that is not read, and what is assumed with it."""
-    spread = like_last or AucSpread.normal(ASSUMED_AUC)
-    if like_last is None:
-        like = f"to have an AUROC of {ASSUMED_AUC:g}, and no floor is counted below"
-    else:
-        like = f"to scatter as the last window does, about its AUROC of {spread.auc:.3f}"
-    return spread, (
-        f"the reference has more than {MOST_REFERENCE_ROWS:,} rows and is not read here; it is assumed {like}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -28,14 +28,7 @@ _COLLAPSE = 0.5  # of the way from the reference's AUROC to 0.5
 
 @dataclass(slots=True, kw_only=True)
 class Answers:
-    """The answers of one monitor, as lines by topic; a topic without a line could not be answered.
-
-    Attributes
-    ----------
-    lines : dict of str to str
-    doubts : list of Doubt
-        Each with what helps.
-    """
+    """The answers of one monitor, as lines by topic; a topic without a line could not be answered."""
 
     lines: dict[str, str] = field(default_factory=dict)
     doubts: list[Doubt] = field(default_factory=list)
@@ -57,12 +50,8 @@ def normal(
 ) -> tuple[str, list[Doubt]]:
     """Return the range that will be normal, and the drops that show.
 
-    Parameters
-    ----------
-    sizes : sequence of pairs of int
-        As `reference` of `judged`; no drop is named if no such window could be judged.
-    is_read : bool
-        Whether the rows of the reference were read; else its AUROC is an assumption.
+    `sizes` are as `reference` of `judged`; no drop is named if no such window could be judged. Unless the
+    reference `is_read`, its AUROC is an assumption.
     """
     interval, auc = scenario.ranges.first(), drawn.auc
     range_ = f"AUROC {normal_range(interval.low, interval.high)}; " if interval is not None else "AUROC "
@@ -78,9 +67,13 @@ def normal(
         which = "the first window" if alarm.after == 1 else "a single window"
         drops.append(f"a drop of {math.ceil(100 * seen[1]) / 100:g} shows in {which}")
     wide = seen is None or seen[1] > _COLLAPSE * (auc - 0.5)
-    stays = _stays(drawn, monitor) if auc > 0.5 + STAYS else ""
-    if stays:
-        drops.append(f"{'one' if drops else 'a drop'} of {STAYS:g} that stays {stays}")
+    if auc > 0.5 + STAYS and (detections := drawn.detections(STAYS, alarm)):
+        windows = detections[list(detections)[-1]].windows[0]  # in half of all cases
+        length = YEAR / timedelta(days=1) / drawn.per_year
+        how = "is not seen within" if windows is None else "shows in about"
+        span = count((drawn.windows if windows is None else windows) * length, "day")
+        if windows != 1:
+            drops.append(f"{'one' if drops else 'a drop'} of {STAYS:g} that stays {how} {span}")
     if drops:
         line += f". {', '.join(drops).capitalize()}" if is_read else f" {', '.join(drops)}"
     if wide and (drawn.single or not drawn.stated):
@@ -91,18 +84,6 @@ def normal(
     return line, doubts
 
 
-def _stays(drawn: Simulation, monitor: Monitor) -> str:
-    detections = drawn.detections(STAYS, monitor.alarm.policy())
-    if not detections:
-        return ""
-    median, length = detections[list(detections)[-1]].windows[0], YEAR / timedelta(days=1) / drawn.per_year
-    if median == 1:
-        return ""
-    if median is None:
-        return f"is not seen within {count(drawn.windows * length, 'day')}"
-    return f"shows in about {count(median * length, 'day')}"
-
-
 def judged(
     monitor: Monitor,
     reference: Sequence[tuple[int, int]],
@@ -111,10 +92,7 @@ def judged(
 ) -> tuple[str, list[Doubt]]:
     """Return how many windows can be judged, and what would help.
 
-    Parameters
-    ----------
-    reference : sequence of pairs of int
-        Labelled positives and negatives of each of its windows.
+    `reference` has the labelled positives and negatives of each of its windows.
     """
     least = monitor.min_per_class
     small = [min(size) < least for size in reference]
@@ -129,7 +107,15 @@ def judged(
         sizes = f"{count(last[1].n_pos, 'positive')} and {count(last[1].n_neg, 'negative')}"
         line += f"; the last window has {sizes}"
     if windows is not reference and sum(min(size) < least for size in windows) > _MOST_SMALL * len(windows):
-        return line, [_too_short(monitor, windows)]
+        pos, neg = (sum(counts) / len(windows) for counts in zip(*windows, strict=True))
+        kind, mean = ("positives", pos) if pos <= neg else ("negatives", neg)
+        return line, [
+            Doubt(
+                f"windows of {written(monitor.window.every)} have about {mean:,.0f} {kind}, as the reference "
+                f"shows, and {least:,} are needed (min_per_class): such windows cannot be judged"
+                f"{_what_helps(monitor, windows)}"
+            )
+        ]
     if not many or windows is not reference:
         return line, []
     empty = sum(not any(size) for size in reference)
@@ -157,34 +143,20 @@ def _as_windows(monitor: Monitor, reference: Sequence[tuple[int, int]]) -> Seque
     return [(round(share * pos), round(share * neg)) for pos, neg in reference]
 
 
-def _too_short(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> Doubt:
-    pos, neg = (sum(counts) / len(windows) for counts in zip(*windows, strict=True))
-    kind, mean = ("positives", pos) if pos <= neg else ("negatives", neg)
-    return Doubt(
-        f"windows of {written(monitor.window.every)} have about {mean:,.0f} {kind}, as the reference shows, "
-        f"and {monitor.min_per_class:,} are needed (min_per_class): such windows cannot be judged"
-        f"{_what_helps(monitor, windows)}"
-    )
-
-
 def _what_helps(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> str:
     if monitor.joining is not None:
         return ""
     for pieces in range(2, _MOST_POOLED + 1):
         if monitor.reference.windows is None:
-            pooled = list(_pooled(windows, pieces))
+            rows = range(0, len(windows) - pieces + 1, pieces)
+            joined = [windows[first : first + pieces] for first in rows]
+            pooled = [(sum(pos for pos, _ in part), sum(neg for _, neg in part)) for part in joined]
         else:  # estimates for single windows, not windows in a row
             pooled = [(pieces * pos, pieces * neg) for pos, neg in windows]
         enough = sum(min(size) >= monitor.min_per_class for size in pooled)
         if pooled and enough >= (1 - _MOST_SMALL) * len(pooled):
             return f"; pool: {pieces} in window puts up to {pieces} together until they are enough"
     return "; take longer windows (window.every)"
-
-
-def _pooled(reference: Sequence[tuple[int, int]], pieces: int) -> Iterator[tuple[int, int]]:
-    for first in range(0, len(reference) - pieces + 1, pieces):
-        part = reference[first : first + pieces]
-        yield sum(pos for pos, _ in part), sum(neg for _, neg in part)
 
 
 def alarms(

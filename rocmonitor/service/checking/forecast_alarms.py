@@ -68,48 +68,28 @@ def expected(
 ) -> list[str]:
     """Return the lines on false alarms and on drops that are found.
 
-    Parameters
-    ----------
-    monitor : Monitor
-    scenario : Scenario
-    drawn : Simulation
-        Of it.
-    judged : Judged or None
-        What the rules say of the reference windows themselves; None when these were not read.
-    every : timedelta
-        How long a window lasts.
+    `judged` is what the rules say of the reference windows themselves; None when these were not read.
     """
     missing = uncounted(scenario)
     lines = [f"not counted below, because its level is not known: {', '.join(missing)}"] if missing else []
-    if not counts_alarms(drawn):
+    if not (drawn.rules or drawn.stated):
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
     lines += [_windows(scenario, drawn), *_false_alarms(scenario, drawn, monitor)]
     if judged is not None:
         lines.append(_judged(judged, drawn))
     if monitor.segments:
         lines.append("each segment value is watched separately and adds about as many")
-    ends = _said_over(scenario, drawn, monitor)
-    return [*lines, *guilty(scenario, drawn), *_found(drawn, monitor, every), *ends]
-
-
-def _said_over(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> list[str]:
-    """Return how often a drop that stays will be said to be over."""
+    lines += [*guilty(scenario, drawn), *_found(drawn, monitor, every)]
     level = scenario.ranges.level
-    if level is None or drawn.auc <= 0.5 + STAYS:
-        return []
-    usual = level.change(WindowAuc(drawn.auc, round(scenario.n_pos), round(scenario.n_neg)))
-    share = drawn.said_over(STAYS, monitor.alarm.policy(), usual.error, usual.reference_error)
-    if share is None:
-        return []
-    return [
-        f"a drop of {STAYS:g} that stays and was found is said to be over by mistake within a year in about "
-        f"{100 * share:.0f} % of cases"
-    ]
-
-
-def counts_alarms(drawn: Simulation) -> bool:
-    """Return True if the rate of any rule is known."""
-    return bool(drawn.rules or drawn.stated)
+    if level is not None and drawn.auc > 0.5 + STAYS:
+        usual = level.change(WindowAuc(drawn.auc, round(scenario.n_pos), round(scenario.n_neg)))
+        share = drawn.said_over(STAYS, monitor.alarm.policy(), usual.error, usual.reference_error)
+        if share is not None:
+            lines.append(
+                f"a drop of {STAYS:g} that stays and was found is said to be over by mistake within a year "
+                f"in about {100 * share:.0f} % of cases"
+            )
+    return lines
 
 
 def _windows(scenario: Scenario, drawn: Simulation) -> str:
@@ -235,13 +215,10 @@ def _cell(detection: Detection, most: int) -> str:
 def _days(detection: Detection, most: int, monitor: Monitor, every: timedelta) -> str:
     ends = []
     for windows in detection.windows:
-        time = (windows or most) * every + monitor.window.label_delay
-        ends.append(f"{'more than ' if windows is None else ''}{_number(time / timedelta(days=1))}")
+        days = ((windows or most) * every + monitor.window.label_delay) / timedelta(days=1)
+        number = f"{days:,.0f}" if days >= 10 else f"{days:.2g}"
+        ends.append(f"more than {number}" if windows is None else number)
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} ({ends[1]})"
-
-
-def _number(days: float) -> str:
-    return f"{days:,.0f}" if days >= 10 else f"{days:.2g}"
 
 
 def on_reference(
@@ -316,44 +293,39 @@ def _short(yearly: Rate) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """The share of an alarm budget one monitor is expected to use: None where unknown."""
-
-    monitor: str
-    false_alarms_per_year: float | None
+Spending = float | None
+"""False alarms a year that one monitor is expected to have: its share of an alarm budget; None: unknown."""
 
 
 def spending(monitor: Monitor, drawn: Simulation | None) -> Spending:
     """Return the false alarms expected of a monitor; its segments together add as many as all rows."""
     if drawn is None:
-        return Spending(monitor=monitor.name, false_alarms_per_year=None)
-    families = 2 if monitor.segments else 1
-    alone = drawn.false_alarms(monitor.alarm.policy()).expected
-    return Spending(monitor=monitor.name, false_alarms_per_year=families * alone)
+        return None
+    return (2 if monitor.segments else 1) * drawn.false_alarms(monitor.alarm.policy()).expected
 
 
-def budget_lines(allotments: Sequence[Allotment], spendings: Sequence[Spending]) -> list[str]:
-    """Return each budget, the levels that follow, and the false alarms that are expected with these."""
-    return [line for allotted in allotments for line in _lines(allotted, spendings)]
+def budget_lines(allotments: Sequence[Allotment], spendings: Mapping[str, Spending]) -> list[str]:
+    """Return each budget, the levels that follow, and the false alarms that are expected with these.
 
-
-def _lines(allotted: Allotment, spendings: Sequence[Spending]) -> list[str]:
-    lines = [allotment(allotted)]
-    own = [one for one in spendings if one.monitor in allotted.levels]
-    rates = {one.monitor: rate for one in own if (rate := one.false_alarms_per_year) is not None}
-    if rates:
-        total = sum(rates.values())
-        parts = ", ".join(f"{name} {rate:.2g}" for name, rate in rates.items())
-        within = "within the budget" if total <= allotted.budget else "more than the budget"
-        lines.append(f"expected with these levels: about {total:.2g} a year ({parts}): {within}")
-    if missing := [one.monitor for one in own if one.false_alarms_per_year is None]:
-        lines.append(f"not counted, because nothing is known of them: {', '.join(missing)}")
-    if allotted.written > allotted.budget:
-        lines.append(
-            f"the levels written in the file alone use {allotted.written:.2g}: leave confidence_level and "
-            "false_alarm_probability out, so that they are derived, or raise the budget"
-        )
+    `spendings` are those of all monitors, by name.
+    """
+    lines = []
+    for allotted in allotments:
+        lines.append(allotment(allotted))
+        own = {name: rate for name, rate in spendings.items() if name in allotted.levels}
+        rates = {name: rate for name, rate in own.items() if rate is not None}
+        if rates:
+            total = sum(rates.values())
+            parts = ", ".join(f"{name} {rate:.2g}" for name, rate in rates.items())
+            within = "within the budget" if total <= allotted.budget else "more than the budget"
+            lines.append(f"expected with these levels: about {total:.2g} a year ({parts}): {within}")
+        if missing := [name for name in own if name not in rates]:
+            lines.append(f"not counted, because nothing is known of them: {', '.join(missing)}")
+        if allotted.written > allotted.budget:
+            lines.append(
+                f"the levels written in the file alone use {allotted.written:.2g}: leave confidence_level "
+                "and false_alarm_probability out, so that they are derived, or raise the budget"
+            )
     return lines
 
 

@@ -70,19 +70,12 @@ def lengths(windows: Sequence[Window]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedReference:
-    """The reference of a monitor that joins its windows.
-
-    Attributes
-    ----------
-    windows, pieces
-        As of `reference_windows`.
-    per_year : float
-        Windows a year, as the reference shows.
-    """
+    """The reference of a monitor that joins its windows, as `reference_windows` gives it."""
 
     windows: list[Window]
     pieces: Pieces
     per_year: float
+    """Windows a year, as the reference shows."""
 
 
 def joined_references(config: Config, sources: Sources, now: datetime) -> dict[str, JoinedReference]:
@@ -154,21 +147,14 @@ Counted = tuple[Window, LabelCounts]
 
 
 def label_shares(
-    monitor: Monitor, source: SqlSource, last: Counted | None, reference: Sequence[Counted], now: datetime
+    monitor: Monitor, sources: Sources, last: Counted | None, reference: Sequence[Counted], now: datetime
 ) -> list[str]:
     """Return the share of labelled rows in the last window and in the reference, and a conclusion.
 
-    Parameters
-    ----------
-    monitor : Monitor
-    source : SqlSource
-        With ``columns.labelled_at`` the labels known at `window.label_delay` are counted, window by window.
-    last : tuple of Window and LabelCounts, or None
-        The last window that is old enough to be judged, with the labels that it has now.
-    reference : sequence of tuple
-        The same of the reference windows.
+    `last` is the last window that is old enough to be judged; it and the reference windows have the labels of
+    now. With ``columns.labelled_at`` those known at `window.label_delay` are counted, window by window.
     """
-    past = _share([counts for _, counts in reference])
+    source, past = sources.opened(monitor.source), _share([counts for _, counts in reference])
     if past is None:
         return []
     if monitor.columns.labelled_at is not None:
@@ -232,9 +218,13 @@ def _by_age(
     low, high = min(then), max(then)
     least, most = percent(low, 2), percent(high, 2)
     shares = least if least == most else f"{least} to {most}"
+    latest, by_age = windows[-WINDOWS_OF_CURVE:], []
+    for age in monitor.labels.shown_ages:
+        counts = [source.label_counts(monitor, window, as_of=window.end + age) for window in latest]
+        by_age.append(f"{percent(_share(counts) or 0, 2)} after {days(age / DAY)} days")
     lines = [
         f"when due, {shares} of the rows of a reference window had a label, {percent(past, 2)} in the end",
-        _curve(monitor, source, windows[-WINDOWS_OF_CURVE:]),
+        f"labels by age, in its last {len(latest)} windows: {', '.join(by_age)}",
     ]
     if sum(then) / len(then) > past - 0.005:
         return [*lines, "so labels are complete when a window is due, and windows are judged by them"]
@@ -253,14 +243,6 @@ def _by_age(
             "are in; choose a reference in which labels came as they do now"
         )
     return lines
-
-
-def _curve(monitor: Monitor, source: SqlSource, windows: Sequence[Window]) -> str:
-    parts = []
-    for age in monitor.labels.shown_ages:
-        counts = [source.label_counts(monitor, window, as_of=window.end + age) for window in windows]
-        parts.append(f"{percent(_share(counts) or 0, 2)} after {days(age / DAY)} days")
-    return f"labels by age, in its last {len(windows)} windows: {', '.join(parts)}"
 
 
 def _share_when_due(monitor: Monitor, source: SqlSource, window: Window) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 
 from rocmonitor import tracking
 from rocmonitor.caveat import Caveat
@@ -28,27 +28,19 @@ def _read(_secret: str, line: str) -> list[str]:
     return [line]
 
 
-class Sources(AbstractContextManager["Sources"]):
+class Sources(ExitStack):
     """The sources of a configuration, each opened when it is asked for first, and closed in the end."""
 
     def __init__(self, config: Config) -> None:
+        super().__init__()
         self._config, self._opened = config, dict[str, SqlSource]()
 
     def opened(self, name: str) -> SqlSource:
-        """Return a source by its name.
-
-        Raises
-        ------
-        ConfigError, SourceError
-            As `open_source`.
-        """
+        """Return a source by its name; errors are those of `open_source`."""
         if name not in self._opened:
-            self._opened[name] = open_source(self._config.sources[name], self._config.folder, name=name)
+            source = open_source(self._config.sources[name], self._config.folder, name=name)
+            self._opened[name] = self.enter_context(source)
         return self._opened[name]
-
-    def __exit__(self, *_: object) -> None:
-        for source in self._opened.values():
-            source.close()
 
 
 def account_lines(sources: Sources, name: str) -> list[str]:
@@ -66,9 +58,10 @@ def account_lines(sources: Sources, name: str) -> list[str]:
 def model_lines(config: Config, monitor: Monitor) -> list[str]:
     """Champion and challenger, each with its version and where that comes from."""
     model = monitor.model
-    by_alias = model.champion is not None or model.challenger is not None
-    registry = _registry(config) if by_alias else None
-    lines = []
+    registry, lines = None, []
+    if model.champion is not None or model.challenger is not None:
+        tracking.require_made(config.tracking_uri)
+        registry = tracking.connect(config.tracking_uri, config.folder)
     for role, alias, fixed in (
         ("champion", model.champion, model.version),
         ("challenger", model.challenger, model.challenger_version),
@@ -84,9 +77,3 @@ def model_lines(config: Config, monitor: Monitor) -> list[str]:
     if not model.names_champion:
         lines.append(str(Caveat("version-not-named", model=model.name)))
     return [printable(line) for line in lines]
-
-
-def _registry(config: Config) -> tracking.Tracking:
-    uri = config.tracking_uri
-    tracking.require_made(uri)
-    return tracking.connect(uri, config.folder)

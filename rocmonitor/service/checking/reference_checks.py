@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
@@ -21,7 +21,7 @@ from rocmonitor.rules.forecast import window_weights
 from rocmonitor.service import references
 from rocmonitor.service.checking.words import Doubt
 from rocmonitor.sources import Rows
-from rocmonitor.stats import AucResult, Sample, auc
+from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
 from rocmonitor.stats.probabilities import require_probabilities
 from rocmonitor.wording.format import forecast_span, named_windows, percent, windows_of
@@ -32,19 +32,31 @@ def unfit(
 ) -> tuple[list[str], list[DegenerateDataError]]:
     """Return the names of the rules that this reference cannot serve, and why, with the way out.
 
-    Parameters
-    ----------
-    reference : Reference
-        Frozen for `rules`, or without cells: what counts show of it.
-    rules : dict of str to Rule
-    low_is_positive : bool
-        Whether lower scores were configured to be more positive.
+    It is frozen for `rules`, or without cells: what counts show of it.
     """
     comparing = [name for name, rule in rules.items() if rule.needs.auc]
     whole = useless(reference, low_is_positive=low_is_positive)
     if comparing and whole:
         return comparing, [DegenerateDataError(f"{' and '.join(comparing)}: {whole}")]
-    why = dict(_left_out(reference, rules))
+    why: dict[str, str] = {}
+    usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.learned)
+    has = f"both classes; the reference has {usable}: choose a longer period, or cut it finer"
+    for name, rule in rules.items():
+        if reference.auc is None:
+            continue
+        if rule.needs.history and usable < ENOUGH_WINDOWS:
+            learns = "the rule learns from past windows what their scores show, and needs"
+            why[name] = f"{learns} {ENOUGH_WINDOWS} with {has} (reference.windows)"
+        elif (rule.needs.chart or rule.needs.range) and usable < rule.needs.windows:
+            finer, fixed = "reference.windows", ""
+            if rule.needs.range:
+                finer += f": {windows_needed(settings_of(rule)['confidence_level'])} or more"
+                fixed = ", or give a distance (method: fixed)"
+            learns = "the rule learns from past windows how far they differ, and needs"
+            why[name] = f"{learns} {rule.needs.windows} with {has} ({finer}){fixed}"
+        elif rule.needs.range and reference.cells is not None and name not in reference.fits:
+            parts = [str(caveat.bare()) for caveat in reference.caveats if caveat.about[:1] == (name,)]
+            why[name] = "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
     return list(why), [DegenerateDataError(f"{name}: {text}") for name, text in why.items()]
 
 
@@ -124,35 +136,6 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
     return ""
 
 
-def _left_out(reference: Reference, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
-    usable = sum(window["n_pos"] > 0 and window["n_neg"] > 0 for window in reference.learned)
-    for name, rule in rules.items():
-        if reference.auc is not None and rule.needs.history and usable < ENOUGH_WINDOWS:
-            yield (
-                name,
-                f"the rule learns from past windows what their scores show, and needs {ENOUGH_WINDOWS} with "
-                f"both classes; the reference has {usable}: choose a longer period, or cut it finer "
-                "(reference.windows)",
-            )
-            continue
-        if reference.auc is None or not (rule.needs.chart or rule.needs.range):
-            continue
-        if usable < rule.needs.windows:
-            finer, fixed = "reference.windows", ""
-            if rule.needs.range:
-                finer += f": {windows_needed(settings_of(rule)['confidence_level'])} or more"
-                fixed = ", or give a distance (method: fixed)"
-            yield (
-                name,
-                f"the rule learns from past windows how far they differ, and needs {rule.needs.windows} with "
-                f"both classes; the reference has {usable}: choose a longer period, or cut it finer ({finer})"
-                f"{fixed}",
-            )
-        elif rule.needs.range and reference.cells is not None and name not in reference.fits:
-            parts = [str(caveat.bare()) for caveat in reference.caveats if caveat.about[:1] == (name,)]
-            yield name, "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
-
-
 def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
     """Return what the windows are too few for, of each calibrated rule."""
     lines = []
@@ -199,17 +182,9 @@ def likeness(reference: Reference) -> list[str]:
     return lines
 
 
-def design_effect(reference: Reference, column: str | None, windows: Sequence[Rows] = ()) -> list[str]:
+def design_effect(reference: Reference, column: str | None, windows: Sequence[Rows]) -> list[str]:
     """Return what clusters cost, and what is doubtful about them; none where rows are independent, or not
-    read.
-
-    Parameters
-    ----------
-    reference : Reference
-    column : str or None
-        That names the clusters.
-    windows : sequence of Rows
-        Those of the reference.
+    read. `column` names the clusters, and `windows` are those of the reference.
     """
     area = reference.auc
     if column is None or area is None or area.clusters is None or area.design_effect is None:
@@ -295,49 +270,35 @@ def far(monitor: Monitor, samples: Sequence[tuple[Window, Sample]], known: Norma
     outlying = far_from_others([window for window, _ in samples], areas)
     if outlying.outliers is None:
         return []
-    keeps, lines = monitor.reference.outliers == "keep", []
-    if outlying.low:
-        other = references.frozen_for(monitor, samples, outliers="leave-out" if keeps else "keep")
-        ranges = known, NormalRanges.of(other, known.derived)
-        how = "lies" if len(outlying.low) == 1 else "lie"
-        counts = (
-            "; counted, for reference.outliers is keep" if keeps else ", so the reference is learned without"
+    keeps, doubts = monitor.reference.outliers == "keep", list[str]()
+    for side, places, chance in (
+        ("below", outlying.low, outlying.outliers.low.chance),
+        ("above", outlying.high, outlying.outliers.high.chance),
+    ):
+        if not places:
+            continue
+        some = [(samples[at][0], area.auc) for at in sorted(places) if (area := areas[at]) is not None]
+        names = [window.name(monitor.timezone) for window, _ in some]
+        line = (
+            f"{windows_of(len(some), len(samples), some[0][0].unit)} "
+            f"({named_windows(names, [value for _, value in some], most=len(some))}) "
+            f"{'lies' if len(places) == 1 else 'lie'} far {side} the others, about "
+            f"{outlying.outliers.others:.3f} (by chance in {percent(max(chance, 1e-6), 1)} of references or "
+            "fewer)"
         )
-        lines.append(
-            f"{_far(monitor, samples, areas, outlying.low)} {how} far below the others, about "
-            f"{outlying.outliers.others:.3f}{_chance(outlying.outliers.low.chance)}{counts}"
-            f"{_widths(*(reversed(ranges) if keeps else ranges))}. "
-            f"{_ways(monitor, samples, outlying.low, keeps)}"
-        )
-    if outlying.high:
-        how = "lies" if len(outlying.high) == 1 else "lie"
-        lines.append(
-            f"{_far(monitor, samples, areas, outlying.high)} {how} far above the others, about "
-            f"{outlying.outliers.others:.3f}{_chance(outlying.outliers.high.chance)}"
-            + (
-                "; counted, for reference.outliers is keep"
-                if keeps
-                else ": only the upper end reaches so far"
-            )
-        )
-    return [Doubt(line) for line in lines]
-
-
-def _far(
-    monitor: Monitor,
-    samples: Sequence[tuple[Window, Sample]],
-    areas: Sequence[AucResult | None],
-    places: Iterable[int],
-) -> str:
-    """Return how many windows these are, with their starts and AUROCs."""
-    some = [(samples[place][0], area.auc) for place in sorted(places) if (area := areas[place]) is not None]
-    names = [window.name(monitor.timezone) for window, _ in some]
-    many = windows_of(len(some), len(samples), some[0][0].unit)
-    return f"{many} ({named_windows(names, [value for _, value in some], most=len(some))})"
-
-
-def _chance(chance: float) -> str:
-    return f" (by chance in {percent(max(chance, 1e-6), 1)} of references or fewer)"
+        if keeps:
+            line += "; counted, for reference.outliers is keep"
+        elif side == "above":
+            line += ": only the upper end reaches so far"
+        else:
+            line += ", so the reference is learned without"
+        if side == "below":
+            other = references.frozen_for(monitor, samples, outliers="leave-out" if keeps else "keep")
+            ranges = known, NormalRanges.of(other, known.derived)
+            line += f"{_widths(*(reversed(ranges) if keeps else ranges))}. "
+            line += _ways(monitor, samples, places, keeps)
+        doubts.append(Doubt(line))
+    return doubts
 
 
 def _ways(

@@ -13,7 +13,7 @@ from rocmonitor.policy.measure import too_coarse
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.words import Doubt
 from rocmonitor.service.pieces import FEW, with_rows
-from rocmonitor.sources import Batch, Rows
+from rocmonitor.sources import Batch
 from rocmonitor.stats import condensed_error
 from rocmonitor.wording.format import instant
 
@@ -106,15 +106,10 @@ def read_as(monitor: Monitor, batch: Batch) -> Iterator[str | RocmonitorError]:
         f"read as {len(sample.score):,} cells of neighbouring scores ({settings.grid}), counted in the "
         f"database: the AUROC is off by at most {error.auc:.2g}, its standard error by {error.se:.2g}"
     )
-    for name, rows in _measurable(batch):
-        if (coarse := too_coarse(rows.champion, settings.max_error)) is not None:
-            yield DegenerateDataError(f"{name or 'all rows'}: {coarse}")
-
-
-def _measurable(batch: Batch) -> Iterator[tuple[str, Rows]]:
     for name, rows in batch.segments.items():
-        if min(rows.champion.n_pos, rows.champion.n_neg):
-            yield name, rows
+        is_measurable = min(rows.champion.n_pos, rows.champion.n_neg) > 0
+        if is_measurable and (coarse := too_coarse(rows.champion, settings.max_error)) is not None:
+            yield DegenerateDataError(f"{name or 'all rows'}: {coarse}")
 
 
 _MOST_UNREADABLE = 0.01  # of the cells of a column in one file

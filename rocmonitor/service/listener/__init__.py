@@ -30,7 +30,14 @@ def open_listeners(service: Service, on_alias: AliasMoved) -> Iterator[None]:
         wanted[config.listen] = ("listen", service, None)
     if config.webhook is not None:
         config.webhook.read(config.folder)
-        hook = WebhookReceiver(lambda: _secret(service), on_alias, service.runtime.clock)
+
+        def secret() -> str:
+            """Read it anew: a reload may have changed it."""
+            webhook, folder = service.runtime.config.webhook, service.runtime.config.folder
+            assert webhook is not None  # a reload does not take it away
+            return webhook.read(folder)
+
+        hook = WebhookReceiver(secret, on_alias, service.runtime.clock)
         key, watched, _ = wanted.get(config.webhook.listen, ("webhook.listen", None, None))
         wanted[config.webhook.listen] = (key, watched, hook)
     with ExitStack() as stack:
@@ -43,10 +50,3 @@ def open_listeners(service: Service, on_alias: AliasMoved) -> Iterator[None]:
             got = stack.enter_context(listening(host, port, application(watched, webhook), key=key))
             log.info("listening on http://%s:%s/ (%s)", f"[{host}]" if ":" in host else host, got, key)
         yield
-
-
-def _secret(service: Service) -> str:
-    """Read anew: a reload may have changed it."""
-    webhook, folder = service.runtime.config.webhook, service.runtime.config.folder
-    assert webhook is not None  # a reload does not take it away
-    return webhook.read(folder)

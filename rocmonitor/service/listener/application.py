@@ -19,12 +19,8 @@ log = logging.getLogger(__name__)
 def application(service: Service | None = None, webhook: WebhookReceiver | None = None) -> Flask:
     """Return the application of one address.
 
-    Parameters
-    ----------
-    service : Service, optional
-        With it, ``/health``, ``/live`` and ``/metrics``.
-    webhook : Webhook, optional
-        With it, events are taken at every other path.
+    With a service it answers ``/health``, ``/live`` and ``/metrics``; with a webhook it takes events at every
+    other path.
     """
     app = Flask("rocmonitor.service.listener", static_folder=None)
     if service is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -37,15 +38,10 @@ def is_ours(host: str, listen: str | None = None) -> bool:
     host = host.rstrip(".").lower()
     if "." not in host or host == listen or host.endswith(_OF_NOBODY):
         return bool(host)
-    return _is_address(host) or host in _names()
-
-
-def _is_address(host: str) -> bool:
-    try:
+    with suppress(ValueError):
         ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+        return True
+    return host in _names()
 
 
 @cache

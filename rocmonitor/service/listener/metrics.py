@@ -43,18 +43,9 @@ def written(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
     return encoder(registry), content_type
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """One look at the store."""
-
-    seen: StoreAnswers
-    states: glance.AllStates
-    alarms: Mapping[tuple[str, str], int]
-
-
+@dataclass(eq=False)
 class _Collector(Collector):
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    service: Service
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: what is there depends on the store, and no other collector has these names."""
@@ -62,33 +53,38 @@ class _Collector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics; those of the store are left out when it does not answer."""
-        service = self._service
+        service = self.service
         runtime = service.runtime
         now = runtime.clock()
         yield from _process(service)
         try:
-            read = service.asking.within(STORE_SECONDS, lambda: _read(runtime.store, now))
+            seen, states, alarms = service.asking.within(STORE_SECONDS, lambda: _read(runtime.store, now))
         except StoreError:
             yield _one("rocmonitor_store_up", "Whether the store answers.", 0)
             return
         yield _one("rocmonitor_store_up", "Whether the store answers.", 1)
-        if read.seen.clock is not None:
-            offset = (runtime.clock() - read.seen.clock).total_seconds()
+        if seen.clock is not None:
+            offset = (runtime.clock() - seen.clock).total_seconds()
             yield _one(
                 "rocmonitor_clock_offset_seconds", "Clock of this process ahead of the database's.", offset
             )
-        monitors = list(runtime.config.monitors)
-        yield from _ticks(monitors, read.seen)
-        yield from _windows(runtime.config.monitors, read, now)
-        yield from _alarms(monitors, read.alarms)
-        yield from _outbox(read.seen, now)
-        healthy = service_health(service, read.seen).healthy
+        monitors = runtime.config.monitors
+        yield from _ticks(monitors, seen)
+        yield from _windows(monitors, states, now)
+        told = "Alarms that were sent, by the status they told of."
+        raised = _counter("rocmonitor_alarms", told, "monitor", "status")
+        for (name, status), number in sorted(alarms.items()):
+            if name in monitors:
+                raised.add_metric([name, status], number)
+        yield raised
+        yield from _outbox(seen, now)
+        healthy = service_health(service, seen).healthy
         yield _one("rocmonitor_healthy", "Whether /health answers 200.", int(healthy))
 
 
-def _read(kept: Store, now: datetime) -> _Read:
+def _read(kept: Store, now: datetime) -> tuple[StoreAnswers, glance.AllStates, dict[tuple[str, str], int]]:
     states = glance.AllStates(seen=glance.glances(kept, windows=1), changed=glance.last_changes(kept))
-    return _Read(look(kept, now), states, glance.alarms(kept))
+    return look(kept, now), states, glance.alarms(kept)
 
 
 def _process(service: Service) -> Iterator[Metric]:
@@ -139,7 +135,7 @@ def _ticks(monitors: Iterable[str], seen: StoreAnswers) -> Iterator[Metric]:
     yield from (last, due, took, failed, ticks, seconds, failures, judged)
 
 
-def _windows(monitors: Mapping[str, Monitor], read: _Read, now: datetime) -> Iterator[Metric]:
+def _windows(monitors: Mapping[str, Monitor], states: glance.AllStates, now: datetime) -> Iterator[Metric]:
     labels = ["monitor", "segment"]
     status = _gauge(
         "rocmonitor_status", "1 for the present status; the others are absent.", *labels, "status"
@@ -155,13 +151,13 @@ def _windows(monitors: Mapping[str, Monitor], read: _Read, now: datetime) -> Ite
     }
     left_out = _gauge("rocmonitor_segments_left_out", f"Segments beyond the first {MOST_SEGMENTS}.")
     for name, monitor in monitors.items():
-        segments = ["", *read.states.segments.get(name, ())]
+        segments = ["", *states.segments.get(name, ())]
         left_out.add_metric([name], max(0, len(segments) - MOST_SEGMENTS))
         for segment in segments[:MOST_SEGMENTS]:
-            label_values, newest = [name, label(segment)], read.states.seen.get((name, segment))
+            label_values, newest = [name, label(segment)], states.seen.get((name, segment))
             seen = monitor.lapse(None if newest is None else newest.window, now)
-            episode = read.states.episodes.get((name, segment))
-            shown = as_shown(read.states.status(name, segment), None, (), seen, episode)
+            episode = states.episodes.get((name, segment))
+            shown = as_shown(states.status(name, segment), None, (), seen, episode)
             status.add_metric([*label_values, shown.status], 1)
             if newest is None:
                 continue
@@ -171,17 +167,6 @@ def _windows(monitors: Mapping[str, Monitor], read: _Read, now: datetime) -> Ite
                 if brief[value] is not None:
                     family.add_metric(label_values, brief[value])
     yield from (status, end, *values.values(), left_out)
-
-
-def _alarms(monitors: Iterable[str], alarms: Mapping[tuple[str, str], int]) -> Iterator[Metric]:
-    raised = _counter(
-        "rocmonitor_alarms", "Alarms that were sent, by the status they told of.", "monitor", "status"
-    )
-    configured = set(monitors)
-    for (name, status), number in sorted(alarms.items()):
-        if name in configured:
-            raised.add_metric([name, status], number)
-    yield raised
 
 
 def _outbox(seen: StoreAnswers, now: datetime) -> Iterator[Metric]:

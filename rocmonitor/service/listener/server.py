@@ -51,31 +51,19 @@ class _Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
 
 @contextmanager
 def listening(host: str, port: int, application: Any, *, key: str, threads: int = THREADS) -> Iterator[int]:
-    """Answer requests to ``http://host:port/`` while the block runs.
+    """Answer requests to ``http://host:port/`` by a WSGI application while the block runs; yield the port.
 
-    Parameters
-    ----------
-    host : str
-    port : int
-        0 takes any that is free.
-    application : WSGI application
-    key : str
-        Names the address in the configuration or on the command line.
-    threads : int
-        Requests that are answered at the same time.
-
-    Yields
-    ------
-    int
-        The port.
-
-    Raises
-    ------
-    ConfigError
-        The address cannot be listened on.
+    Port 0 takes any that is free. `key` names the address in the configuration or on the command line: a
+    ConfigError says with it that the address cannot be listened on.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    opened = _opened(host, port, key)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        opened = socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise ConfigError(
+            f"{key}: cannot listen on {host}:{port}: {error.strerror}; name another host or port"
+        ) from None
     server = _Server(
         application, map={}, _sock=opened, bind_socket=False, adj=Adjustments(threads=threads, **_SETTINGS)
     )
@@ -95,13 +83,3 @@ def listening(host: str, port: int, application: Any, *, key: str, threads: int 
         thread.join()
         server.task_dispatcher.shutdown()
         wasyncore.close_all(server._map)
-
-
-def _opened(host: str, port: int, key: str) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=1024)
-    except OSError as error:
-        raise ConfigError(
-            f"{key}: cannot listen on {host}:{port}: {error.strerror}; name another host or port"
-        ) from None

@@ -71,15 +71,8 @@ def moved_alias(body: bytes) -> tuple[str, str] | None:
 class WebhookReceiver:
     """Takes MLflow's events, each once, and none from before it was made: what came then is not remembered.
 
-    The ticks and reviews that a start begins with see aliases that moved before.
-
-    Parameters
-    ----------
-    secret : callable
-        Gives the secret; what is not signed with it is refused.
-    on_alias : callable
-        Called with model and alias in a thread of its own; must be quick.
-    clock : callable
+    The ticks and reviews that a start begins with see aliases that moved before. What is not signed with the
+    secret is refused; `on_alias` is called with model and alias in a thread of its own, and must be quick.
     """
 
     def __init__(
@@ -103,7 +96,12 @@ class WebhookReceiver:
         if not signed(delivery, stamp, signature, body, secret=self._secret(), now=now):
             log.warning("an event from %s was refused: it is not signed with our secret", request.remote_addr)
             return _plain("not signed with the secret of this webhook, or too old\n", 401)
-        if int(stamp) < self._since or not self._is_new(signature, now):
+        with self._lock:  # a signature is remembered for as long as its time is accepted
+            self._seen = {known: end for known, end in self._seen.items() if end >= now.timestamp()}
+            is_new = int(stamp) >= self._since and signature not in self._seen
+            if is_new:
+                self._seen[signature] = now.timestamp() + 2 * TOLERANCE.total_seconds()
+        if not is_new:
             log.warning(
                 "an event from %s was refused: it was received before, or is older than this process",
                 request.remote_addr,
@@ -114,16 +112,6 @@ class WebhookReceiver:
             log.info("MLflow says that alias %s of %s has moved", moved[1], moved[0])
             self._on_alias(*moved)
         return _plain("", 204)
-
-    def _is_new(self, signature: str, now: datetime) -> bool:
-        """Remember a signature for as long as its time is accepted: twice the tolerance at most."""
-        until = now.timestamp() + 2 * TOLERANCE.total_seconds()
-        with self._lock:
-            self._seen = {known: end for known, end in self._seen.items() if end >= now.timestamp()}
-            if signature in self._seen:
-                return False
-            self._seen[signature] = until
-            return True
 
 
 def _plain(text: str, status: int, **headers: str) -> Response:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.errors import RocmonitorError, SourceError, StoreError, TrackingError
+from rocmonitor.errors import InputError, RocmonitorError, SourceError, StoreError, TrackingError
 from rocmonitor.policy.record import as_scored, digest_of
 from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
 from rocmonitor.policy.review.episodes import difference_by_episode
-from rocmonitor.policy.review.settings import ReviewSettings
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.counted import Reader
 from rocmonitor.service.leases import hold_lease, renew_lease
-from rocmonitor.service.pieces import joined_windows
+from rocmonitor.service.pieces import joined_windows, with_rows
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.references import frozen_windows
 from rocmonitor.service.review import rows
@@ -28,7 +27,6 @@ from rocmonitor.service.review.period import (
     Period,
     Versions,
     choose_period,
-    from_first_to_last_row,
     pin_versions,
 )
 from rocmonitor.service.runtime import Runtime
@@ -61,10 +59,6 @@ def review_monitor(
 
     Parameters
     ----------
-    runtime : Runtime
-    monitor : Monitor
-    now : datetime
-        Which windows are due is decided at this instant.
     start, end : datetime, optional
         Another period, chosen by hand; one of them is enough. A caveat says so, and no alarm is sent.
     segment : str
@@ -72,12 +66,6 @@ def review_monitor(
         written to the model versions.
     dry_run : bool
         Compute everything, save nothing.
-    progress : callable
-        Called with a text at each step.
-
-    Returns
-    -------
-    Review
 
     Raises
     ------
@@ -90,7 +78,7 @@ def review_monitor(
     SourceError, StoreError, TrackingError
         An outside system failed, or (StoreError, transient) another process is reviewing the monitor.
     """
-    name = f"review:{monitor.name}"
+    name, spec = f"review:{monitor.name}", runtime.config.sources[monitor.source]
     with runtime.work.on(name), hold_lease(runtime, name) as lease:
         if lease is None:
             raise StoreError(
@@ -104,7 +92,12 @@ def review_monitor(
             for (part, window), evaluated in store.evaluated(runtime.store, monitor.name).items()
             if not part
         }
-        with _opened(runtime, monitor) as source:
+        with ExitStack() as stack:
+            source: SqlSource | SourceError
+            try:
+                source = stack.enter_context(open_source(spec, runtime.config.folder, name=monitor.source))
+            except SourceError as error:  # the store may have all rows
+                source = error
             counted = Reader(runtime.store, monitor.by_rows, source, confirmed=False)
 
             def joined(windows: Sequence[Window]) -> Sequence[Window]:
@@ -113,37 +106,24 @@ def review_monitor(
                 return joined_windows(monitor, counted.source, judged, now, windows)
 
             period = choose_period(monitor, versions, judged, now, start, end, joined)
-            period = from_first_to_last_row(period, lambda window: run.count_rows(counted, window))
+            windows = with_rows(period.windows, lambda window: run.count_rows(counted, window))
+            if len(windows) < len(period.windows):  # nothing can be compared in the others
+                left = Caveat("windows-without-rows", count=len(period.windows) - len(windows))
+                period = replace(period, windows=windows, caveats=(*period.caveats, left))
             data = run.data(counted, period, now)
         return run.review(versions, period, data)
 
 
-@contextmanager
-def _opened(runtime: Runtime, monitor: Monitor) -> Iterator[SqlSource | SourceError]:
-    spec = runtime.config.sources[monitor.source]
-    with ExitStack() as stack:
-        try:
-            source = stack.enter_context(open_source(spec, runtime.config.folder, name=monitor.source))
-        except SourceError as error:
-            yield error
-        else:
-            yield source
-
-
+@dataclass(slots=True)
 class _ReviewRun:
     """One review in progress: renews its lease at each step, and stops when the process is told to."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        monitor: Monitor,
-        lease: store.Lease,
-        segment: str,
-        dry_run: bool,
-        progress: Progress,
-    ) -> None:
-        self.runtime, self.monitor, self.lease, self.segment = runtime, monitor, lease, segment
-        self.dry_run, self.progress = dry_run, progress
+    runtime: Runtime
+    monitor: Monitor
+    lease: store.Lease
+    segment: str
+    dry_run: bool
+    progress: Progress
 
     def count_rows(self, source: Reader, window: Window) -> int:
         """Rows of a window of any length."""
@@ -154,9 +134,13 @@ class _ReviewRun:
         """Return the rows to compare, and those on which thresholds are chosen."""
         monitor = self.monitor
         read = self._read(source, period.windows)
-        if self.segment:
-            rows.require_segment(monitor, read, self.segment)
-        read = self._part(read)
+        segments = sorted({name for _, batch in read for name in batch.segments if name})
+        if self.segment and self.segment not in segments:
+            raise InputError(
+                f"--segment must be one of the segments of {monitor.name}; it is {self.segment!r}, and the "
+                f"rows have: {', '.join(segments) or f'none (monitors.{monitor.name}.segments is empty)'}"
+            )
+        read = rows.of_segment(read, self.segment)
         rows.require_both(monitor, read)
         ours = (*period.before, *period.windows)
         past = monitor.reference_windows
@@ -167,9 +151,10 @@ class _ReviewRun:
             for window in past
             if not any(window.start < own.end and own.start < window.end for own in ours)
         ]
-        reference = self._part(self._read(source, outside, "reference "))
-        enough = rows.enough(monitor, reference)
-        before = [] if enough else self._part(self._read(source, period.before, "earlier "))
+        reference = rows.of_segment(self._read(source, outside, "reference "), self.segment)
+        before: rows.Read = []
+        if not rows.enough(monitor, reference):
+            before = rows.of_segment(self._read(source, period.before, "earlier "), self.segment)
         data = rows.divided(monitor, read, reference, before)
         return replace(data, caveats=(*data.caveats, *source.caveats()))
 
@@ -196,21 +181,22 @@ class _ReviewRun:
             read.append((window, replace(batch, cells=None)))  # for memory's sake
         return read
 
-    def _part(self, read: rows.Read) -> rows.Read:
-        return rows.of_segment(read, self.segment) if self.segment else read
-
     def _compare(self, data: rows.Data, seed: int) -> Compared:
         """Return the comparison, with scores and thresholds as the models give them."""
+        settings, low_is_positive = self.monitor.review_settings, self.monitor.positive.low_is_positive
+        if low_is_positive:  # reading negates the scores
+            thresholds = tuple(0.0 - threshold for threshold in settings.thresholds)
+            settings = replace(settings, thresholds=thresholds)
         compared = compare(
             [(window, rows.pair(batch)) for window, batch in data.compared],
             rows.by_segment(data.compared),
-            settings=_for_measuring(self.monitor),
+            settings=settings,
             setting=rows.pooled(data.setting) if data.setting else None,
             past=data.past,
             rng=seed,
             progress=self._step,
         )
-        if not self.monitor.positive.low_is_positive:
+        if not low_is_positive:
             return compared
         tables, caveats = as_scored(compared.tables, compared.caveats)
         return replace(compared, tables=tables, caveats=(Caveat("low-scores-positive"), *caveats))
@@ -325,25 +311,15 @@ class _ReviewRun:
         self.lease = renew_lease(self.runtime, self.lease)
 
 
-def _for_measuring(monitor: Monitor) -> ReviewSettings:
-    """Return the settings, with thresholds negated if reading negates the scores, because low ones are
-    positive.
-    """
-    settings = monitor.review_settings
-    if not monitor.positive.low_is_positive:
-        return settings
-    return replace(settings, thresholds=tuple(0.0 - threshold for threshold in settings.thresholds))
-
-
 def _changed_since(earlier: Sequence[Review], draft: Review) -> Iterator[Caveat]:
     """Rule, period and rows that differ from those of earlier reviews of the same versions."""
     reviews = [review for review in earlier if review.registered]
     if not reviews or not draft.registered:
         return
     if other := [review for review in reviews if review.rule["digest"] != draft.rule["digest"]]:
-        yield Caveat("rule-changed", count=len(other), last=_day(other[-1].reviewed_at))
+        yield Caveat("rule-changed", count=len(other), last=f"{other[-1].reviewed_at:%Y-%m-%d}")
     last = reviews[-1]
-    reviewed = _day(last.reviewed_at)
+    reviewed = f"{last.reviewed_at:%Y-%m-%d}"
     if last.period.start != draft.period.start:
         before, now = (f"{review.period.start:%Y-%m-%d %H:%MZ}" for review in (last, draft))
         yield Caveat("start-changed", before=before, now=now, reviewed=reviewed)
@@ -353,7 +329,3 @@ def _changed_since(earlier: Sequence[Review], draft: Review) -> Iterator[Caveat]
     )
     if changed := sum(digests.get((start, end), digest) != digest for start, end, digest in earlier_windows):
         yield Caveat("rows-changed", count=changed, reviewed=reviewed)
-
-
-def _day(instant: datetime) -> str:
-    return f"{instant:%Y-%m-%d}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
 from rocmonitor.policy.windows import Window
-from rocmonitor.service.pieces import with_rows
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.versions import Role, alias_or_version, version
 from rocmonitor.store import Evaluated
@@ -33,33 +32,18 @@ class Versions:
         """Champion first."""
         return self.champion, self.challenger
 
-    def differs(self, evaluated: Evaluated) -> bool:
-        """Return True if a window is known to have been judged with other versions."""
-        champions, challengers = (self.champion, "unknown"), (self.challenger, None)
-        return evaluated.champion_version not in champions or evaluated.challenger_version not in challengers
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """The windows to compare.
-
-    Attributes
-    ----------
-    windows : sequence of Window
-        At least one, in order.
-    before : sequence of Window
-        Only if the period was chosen by hand: the windows before it that would otherwise be compared.
-    waiting : int
-        Windows that have ended and are left out because labels are still missing.
-    registered : bool
-        Whether the configuration gives the period, not a person.
-    caveats : tuple of Caveat
-    """
+    """The windows to compare: at least one, in order."""
 
     windows: Sequence[Window]
     before: Sequence[Window] = ()
+    """Only if the period was chosen by hand: the windows before it that would otherwise be compared."""
     waiting: int
+    """Windows that have ended and are left out because labels are still missing."""
     registered: bool
+    """Whether the configuration gives the period, not a person."""
     caveats: tuple[Caveat, ...]
 
 
@@ -109,7 +93,7 @@ def choose_period(
     now: datetime,
     start: datetime | None,
     end: datetime | None,
-    joined: Callable[[Sequence[Window]], Sequence[Window]] = lambda windows: windows,
+    joined: Callable[[Sequence[Window]], Sequence[Window]],
 ) -> Period:
     """Return the windows of the period whose labels are due, without those judged with other versions.
 
@@ -121,13 +105,25 @@ def choose_period(
     DegenerateDataError
         There is no such window.
     """
+    champions, challengers = (versions.champion, "unknown"), (versions.challenger, None)
+    foreign = {  # known to have been judged with other versions
+        window
+        for window, evaluated in judged.items()
+        if evaluated.champion_version not in champions or evaluated.challenger_version not in challengers
+    }
+    usual = monitor.review_start
+    if usual is None:
+        same = [
+            window.start
+            for window, evaluated in judged.items()
+            if (evaluated.champion_version, evaluated.challenger_version) == versions.both
+        ]
+        usual = min(same) if same else max([monitor.start, *(window.end for window in foreign)])
     registered = start is None and end is None
-    usual = _begin(monitor, versions, judged)
     begin = usual if start is None else start
     stop = now if end is None else min(end, now)
     ended = joined(monitor.windows(now, begin) if registered else monitor.calendar.within(begin, stop))
     due = [window for window in ended if window in judged or monitor.labels.age(window, now) != "waiting"]
-    foreign = _of_others(versions, judged)
     others = foreign.intersection(due)
     windows = [window for window in due if window not in others] if registered else due
     waiting = len(ended) - len(due)
@@ -152,30 +148,3 @@ def choose_period(
         registered=registered,
         caveats=tuple(caveats),
     )
-
-
-def from_first_to_last_row(period: Period, count_rows: Callable[[Window], int]) -> Period:
-    """Return the period without the windows before the first row and after the last: nothing can be
-    compared.
-    """
-    windows = with_rows(period.windows, count_rows)
-    if len(windows) == len(period.windows):
-        return period
-    left = Caveat("windows-without-rows", count=len(period.windows) - len(windows))
-    return replace(period, windows=windows, caveats=(*period.caveats, left))
-
-
-def _of_others(versions: Versions, judged: Judged) -> set[Window]:
-    return {window for window, evaluated in judged.items() if versions.differs(evaluated)}
-
-
-def _begin(monitor: Monitor, versions: Versions, judged: Judged) -> datetime:
-    if monitor.review_start is not None:
-        return monitor.review_start
-    same = [
-        window.start
-        for window, evaluated in judged.items()
-        if (evaluated.champion_version, evaluated.challenger_version) == versions.both
-    ]
-    others = [window.end for window in _of_others(versions, judged)]
-    return min(same) if same else max([monitor.start, *others])

@@ -12,7 +12,7 @@ from typing import Any
 from rocmonitor import __version__
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
-from rocmonitor.errors import DegenerateDataError, InputError
+from rocmonitor.errors import DegenerateDataError
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window
@@ -26,22 +26,14 @@ Read = Sequence[tuple[Window, Batch]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Data:
-    """The rows that were read, divided by use.
-
-    Attributes
-    ----------
-    compared : Read
-        At least one window.
-    setting : Read
-        Windows before or outside the compared ones, on which thresholds are chosen; may be empty.
-    past : sequence of PairedSample
-        The reference's windows.
-    caveats : tuple of Caveat
-    """
+    """The rows that were read, divided by use."""
 
     compared: Read
+    """At least one window."""
     setting: Read
+    """Windows before or outside the compared ones, on which thresholds are chosen; may be empty."""
     past: Sequence[PairedSample]
+    """The reference's windows."""
     caveats: tuple[Caveat, ...] = ()
 
     @property
@@ -78,23 +70,10 @@ def enough(monitor: Monitor, read: Read) -> bool:
     return least >= monitor.min_per_class
 
 
-def require_segment(monitor: Monitor, read: Read, segment: str) -> None:
-    """Require that some of the rows are in a segment.
-
-    Raises
-    ------
-    InputError
-    """
-    segments = sorted({name for _, batch in read for name in batch.segments if name})
-    if segment not in segments:
-        raise InputError(
-            f"--segment must be one of the segments of {monitor.name}; it is {segment!r}, and the rows have: "
-            f"{', '.join(segments) or f'none (monitors.{monitor.name}.segments is empty)'}"
-        )
-
-
 def of_segment(read: Read, segment: str) -> Read:
-    """Return the rows of one segment in place of all rows; none for a window without it."""
+    """Return the rows of one segment, if one is given, in place of all rows; none for a window without it."""
+    if not segment:
+        return read
     none = Rows(champion=Sample([], []), pair=PairedSample([], [], []), counts=Counts(), caveats=())
     return [
         (window, replace(batch, segments={"": batch.segments.get(segment, none)})) for window, batch in read
@@ -122,13 +101,7 @@ def counts(read: Read) -> dict[str, int]:
 
 
 def require_both(monitor: Monitor, read: Read) -> None:
-    """Require that there are rows to compare.
-
-    Raises
-    ------
-    DegenerateDataError
-        Fewer than 2 rows of a class were scored by both models.
-    """
+    """Require that there are rows to compare: 2 of each class that were scored by both models."""
     together = pooled(read)
     if min(together.n_pos, together.n_neg) >= 2:
         return

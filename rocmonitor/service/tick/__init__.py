@@ -14,12 +14,14 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from rocmonitor import store
+from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor, Spark
 from rocmonitor.errors import RocmonitorError, StoreError
 from rocmonitor.policy.episode import pooled_window
 from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.windows import Window
-from rocmonitor.service import explaining, references
+from rocmonitor.service import budgets, explaining, references
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.counted import Ahead, stored
 from rocmonitor.service.counted_parts import CountedParts
@@ -73,27 +75,18 @@ def run_monitor(
     dry_run: bool = False,
     progress: Progress = lambda _: None,
 ) -> Tick:
-    """Judge every due window of a monitor.
+    """Judge every window of a monitor that is due at an instant.
+
+    What goes wrong inside one monitor is not raised: it is in ``.error`` and in the monitor's status.
 
     Parameters
     ----------
-    runtime : Runtime
-    monitor : Monitor
-    now : datetime
-        Which windows are due is decided at this instant.
     windows : sequence of Window, optional
         Look at these instead of all since the monitor's start (a backfill), closed to revision or not.
     again : bool
         Of these, judge again those whose rows or settings have changed although their labels have not.
     dry_run : bool
         Compute everything, keep nothing.
-    progress : callable
-        Called with a short text that says how far the work is.
-
-    Returns
-    -------
-    Tick
-        What goes wrong inside one monitor is not raised: it is in ``.error`` and in the monitor's status.
     """
     tick = Tick(monitor=monitor.name)
     limit = runtime.config.sources[monitor.source].deadline + HUNG_AFTER
@@ -131,22 +124,17 @@ def _work(state: TickState, tick: Tick, windows: Sequence[Window] | None, progre
     except Exception as error:  # recorded below
         tick.error = _foreseen(error, monitor)
     try:
-        _close(state, tick)
+        if tick.error is not None:  # what was not saved is not so
+            state.forget_changes()
+        change, notify = commit.failure(state, None if tick.error is None else str(tick.error))
+        if change is not None and not state.dry_run:
+            outbox = commit.change_messages(state, change, notify)
+            store.save_transition(state.runtime.store, change, notify, outbox, lease=state.lease)
+        tick.status = state.statuses()
     except StoreError as error:
         tick.error = tick.error or error
     if not state.dry_run:
         note_tick(state.runtime, monitor, tick.error)
-
-
-def _close(state: TickState, tick: Tick) -> None:
-    """Record that the monitor fails, or works again; and how it stands."""
-    if tick.error is not None:  # what was not saved is not so
-        state.forget_changes()
-    change, notify = commit.failure(state, None if tick.error is None else str(tick.error))
-    if change is not None and not state.dry_run:
-        outbox = commit.change_messages(state, change, notify)
-        store.save_transition(state.runtime.store, change, notify, outbox, lease=state.lease)
-    tick.status = state.statuses()
 
 
 def _foreseen(error: Exception, monitor: Monitor) -> RocmonitorError:
@@ -187,7 +175,7 @@ class _Work:
             self._load_references()  # they say how many of each class an outlook may count on
         windows = self._plan.windows(ended)
         self._tick.rest = self._plan.rest
-        if self._plan.counts_pieces and not (state.dry_run or state.backfill):
+        if self._plan.counted and not (state.dry_run or state.backfill):
             # The reference before a window has enough rows shows whether rows have stopped.
             due = state.now >= complete_at(state.monitor)
             if due and not store.has_reference(state.runtime.store, name, digest(state.monitor)):
@@ -198,15 +186,11 @@ class _Work:
             # These were judged by the labels known at the time; later ones make a revision.
             state.forget_judged()
             self._each(new)
-        if state.runtime.stop.is_set():
+        is_live = not (state.dry_run or state.backfill or state.now < state.runtime.clock() - NOW)
+        if state.runtime.stop.is_set() or not is_live:
             return
-        if not (state.dry_run or state.backfill or state.now < state.runtime.clock() - NOW):
-            self._conclude()
-
-    def _conclude(self) -> None:
-        state, name = self._state, self._state.monitor.name
-        new = (evaluation.window for evaluation in self._tick.evaluations)
-        last = max([*new, *filter(None, [state.last_judged])], default=None)
+        judged_now = (evaluation.window for evaluation in self._tick.evaluations)
+        last = max([*judged_now, *filter(None, [state.last_judged])], default=None)
         seen = state.monitor.lapse(last, state.now)
         before = store.ticks(state.runtime.store).get(name) if seen is not None else None
         # What was over before anybody watched is no news, nor what the status says already.
@@ -224,7 +208,12 @@ class _Work:
             if job is None:
                 continue
             if not job.judges and job.labels is not None:
-                self._leave(job)
+                if monitor.joining is None:  # else its pieces are counted
+                    self._arrivals.add(window, job.labels)
+                if job.before is None:
+                    self._tick.waiting.append(window)
+                else:
+                    self._keep_unchanged(window, job.before, job.labels)
             if job.judges or job.foresees:
                 step = Step(f"{monitor.name} {window.in_zone(monitor.timezone)}", number, len(windows))
                 self._do(job, step, windows[number:])
@@ -243,7 +232,13 @@ class _Work:
         log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=extra)
         if job.before is None and not counts.truncated:
             self._require_complete(job.window, counts.inside)
-        self._note_usable(job, judged)
+        state = self._state
+        ranges, last = (state.ranges or {}).get(""), state.last_judged
+        # How many rows can be used now shows in a window after which no other was judged.
+        if not state.backfill and ranges is not None and (last is None or last <= job.window):
+            passed = any(other > job.window for segment, other in state.foreseen if not segment)
+            reference = ranges.reference
+            self._arrivals.add_read(job.window, counts, reference, labelled=job.judges, passed=passed)
         if job.judges:
             self._judge(job, judged)
         else:
@@ -291,14 +286,20 @@ class _Work:
             source.require_complete(monitor, {window: read})
 
     def _judge(self, job: Job, judged: Judged) -> None:
+        state = self._state
         assert judged.labels is not None  # it was asked to judge
-        self._note_labels(job, judged)
+        if state.monitor.joining is None:  # else its pieces are counted
+            self._arrivals.add(job.window, judged.labels)
         if job.before is not None and not judged.segments:
             self._keep_unchanged(job.window, job.before, judged.labels)
             return
-        if job.before is not None and self._state.monitor.columns.explain:
+        if job.before is not None and state.monitor.columns.explain:
             self._parts.forget(job.window)
-        self._save(commit.evaluations(self._state, job, self._explained(job, judged)))
+        records = commit.evaluations(state, job, self._explained(job, judged))
+        if not state.dry_run:
+            store.save(state.runtime.store, records, lease=state.lease)
+        state.segments |= {record.evaluation.segment for record in records}
+        self._tick.add([record.evaluation for record in records])
 
     def _explained(self, job: Job, judged: Judged) -> Judged:
         """Return what was found with the groups that made the change of all rows, if columns may explain
@@ -320,7 +321,8 @@ class _Work:
         except (StoppedError, StoreError):
             raise
         except Exception as error:  # what was judged stands, and is told
-            return judged.finding_that(explaining.unexplained(finding, _foreseen(error, monitor)))
+            why = Caveat("not-computed", why=str(_foreseen(error, monitor))).concerning("explanation")
+            return judged.finding_that(replace(finding, caveats=(*finding.caveats, why)))
         return replace(
             judged.finding_that(explanation.added_to(finding)), explained=None if expected else told
         )
@@ -357,35 +359,6 @@ class _Work:
         state.segments |= {record.outlook.segment for record in records}
         self._tick.add([], [record.outlook for record in records])
 
-    def _save(self, records: Sequence[store.WindowRecord]) -> None:
-        state = self._state
-        if not state.dry_run:
-            store.save(state.runtime.store, records, lease=state.lease)
-        state.segments |= {record.evaluation.segment for record in records}
-        self._tick.add([record.evaluation for record in records])
-
-    def _leave(self, job: Job) -> None:
-        assert job.labels is not None
-        self._note_labels(job, job)
-        if job.before is None:
-            self._tick.waiting.append(job.window)
-        else:
-            self._keep_unchanged(job.window, job.before, job.labels)
-
-    def _note_labels(self, job: Job, labelled: Job | Judged) -> None:
-        if self._state.monitor.joining is None and labelled.labels is not None:  # else its pieces are counted
-            self._arrivals.add(job.window, labelled.labels)
-
-    def _note_usable(self, job: Job, judged: Judged) -> None:
-        """Note how many rows can be used, of a window after which no other was judged."""
-        state = self._state
-        ranges, last = (state.ranges or {}).get(""), state.last_judged
-        if state.backfill or ranges is None or (last is not None and last > job.window):
-            return
-        passed = any(other > job.window for other in state.foreseen_windows)
-        reference = ranges.reference
-        self._arrivals.add_read(job.window, judged.counts, reference, labelled=job.judges, passed=passed)
-
     def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
         """Note how the window is labelled now, so that the next tick does not read it."""
         state = self._state
@@ -403,19 +376,27 @@ class _Work:
             )
 
     def _load_references(self) -> None:
-        state = self._state
-        if state.ranges is None:
-            built = references.load_or_build(
-                state.monitor,
-                self._source,
-                state.runtime.store,
-                now=state.now,
-                keep=not state.dry_run,
-                keep_counts=bool(state.runtime.config.keep.counts),
-                on_step=self._said,
-                build=self._run,
-            )
-            state.set_references(built)
+        """Hold the references at the levels that a budget asks for, for all windows of the tick."""
+        state, monitor, kept = self._state, self._state.monitor, self._state.runtime.store
+        if state.ranges is not None:
+            return
+        built = references.load_or_build(
+            monitor,
+            self._source,
+            kept,
+            now=state.now,
+            keep=not state.dry_run,
+            keep_counts=bool(state.runtime.config.keep.counts),
+            on_step=self._said,
+            build=self._run,
+        )
+        own: dict[str, float] = {}
+        if monitor.joining is not None and "" in built:  # it may not be frozen yet
+            yearly = budgets.windows_per_year(monitor, built[""].windows)
+            own |= {} if yearly is None else {monitor.name: yearly}
+        state.levels = budgets.levels(state.runtime.config, kept, monitor.name, own)
+        derived = state.levels.derived
+        state.ranges = {name: NormalRanges.of(reference, derived) for name, reference in built.items()}
 
     def _run(self, request: Request[Answer]) -> Answer:
         """Return what is asked, answered by the executor; it may take other processes."""
@@ -442,6 +423,21 @@ def _request(state: TickState, job: Job) -> WindowRequest:
     monitor, before, window = state.monitor, job.before, job.window
     same = before is not None and not (state.again and before.settings_digest != state.settings_digest)
     foresees = before is None and monitor.outlook_at(window) is not None
+    courses: dict[str, Course] = {}
+    if job.judges and state.courses.wanted:
+        version = state.versions(before)[0] or "unknown"
+        # A segment without a reference has no chart to read them.
+        courses = {
+            segment: state.courses.leading_to(segment, window, version, state.episode_ends(segment))
+            for segment in state.ranges or {}
+        }
+    since: dict[str, list[JudgedOutlook]] = {}
+    if foresees:
+        champion = state.version("champion")[0] or "unknown"
+        since = {
+            segment: state.courses.outlooks_before(segment, window, champion)
+            for segment in state.ranges or {}
+        }
     return WindowRequest(
         monitor=monitor,
         window=window,
@@ -452,31 +448,12 @@ def _request(state: TickState, job: Job) -> WindowRequest:
         ranges=state.ranges or {},
         absent=state.absent,
         levels=state.levels,
-        courses=_courses(state, job) if job.judges else {},
+        courses=courses,
         foresees=foresees,
         has_outlook=frozenset(segment for segment, other in state.foreseen if other == window),
-        since=_since(state, window) if foresees else {},
+        since=since,
         # One that was judged is read again because its rows have changed.
         stored=stored(state.runtime.store, monitor, window) if before is None else (),
         keeps_counts=not state.dry_run and bool(state.runtime.config.keep.counts),
         judged_as=before.digest if before is not None and same else None,
     )
-
-
-def _courses(state: TickState, job: Job) -> dict[str, Course]:
-    """Return the windows before it, by segment; one without a reference has no chart to read them."""
-    if not state.courses.wanted:
-        return {}
-    version = state.versions(job.before)[0] or "unknown"
-    courses = {
-        segment: state.courses.leading_to(segment, job.window, version, state.episode_ends(segment))
-        for segment in state.ranges or {}
-    }
-    return {segment: course for segment, course in courses.items() if course is not None}
-
-
-def _since(state: TickState, window: Window) -> dict[str, list[JudgedOutlook]]:
-    champion = state.version("champion")[0] or "unknown"
-    return {
-        segment: state.courses.outlooks_before(segment, window, champion) for segment in state.ranges or {}
-    }

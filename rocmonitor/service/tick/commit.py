@@ -106,7 +106,10 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
     evaluation = _evaluation(state, job, segment, judged)
     state.courses.add(evaluation)
     revised = None if before is None else _revised(state, evaluation, before, labels)
-    warning = _answer(evaluation) if warned else None
+    warning = None
+    if warned:
+        learned = judged_outlook(evaluation)
+        warning = Answer.UNDECIDED if learned is None else learned.answer()
     change, notify, episodes = _change(state, evaluation, judged, warning, revised)
     if episodes:
         evaluation = replace(
@@ -138,18 +141,16 @@ def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.W
     )
 
 
-def _answer(evaluation: Evaluation) -> Answer:
-    outlook = judged_outlook(evaluation)
-    return Answer.UNDECIDED if outlook is None else outlook.answer()
-
-
 def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Evaluation:
     monitor, window, before, seen = state.monitor, job.window, job.before, judged.segments[segment]
     finding, segment_state = seen.finding, state.of(segment)
     assert finding is not None  # it has its labels
     champion, challenger, doubts = state.versions(before)
     segment_state.add(window, finding.outcome)
-    foreseen = state.foreseen_of(segment, window, judged=before is not None)
+    if before is not None and monitor.outlook:
+        foreseen = store.outlook_metrics(state.runtime.store, monitor.name, segment, window)
+    else:
+        foreseen = state.foreseen.get((segment, window), {})
     return Evaluation(
         monitor=monitor.name,
         model=monitor.model.name,
@@ -189,9 +190,16 @@ def _change(
     """Return the change of status that follows from a window, whether somebody is notified, and what it makes
     of the segment's episodes.
     """
-    segment_state, seen = state.of(evaluation.segment), judged.segments[evaluation.segment]
-    open_ = state.episode(evaluation.segment)
-    episodes = _episodes(state, evaluation, judged)
+    segment = evaluation.segment
+    segment_state, seen, open_ = state.of(segment), judged.segments[segment], state.episode(segment)
+    episodes = episodes_after(
+        open_,
+        segment_state,
+        evaluation,
+        lambda: state.courses.up_to(evaluation, max(state.episode_ends(segment), default=None)),
+        state.monitor.timezone,
+    )
+    episodes = [episode.explained(None if segment else judged.explained) for episode in episodes]
     last = episodes[-1] if episodes else open_
     status = segment_state.after()
     assert seen.finding is not None  # it has its labels
@@ -202,10 +210,13 @@ def _change(
     holds = last is not None and last.is_open
     again = segment_state.status is not Status.DEGRADED or segment_state.found_again(evaluation.window)
     another = bool(episodes) and episodes[0].end_why == ANOTHER
+    began = None
+    if last is not None:
+        began = last.end or (last.start if status is Status.DEGRADED else None)
     change, notify = segment_state.change(
         status,
         at=evaluation.at,
-        since=_since(last, status) or segment_state.since(status, evaluation.window),
+        since=began or segment_state.since(status, evaluation.window),
         reasons=reasons if revised is None else (*reasons, as_reason(revised)),
         news=another or (open_ is not None and holds and due_for_update(open_, state.now, again=again)),
         hold=holds,
@@ -214,27 +225,8 @@ def _change(
     told = notify or (bool(episodes) and episodes[-1].last_message == state.now)
     if told and episodes and episodes[-1].is_open and status is Status.DEGRADED:
         episodes[-1] = episodes[-1].told(state.now, state.monitor.notify)
-    state.put_episodes(evaluation.segment, episodes)
+    state.put_episodes(segment, episodes)
     return change, notify, episodes
-
-
-def _since(episode: Decline | None, status: Status) -> datetime | None:
-    """Return when a status began by its episode: with the end of one, or with the start of an open one."""
-    if episode is None:
-        return None
-    return episode.end or (episode.start if status is Status.DEGRADED else None)
-
-
-def _episodes(state: TickState, evaluation: Evaluation, judged: Judged) -> list[Decline]:
-    segment = evaluation.segment
-    episodes = episodes_after(
-        state.episode(segment),
-        state.of(segment),
-        evaluation,
-        lambda: state.courses.up_to(evaluation, max(state.episode_ends(segment), default=None)),
-        state.monitor.timezone,
-    )
-    return [episode.explained(None if segment else judged.explained) for episode in episodes]
 
 
 def _revised(
@@ -242,9 +234,12 @@ def _revised(
 ) -> Revised | None:
     """Return what a revision changes; None where its outcome is that of the one before."""
     window, segment = evaluation.window, evaluation.segment
-    last = _stored(state, segment, window)
-    if last is None or last.outcome is evaluation.outcome:
+    revisions = store.evaluations(
+        state.runtime.store, state.monitor.name, segment=segment, start=window.start, end=window.end
+    )
+    if not revisions or revisions[-1].outcome is evaluation.outcome:
         return None
+    last = revisions[-1]
     same = before.digest == evaluation.provenance["data_digest"]
     more = sum(before.label_counts.values()) < labels.labelled
     return Revised(
@@ -320,12 +315,6 @@ def _warning(state: TickState, outlook: Outlook) -> store.OutlookRecord:
     )
     outbox = [PUBLISH, *change_messages(state, change, notify)]
     return store.OutlookRecord(outlook=outlook, transition=change, notified=notify, outbox=outbox)
-
-
-def _stored(state: TickState, segment: str, window: Window) -> Evaluation | None:
-    kept, name = state.runtime.store, state.monitor.name
-    revisions = store.evaluations(kept, name, segment=segment, start=window.start, end=window.end)
-    return revisions[-1] if revisions else None
 
 
 def _circular(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:

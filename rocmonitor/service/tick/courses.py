@@ -32,39 +32,25 @@ _NEEDED = {
 class Courses:
     """The courses of one monitor's segments, for rules that read them and for outlooks that learn from them.
 
-    Parameters
-    ----------
-    kept : Store
-        Only read: of each segment the newest windows, and all once an older one is judged again.
-    monitor : Monitor
-    dry_run : bool
-        Nothing is saved: what is added stays here.
+    The store is only read: of each segment the newest windows, and all once an older one is judged again. In
+    a dry run nothing is saved: what is added stays here.
     """
 
     def __init__(self, kept: store.Store, monitor: Monitor, *, dry_run: bool = False) -> None:
         self._store, self._monitor, self._dry_run = kept, monitor, dry_run
-        self._rules = tuple(name for name, rule in by_name(monitor.rules).items() if rule.needs.chart)
+        self.wanted = any(rule.needs.chart for rule in by_name(monitor.rules).values())  # by a rule
         self._points: dict[str, dict[Window, Point]] = {}
         self._windows: dict[str, list[Window]] = {}  # in order
         self._cut: set[str] = set()  # segments of which the store has older windows
         self._whole: set[str] = set()  # segments of which all are kept
 
-        self._read_by_any = bool(self._rules) or monitor.outlook is not None
-
-    @property
-    def wanted(self) -> bool:
-        """True if a rule reads them."""
-        return bool(self._rules)
-
     def leading_to(
         self, segment: str, window: Window, champion: str, ends: Sequence[datetime] = ()
-    ) -> Course | None:
-        """Return what came before a window under its champion; None when no rule asks.
+    ) -> Course:
+        """Return what came before a window under its champion.
 
         A chart begins anew at each of `ends`, when an episode ended: it would remember a loss that is over.
         """
-        if not self._rules:
-            return None
         before = [end for end in ends if end <= window.start]
         return course(
             self._before(segment, LONGEST, lambda windows: bisect_left(windows, window)),
@@ -93,7 +79,7 @@ class Courses:
 
     def add(self, evaluation: Evaluation) -> None:
         """Count a window that was judged, or judged anew."""
-        if self._read_by_any:
+        if self.wanted or self._monitor.outlook is not None:
             self._put(evaluation.segment, _point(evaluation))
 
     def up_to(self, evaluation: Evaluation, after: datetime | None) -> list[Point]:
@@ -141,17 +127,13 @@ class Courses:
             if name in _NEEDED or name.startswith("outlook/")
         }
         points[point.window] = replace(point, metrics=needed)
-        self._forget_oldest(segment)
-
-    def _forget_oldest(self, segment: str) -> None:
-        """Forget old windows: a tick that catches up with years must not keep them all."""
-        points, windows = self._points[segment], self._windows[segment]
-        if segment in self._whole or len(windows) <= 3 * LONGEST:
-            return
-        for old in windows[: -2 * LONGEST]:
-            del points[old]
-        del windows[: -2 * LONGEST]
-        self._cut.add(segment)
+        windows = self._windows[segment]
+        # A tick that catches up with years must not keep them all.
+        if segment not in self._whole and len(windows) > 3 * LONGEST:
+            for old in windows[: -2 * LONGEST]:
+                del points[old]
+            del windows[: -2 * LONGEST]
+            self._cut.add(segment)
 
 
 def _point(evaluation: Evaluation) -> Point:

@@ -25,47 +25,28 @@ LATEST = 500
 
 @dataclass(kw_only=True)
 class Tick:
-    """The result of a tick.
-
-    Attributes
-    ----------
-    monitor : str
-    judged : int
-        New evaluations.
-    evaluations : list of Evaluation
-        The last 500 of them, in order of window and segment; the store has all.
-    outlooks : list of Outlook
-        The last 500 new ones of windows that wait for labels, in order of window and segment.
-    waiting : list of Window
-        Ended, but not labelled enough yet.
-    rest : Counted or None
-        Pieces after the last window, where windows are joined: too few rows, or labels are awaited.
-    unchanged : list of Window
-        Asked for and judged before: nothing about them has changed.
-    seconds : dict of Window to float
-        How long each of the last 500 windows took, from its rows to the store.
-    status : dict of str to Status
-        By segment, after the tick; all rows are the segment ``""``.
-    error : RocmonitorError or None
-        Why the tick ended early.
-    busy : bool
-        Another process works on this monitor; nothing was done.
-    doubt : Caveat or None
-        Why the clock is not believed; later windows wait.
-    """
+    """The result of a tick, with the last 500 of what is new, by window and segment; the store has all."""
 
     monitor: str
     judged: int = 0
+    """New evaluations."""
     evaluations: list[Evaluation] = field(default_factory=list)
     outlooks: list[Outlook] = field(default_factory=list)
     waiting: list[Window] = field(default_factory=list)
+    """Ended, but not labelled enough yet."""
     rest: Counted | None = None
+    """Pieces after the last window, where windows are joined: too few rows, or labels are awaited."""
     unchanged: list[Window] = field(default_factory=list)
+    """Asked for and judged before: nothing about them has changed."""
     seconds: dict[Window, float] = field(default_factory=dict)
+    """How long each of the last 500 windows took, from its rows to the store."""
     status: dict[str, Status] = field(default_factory=dict)
+    """By segment, after the tick; all rows are the segment ``""``."""
     error: RocmonitorError | None = None
     busy: bool = False
+    """Another process works on this monitor; nothing was done."""
     doubt: Caveat | None = None
+    """Why the clock is not believed; later windows wait."""
 
     def add(self, evaluations: Sequence[Evaluation], outlooks: Sequence[Outlook] = ()) -> None:
         """Count what is new, and hold the latest of it."""
@@ -106,15 +87,7 @@ def save_last(
 ) -> None:
     """Record a tick that has ended, unless another process makes it; a failure is only logged.
 
-    Parameters
-    ----------
-    runtime : Runtime
-    tick : Tick
-    started_at : datetime
-    seconds : float
-        How long it took.
-    next_due : datetime, optional
-        When the next is due; without it, when the schedule says so, whoever makes it.
+    Without `next_due` the next one is due when the schedule says so, whoever makes it.
     """
     if tick.busy:
         return

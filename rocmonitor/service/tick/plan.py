@@ -17,6 +17,7 @@ from rocmonitor.service.pieces import (
     closed,
     count,
     judged_empty,
+    outlook_is_due,
     together,
     within,
     without_rows,
@@ -29,61 +30,30 @@ from rocmonitor.sources.sql import MOST_TOGETHER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A window, and what to do with it; if nothing, `labels` shows why it waits or stays.
-
-    Attributes
-    ----------
-    window : Window
-    before : Evaluated or None
-        What is stored of it.
-    as_of : datetime
-        When labels must have been known: a backfill sees what was known when the window was due.
-    labels : LabelCounts or None
-        How it is labelled, where that decides.
-    judges, foresees : bool
-        Its rows are read and judged; or only its outlook is made.
-    """
+    """A window, and what to do with it; if nothing, `labels` shows why it waits or stays."""
 
     window: Window
     before: store.Evaluated | None
     as_of: datetime
+    """When labels must have been known: a backfill sees what was known when the window was due."""
     labels: LabelCounts | None = None
     judges: bool = False
     foresees: bool = False
+    """Only its outlook is made."""
 
 
 class Plan:
-    """The windows of a tick, and what to do with each; nothing is written.
-
-    Parameters
-    ----------
-    state : TickState
-    source : SqlSource
-        Only counts are asked for.
-    arrivals : Arrivals
-        Noted there is what was counted.
-    progress : callable
-        Called with each count that takes long.
-
-    Attributes
-    ----------
-    rest : Counted or None
-        Pieces after the last window, where windows are joined: too few rows, or labels are awaited.
-    """
+    """The windows of a tick, and what to do with each; the source is only asked for counts."""
 
     def __init__(
         self, state: TickState, source: SqlSource, arrivals: Arrivals, progress: Callable[[str], None]
     ) -> None:
         self._state, self._source, self._arrivals, self._progress = state, source, arrivals, progress
         self._monitor = state.monitor
-        self._counted: dict[Window, LabelCounts] = {}  # pieces of windows that are joined
+        self.counted: dict[Window, LabelCounts] = {}  # pieces of windows that are joined
         self._labelled: dict[Window, LabelCounts] = {}  # counted before their turn
+        # After the last window, where windows are joined: too few rows, or labels are awaited.
         self.rest: Counted | None = None
-
-    @property
-    def counts_pieces(self) -> bool:
-        """True if pieces of windows were counted."""
-        return bool(self._counted)
 
     def windows(self, ended: Sequence[Window]) -> Sequence[Window]:
         """Return the windows to look at: those of the calendar, or those that are joined from them."""
@@ -92,21 +62,21 @@ class Plan:
             passed = set() if state.backfill else self._without_rows(ended)
             return [window for window in ended if window not in passed]
         ended = [window for window in ended if window.end <= state.now]
-        fixed = {window for segment, window in state.judged if not segment} | state.foreseen_windows
+        fixed = {window for segment, window in [*state.judged, *state.foreseen] if not segment}
         inside, unjudged = within(fixed, ended), free(ended, fixed)
         passed = set[Window]()
         if not state.backfill:
             passed = self._without_rows(sorted([*inside, *unjudged]), set(unjudged))
         wanted = [piece for piece in unjudged if piece not in passed]
-        new = [piece for piece in wanted if piece not in self._counted]
+        new = [piece for piece in wanted if piece not in self.counted]
         for number, (piece, labels) in enumerate(count(self._source, self._monitor, new, state.now), 1):
             if state.runtime.stop.is_set():
                 return []
-            self._counted[piece] = labels
+            self.counted[piece] = labels
             words = f"{self._monitor.name} {piece.in_zone(self._monitor.timezone)} (count)"
             self._progress(Step(words, number, len(new)))
             state.beat()
-        counted = [(piece, self._counted[piece]) for piece in wanted]
+        counted = [(piece, self.counted[piece]) for piece in wanted]
         usable = before_empty(counted, inside, passed)
         windows = sorted(
             [*inside, *closed(self._monitor, joining, usable, state.now, self._positive_share())]
@@ -140,7 +110,8 @@ class Plan:
             else:
                 stored_labels = before.label_counts, before.labels_digest
                 judges = state.again or (labels.by_label, labels.digest) != stored_labels
-        foresees = not judges and before is None and self._outlook_is_due(window)
+        foresees = not judges and before is None and outlook_is_due(self._monitor, window, state.now)
+        foresees = foresees and ("", window) not in state.foreseen
         if labels is None and not foresees:
             return None
         return Job(window=window, before=before, as_of=as_of, labels=labels, judges=judges, foresees=foresees)
@@ -169,11 +140,6 @@ class Plan:
             self._state.beat()
         return self._labelled.pop(window)
 
-    def _outlook_is_due(self, window: Window) -> bool:
-        """Return True if the window ended long enough ago and has no outlook yet."""
-        at = self._monitor.outlook_at(window)
-        return at is not None and at <= self._state.now and ("", window) not in self._state.foreseen
-
     def _is_revisable(self, window: Window, before: store.Evaluated) -> bool:
         insufficient = before.outcome is Status.INSUFFICIENT
         return self._monitor.labels.is_revisable(window, self._state.now, insufficient=insufficient)
@@ -195,18 +161,19 @@ class Plan:
 
         def count_rows(window: Window) -> int:
             if window in pieces:
-                if window not in self._counted:
-                    self._counted |= count(self._source, self._monitor, [window], state.now)
+                if window not in self.counted:
+                    self.counted |= count(self._source, self._monitor, [window], state.now)
                     state.beat()
-                return self._counted[window].rows
+                return self.counted[window].rows
             state.beat()
             return self._source.label_counts(self._monitor, window).rows
 
         empty = without_rows(due, state.judged, count_rows)
         maybe = empty | judged_empty(state.judged)
         trailing = takewhile(lambda window: window in maybe, reversed(due))
-        self._arrivals.note_empty(
-            list(takewhile(lambda window: window in empty or not count_rows(window), trailing))
+        # They had no rows when they were judged: rows may have stopped with them.
+        self._arrivals.empty |= set(
+            takewhile(lambda window: window in empty or not count_rows(window), trailing)
         )
         for window in sorted(empty):
             self._arrivals.add(window, LabelCounts(rows=0, labelled=0, by_label={}))

@@ -20,7 +20,7 @@ from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.status import Said, SegmentState, usual_run
 from rocmonitor.policy.windows import Window
-from rocmonitor.service import budgets, references
+from rocmonitor.service import references
 from rocmonitor.service.leases import renew_lease
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick.courses import Courses
@@ -32,26 +32,7 @@ Judged = Mapping[tuple[str, Window], store.Evaluated]
 
 @dataclass(kw_only=True)
 class TickState:
-    """The state of one monitor during one tick; the store is read when something of it is asked for.
-
-    Attributes
-    ----------
-    runtime : Runtime
-    monitor : Monitor
-    now : datetime
-        What is due is decided at this instant.
-    lease : Lease
-    dry_run : bool
-        Nothing is saved.
-    backfill : bool
-        The windows were chosen by a person.
-    again : bool
-        Of these, those whose rows or settings have changed are judged again although their labels have not.
-    ranges : dict of str to NormalRanges or None
-        Of the reference of each segment, at the levels of the tick; None before a window needs them.
-    segments : set of str
-        Those that were ever judged or foreseen.
-    """
+    """The state of one monitor during one tick; the store is read when something of it is asked for."""
 
     runtime: Runtime
     monitor: Monitor
@@ -59,10 +40,14 @@ class TickState:
     lease: store.Lease
     dry_run: bool = False
     backfill: bool = False
+    """The windows were chosen by a person."""
     again: bool = False
+    """Of these, those whose rows or settings have changed are judged again although their labels have not."""
     ranges: dict[str, NormalRanges] | None = None
+    """Of the reference of each segment, at the levels of the tick; None before a window needs them."""
     levels: Levels = field(default_factory=lambda: Levels(rules={}))
     segments: set[str] = field(default_factory=lambda: {""})
+    """Those that were ever judged or foreseen."""
     _states: dict[str, SegmentState] = field(default_factory=dict)
     _versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = field(default_factory=dict)
     _summaries: dict[str, tuple[dict[str, Any], str]] = field(default_factory=dict)
@@ -125,17 +110,6 @@ class TickState:
         """The metrics of the outlooks of windows that are not judged, by segment and window."""
         kept = self.runtime.store
         return store.outlooks_pending(kept, self.monitor.name) if self.monitor.outlook else {}
-
-    def foreseen_of(self, segment: str, window: Window, *, judged: bool) -> dict[str, float]:
-        """Return the metrics of a window's outlook; empty without one. `judged`: by an earlier tick."""
-        if judged and self.monitor.outlook:
-            return store.outlook_metrics(self.runtime.store, self.monitor.name, segment, window)
-        return self.foreseen.get((segment, window), {})
-
-    @property
-    def foreseen_windows(self) -> set[Window]:
-        """The windows with an outlook and without a verdict."""
-        return {window for segment, window in self.foreseen if not segment}
 
     @cached_property
     def courses(self) -> Courses:
@@ -241,17 +215,6 @@ class TickState:
         period = self.monitor.reference_period.in_zone(self.monitor.timezone)
         why = Caveat("no-reference-window", period=period, every=written(self.monitor.window.every))
         return NormalRanges.of(Reference(auc=None, caveats=(why,)))
-
-    def set_references(self, by_segment: dict[str, Reference]) -> None:
-        """Hold the references at the levels that a budget asks for, for all windows of the tick."""
-        own: dict[str, float] = {}
-        if self.monitor.joining is not None and "" in by_segment:  # it may not be frozen yet
-            yearly = budgets.windows_per_year(self.monitor, by_segment[""].windows)
-            own |= {} if yearly is None else {self.monitor.name: yearly}
-        levels = self.levels = budgets.levels(self.runtime.config, self.runtime.store, self.monitor.name, own)
-        self.ranges = {
-            name: NormalRanges.of(reference, levels.derived) for name, reference in by_segment.items()
-        }
 
     def summary(self, segment: str) -> tuple[dict[str, Any], str]:
         """Return the reference of a segment as its evaluations keep it, and its digest: one for all."""

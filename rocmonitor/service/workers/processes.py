@@ -44,13 +44,8 @@ _OF_THE_GROUP = (signal.SIGINT, signal.SIGTERM)
 class ProcessPool:
     """Does a task in this process while there is no other, and in more processes when tasks come faster.
 
-    Parameters
-    ----------
-    most : int
-        Most processes at the same time.
-    start_after, idle : float
-        Seconds that tasks have waited before the first process is started; seconds without a task after which
-        a process ends.
+    The first of them is started when tasks have waited `start_after` seconds, and each ends after `idle`
+    seconds without a task; there are `most` at the same time.
     """
 
     reports = False

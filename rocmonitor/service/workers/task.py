@@ -52,33 +52,23 @@ class Task(Generic[Answer]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The one who waits for an answer, in the thread that waits.
-
-    Attributes
-    ----------
-    stop : Event
-        Set when the process must stop.
-    on_step : callable
-        Called with the steps of a task that is done in this process, and ``""`` whenever it moves.
-    is_hung : callable
-        Returns True when the task has been silent for too long and is given up.
-    """
+    """The one who waits for an answer, in the thread that waits."""
 
     stop: threading.Event
+    """Set when the process must stop."""
     on_step: Callable[[str], None]
+    """Called with the steps of a task that is done in this process, and ``""`` whenever it moves."""
     is_hung: Callable[[], bool]
+    """Returns True when the task has been silent for too long and is given up."""
 
 
 class Executor(Protocol):
     """A doer of tasks; safe to share between threads."""
 
-    @property
-    def width(self) -> int:
-        """The number of tasks that it does at the same time."""
-
-    @property
-    def reports(self) -> bool:
-        """True if `Caller.on_step` hears each step of a task."""
+    width: int
+    """The number of tasks that it does at the same time."""
+    reports: bool
+    """True if `Caller.on_step` hears each step of a task."""
 
     def run(self, task: Task[Answer], source: SqlSource, caller: Caller) -> Answer:
         """Return the answer to a task, wherever it is done; `source` is open in this process.
@@ -112,19 +102,11 @@ class _Failed:
 
 
 def perform(version: str, packed: bytes) -> bytes:
-    """Do a task in the process that it was sent to, and pack the answer.
+    """Do a task in the process that it was sent to, and pack the answer for `unpacked`.
 
-    Parameters
-    ----------
-    version : str
-        Version of the rocmonitor that asks. Another one, installed while it runs, may neither understand the
-        task nor give the same numbers.
-    packed : bytes
-
-    Returns
-    -------
-    bytes
-        For `unpacked`. Errors are answers, too: their traces stay here, with whatever values they hold.
+    `version` is that of the rocmonitor that asks: another one, installed while it runs, may neither
+    understand the task nor give the same numbers. Errors are answers, too: their traces stay here, with
+    whatever values they hold.
     """
     from rocmonitor.sources import open_source
 
@@ -147,13 +129,7 @@ def perform(version: str, packed: bytes) -> bytes:
 
 
 def unpacked(answer: bytes) -> Any:
-    """Return the answer of a task.
-
-    Raises
-    ------
-    RocmonitorError
-        The error that it ended with.
-    """
+    """Return the answer of a task, or raise the error that it ended with."""
     result = pickle.loads(answer)
     if not isinstance(result, _Failed):
         return result

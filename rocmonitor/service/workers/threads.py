@@ -30,23 +30,14 @@ _MOST_THREADS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One piece of work.
-
-    Attributes
-    ----------
-    name : str
-        Such as ``monitor:credit``.
-    started_at : datetime
-    silence : timedelta
-        Time since the work moved: began, read some rows, finished a step.
-    limit : timedelta
-        Longest silence; after that the work hangs, and other work takes its place.
-    """
+    """One piece of work, named such as ``monitor:credit``."""
 
     name: str
     started_at: datetime
     silence: timedelta
+    """Time since the work moved: began, read some rows, finished a step."""
     limit: timedelta
+    """Longest silence; after that the work hangs, and other work takes its place."""
 
     @property
     def is_hung(self) -> bool:
@@ -54,19 +45,14 @@ class Work:
         return self.silence > self.limit
 
 
+@dataclass(slots=True, eq=False)
 class AtWork:
-    """The work of all threads; each thread reports its own.
+    """The work of all threads; each thread reports its own."""
 
-    Parameters
-    ----------
-    elapsed : callable
-        Seconds on a clock that nobody sets.
-    """
-
-    def __init__(self, elapsed: Callable[[], float] = time.monotonic) -> None:
-        self._elapsed = elapsed
-        self._started: dict[int, list[Work]] = {}
-        self._moved: dict[int, float] = {}
+    elapsed: Callable[[], float] = time.monotonic
+    """Of a clock that nobody sets."""
+    _started: dict[int, list[Work]] = field(default_factory=dict)
+    _moved: dict[int, float] = field(default_factory=dict)
 
     @contextmanager
     def on(self, name: str, limit: timedelta = HUNG_AFTER) -> Iterator[None]:
@@ -86,7 +72,7 @@ class AtWork:
     def beat(self) -> None:
         """Report that the work of this thread has moved."""
         if (thread := threading.get_ident()) in self._started:
-            self._moved[thread] = self._elapsed()
+            self._moved[thread] = self.elapsed()
 
     def current(self) -> list[Work]:
         """Return all work that is being done."""
@@ -105,7 +91,7 @@ class AtWork:
         return work is not None and work.is_hung
 
     def _seen(self, work: Work, thread: int) -> Work:
-        now = self._elapsed()
+        now = self.elapsed()
         return replace(work, silence=timedelta(seconds=now - self._moved.get(thread, now)))
 
 
@@ -123,18 +109,12 @@ class _Job:
 
 @dataclass(slots=True, eq=False)
 class Workers:
-    """Threads for work of one kind: for the monitors of one source, for instance.
-
-    Parameters
-    ----------
-    work : AtWork
-        Where the threads report that they move.
-    most : int
-        How many may be at work at the same time; those that wait for outside systems do not count.
-    """
+    """Threads for work of one kind: for the monitors of one source, for instance."""
 
     work: AtWork
+    """Where the threads report that they move."""
     most: int = 1
+    """How many may be at work at the same time; those that wait for outside systems do not count."""
     _waiting: deque[_Job] = field(default_factory=deque)
     _running: list[_Job] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
