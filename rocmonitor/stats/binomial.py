@@ -226,8 +226,17 @@ def _few_nodes(weight: Floats, p: Floats, m: int) -> tuple[Floats, Floats]:
     if size >= len(p):
         return weight, p
     nodes = np.cos(np.pi * (np.arange(size) + 0.5) / size)
-    moments = _chebyshev_moments(weight, (p - middle) / half, size)
-    return scipy.fft.dct(moments, type=3) / size, middle + half * nodes
+    # The means of the Chebyshev polynomials T_0…T_(size - 1), from the values of 2 sqrt(size) of them:
+    # T_(a step + b) = 2 T_(a step) T_b - T_(a step - b), and T_(a step) = T_a(T_step).
+    step = math.isqrt(size)
+    near = _chebyshev((p - middle) / half, step)
+    far = _chebyshev(near[step], size // step)
+    moments = (weight * far) @ near[:step].T
+    moments[:, 1:] *= 2
+    moments[0, 1:] /= 2
+    for before, line in itertools.pairwise(moments):
+        line[1:] -= before[:0:-1]
+    return scipy.fft.dct(moments.ravel()[:size], type=3) / size, middle + half * nodes
 
 
 def few_differences(weight: Floats, gap: Floats, apart: Floats, m: int) -> tuple[Floats, Floats, Floats]:
@@ -254,22 +263,6 @@ def few_differences(weight: Floats, gap: Floats, apart: Floats, m: int) -> tuple
     weights = scipy.fft.dct(scipy.fft.dct(moments, type=3, axis=0), type=3, axis=1) / (across * along)
     at = np.meshgrid(*(middle[i] + half[i] * nodes[i] for i in (0, 1)), indexing="ij")
     return weights.ravel(), at[0].ravel(), at[1].ravel()
-
-
-def _chebyshev_moments(weight: Floats, x: Floats, size: int) -> Floats:
-    """Means of the Chebyshev polynomials T_0…T_(size - 1) of x, from the values of 2 sqrt(size) of them.
-
-    T_(a step + b) = 2 T_(a step) T_b - T_(a step - b), and T_(a step) = T_a(T_step).
-    """
-    step = math.isqrt(size)
-    near = _chebyshev(x, step)
-    far = _chebyshev(near[step], size // step)
-    moments = (weight * far) @ near[:step].T
-    moments[:, 1:] *= 2
-    moments[0, 1:] /= 2
-    for before, line in itertools.pairwise(moments):
-        line[1:] -= before[:0:-1]
-    return np.asarray(moments.ravel()[:size])
 
 
 def _chebyshev(x: Floats, order: int) -> Floats:

@@ -166,20 +166,6 @@ def disjoint(low: Floats, high: Floats, pos: Counts, neg: Counts) -> tuple[Float
     return low[starts], reached[ends], np.add.reduceat(pos, starts), np.add.reduceat(neg, starts)
 
 
-def merged_cells(
-    parts: Sequence[tuple[CellEnds | None, Floats, Counts, Counts]],
-) -> tuple[Floats, Floats, Counts, Counts]:
-    """Return ends and counts of the cells of several samples, given by ends, scores and counts."""
-    low, high, pos, neg = zip(
-        *(
-            (score, score, pos, neg) if ends is None else (ends.low, ends.high, pos, neg)
-            for ends, score, pos, neg in parts
-        ),
-        strict=True,
-    )
-    return np.concatenate(low), np.concatenate(high), np.concatenate(pos), np.concatenate(neg)
-
-
 def one_grid(ends: Sequence[CellEnds | None]) -> Grid | None:
     """Return the grid of several samples; None where none is known."""
     known = [end.grid for end in ends if end is not None and end.grid is not None]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.decomposition import GroupChanges, RankedRows, changes_by, in_errors, ranked_rows, three
+from rocmonitor.stats.decomposition import GroupChanges, changes_by, in_errors, ranked_rows, three
 from rocmonitor.stats.grouping import BINS, Label
 from rocmonitor.stats.nouns import classes, many
 from rocmonitor.stats.proportion import quantile_beyond, require_level
@@ -150,17 +150,6 @@ def group_changes_by_column(
     >>> found.columns[0], found.groups[0], found.kinds[0], found.found()
     ('region', 'south', 'ranking', [0, 1])
     """
-    by_column, refused = split_by_column(reference, window, bins=bins)
-    caveats = tuple(Caveat("column-left-out", column=name, why=why) for name, why in refused.items())
-    if not by_column:
-        raise InputError("columns has none that can be used: " + "; ".join(map(str, caveats)))
-    return ranked(by_column, caveats)
-
-
-def split_by_column(
-    reference: SampleOfColumns, window: SampleOfColumns, *, bins: int = BINS
-) -> tuple[dict[str, GroupChanges], dict[str, str]]:
-    """Split the change of the AUROC by each column; say why others cannot be used."""
     parts = [three(rows, name, "columns") for rows, name in ((reference, "reference"), (window, "window"))]
     names = _names(parts[0][2], parts[1][2])
     samples = [
@@ -169,11 +158,19 @@ def split_by_column(
     ]
     by_column, refused = dict[str, GroupChanges](), dict[str, str]()
     for name in names:
+        pair = [columns[name] for _, _, columns in parts]
         try:
-            by_column[name] = _changes(samples, [columns[name] for _, _, columns in parts], name, bins)
+            for sample, column in zip(samples, pair, strict=True):
+                rows = len(np.asarray(column))
+                if rows != len(sample.score):
+                    raise InputError(f"{name} has {many(rows, 'row')}, and y_true {len(sample.score):,}")
+            by_column[name] = changes_by(samples[0], samples[1], *pair, bins=bins, name=name)
         except InputError as error:
             refused[name] = str(error)
-    return by_column, refused
+    caveats = tuple(Caveat("column-left-out", column=name, why=why) for name, why in refused.items())
+    if not by_column:
+        raise InputError("columns has none that can be used: " + "; ".join(map(str, caveats)))
+    return ranked(by_column, caveats)
 
 
 def _names(reference: Any, window: Any) -> list[str]:
@@ -194,16 +191,8 @@ def _names(reference: Any, window: Any) -> list[str]:
     return list(names[0])
 
 
-def _changes(samples: list[RankedRows], columns: list[Any], name: str, bins: int) -> GroupChanges:
-    for sample, column in zip(samples, columns, strict=True):
-        rows = len(np.asarray(column))
-        if rows != len(sample.score):
-            raise InputError(f"{name} has {many(rows, 'row')}, and y_true {len(sample.score):,}")
-    return changes_by(samples[0], samples[1], columns[0], columns[1], bins=bins, name=name)
-
-
 def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) -> ColumnChanges:
-    """Return the lines of at least one column, as from `split_by_column`, the smallest p-value first."""
+    """Return the lines of at least one column, the smallest p-value first."""
     lines = [
         _Line(name, *line)
         for name, changes in by_column.items()

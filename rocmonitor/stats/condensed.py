@@ -20,8 +20,6 @@ from rocmonitor.stats.result import Result
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.sample import Sample
 
-_GUARANTEED = ("delong", "exact-bootstrap")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CondensedError(Result):
@@ -118,15 +116,6 @@ def standard_error_bound(
     return math.sqrt((of_pairs + (rows_neg - 1) * of_pos + (rows_pos - 1) * of_neg) / (rows_pos * rows_neg))
 
 
-def require_guarantee(sample: Sample, method: str) -> None:
-    """Refuse a method that has no guaranteed error, for a sample that is condensed."""
-    if sample.ends is not None and method not in _GUARANTEED:
-        raise InputError(
-            f"method {method!r} needs the order of the rows, and the sample is condensed: use 'delong' or "
-            "'exact-bootstrap', or read the rows (grouped: raw)"
-        )
-
-
 def error_of_auc(sample: Sample, method: str, m_pos: int, m_neg: int) -> tuple[float, float] | None:
     """Return the guaranteed errors of an AUC and of its standard error; None without joined scores."""
     if sample.ends is None:
@@ -157,16 +146,17 @@ def aligned(whole: Sample, parts: Sequence[Sample]) -> list[Sample]:
     one_grid([whole.ends, *(part.ends for part in parts)])
     if whole.ends is None:
         return list(parts)
-    ends = whole.ends
-
-    def on_cells(part: Sample) -> Sample:
+    ends, on_cells = whole.ends, []
+    for part in parts:
         first, last = (part.score, part.score) if part.ends is None else (part.ends.low, part.ends.high)
         at = np.searchsorted(ends.low, first, side="right") - 1
         if len(at) and (at[0] < 0 or (last > ends.high[at]).any()):
-            return part  # it is no part of the whole
-        return Sample.from_cells(ends.low[at], ends.high[at], part.pos, part.neg, grid=ends.grid)
-
-    return [on_cells(part) for part in parts]
+            on_cells.append(part)  # it is no part of the whole
+        else:
+            on_cells.append(
+                Sample.from_cells(ends.low[at], ends.high[at], part.pos, part.neg, grid=ends.grid)
+            )
+    return on_cells
 
 
 def _spread(sample: Sample) -> tuple[Floats, Floats]:
@@ -187,18 +177,12 @@ def of_any_order(
     table = rows_of(sample.with_ends(None))
     if sample.ends is None:
         return table
-    lines = zip(table, *(rows_of(extreme) for extreme in extremes(sample)), strict=True)
-    return [
-        _outermost(row, others) | {name: sum(other[name] for other in others) / 2 for name in halfway}
-        for row, *others in lines
-    ]
-
-
-def _outermost(row: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
-    ends = {"low": min, "high": max}
-    widened = {
-        name: ends[name.rpartition("_")[2]](line[name] for line in (row, *others))
-        for name in row
-        if name.rpartition("_")[2] in ends
-    }
-    return row | widened
+    outermost, widened = {"low": min, "high": max}, []
+    for row, *others in zip(table, *(rows_of(extreme) for extreme in extremes(sample)), strict=True):
+        ends = {name: outermost.get(name.rpartition("_")[2]) for name in row}
+        widened.append(
+            row
+            | {name: end(line[name] for line in (row, *others)) for name, end in ends.items() if end}
+            | {name: sum(other[name] for other in others) / 2 for name in halfway}
+        )
+    return widened

@@ -458,15 +458,6 @@ def _turned(side: _Side) -> _Side:
     )
 
 
-def _placements(cells: Floats, rows: Counts) -> Floats:
-    """Share of each group below each cell, level rows one half, less one half for digits, (k, c)."""
-    below = np.cumsum(cells, axis=1)
-    below -= cells / 2
-    below /= np.maximum(rows, 1)[:, np.newaxis]
-    below -= 0.5
-    return below
-
-
 def _variances(split: _Split, side: _Side, sign: float) -> Floats:
     """Variances by the class `own` of one sample: of mix, ranking, both, and the excess of ranking, (4, k).
 
@@ -519,9 +510,13 @@ class _Moments(NamedTuple):
 
 def _moments(side: _Side, of_x: Floats, of_y: Floats) -> _Moments:
     """Return the variances of the means over the rows of each group; 0 for a group with one row."""
-    placed, rows = _placements(side.neg_cells, side.neg), side.pos_cells
+    # Share of each group below each cell, level rows one half, less one half for digits, (k, c).
+    placed = np.cumsum(side.neg_cells, axis=1)
+    placed -= side.neg_cells / 2
+    placed /= np.maximum(side.neg, 1)[:, np.newaxis]
+    placed -= 0.5
     n = np.maximum(side.pos, 1)[:, np.newaxis]
-    share = rows / n
+    share = side.pos_cells / n
     x, y = of_x @ placed, of_y @ placed
     x -= (share * x).sum(axis=1, keepdims=True)
     y -= (share * y).sum(axis=1, keepdims=True)

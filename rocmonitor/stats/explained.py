@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -127,16 +127,12 @@ def explain(functions: Iterable[Any]) -> None:
             continue
         shown = set(inspect.signature(function).parameters)
         arguments = {names: why for names, why in ARGUMENTS.items() if set(names.split(", ")) <= shown}
+        returned = dict[str, str]()  # the fields of the result, by the name of its type
+        name = str(function.__annotations__.get("return"))
+        kind = inspect.unwrap(function).__globals__.get(name)
+        if isinstance(kind, type) and is_dataclass(kind):
+            names = " ".join(f".{field.name}" for field in fields(kind) if field.repr)
+            returned[name] = textwrap.fill(names, 100, subsequent_indent="    ")
         function.__doc__ = explained(
-            function.__doc__, {"Parameters": arguments, "Returns": _result(function), "Raises": ERRORS}
+            function.__doc__, {"Parameters": arguments, "Returns": returned, "Raises": ERRORS}
         )
-
-
-def _result(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the fields of the result that a function returns, by the name of its type."""
-    name = str(function.__annotations__.get("return"))
-    kind = inspect.unwrap(function).__globals__.get(name)
-    if not isinstance(kind, type) or not is_dataclass(kind):
-        return {}
-    names = " ".join(f".{field.name}" for field in fields(kind) if field.repr)
-    return {name: textwrap.fill(names, 100, subsequent_indent="    ")}

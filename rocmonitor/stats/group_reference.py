@@ -148,10 +148,13 @@ class GroupReference:
         Cost: O(n log n) for n rows, for each column and pair of columns.
         """
         first = next(iter(rows.values()))
-        cells = self._cells_of(first) if own else _Cells(self.edges)
+        cells = _Cells(self.edges)
+        if own and len(np.unique(first.score[: 2 * OWN])) <= OWN:  # of many rows not all are sorted
+            scores = np.unique(first.score)
+            cells = _Cells(scores) if len(scores) <= OWN else cells
         columns, refused = dict[str, tuple[tuple[Label, ...], CellCounts]](), dict[str, str]()
         placed = dict[str, Codes]()
-        for name, (groups, _) in self.columns.items():
+        for name, (groups, counts) in self.columns.items():
             column = rows[name]
             try:
                 labels, codes = codes_of(groups, column.values, column.weight, fewest=fewest, name=name)
@@ -159,7 +162,7 @@ class GroupReference:
                 refused[name] = str(error)
                 continue
             columns[name] = labels, cells.counted(column, codes, len(labels))
-            new, known = len(labels) - 2, _size(groups)
+            new, known = len(labels) - 2, len(counts.pos) - 2
             # Values that the reference lacks are others.
             placed[name] = np.where(codes < known, codes, np.where(codes == new + 1, known + 1, known))
         coarse, pairs = _Cells(self.edges), {}
@@ -214,7 +217,11 @@ class GroupReference:
             if name in refused:
                 continue
             try:
-                labels, old, new = _sides(counts, *window.columns[name], fewest)
+                labels, here = window.columns[name]
+                here, before = _pooled(here, _with_new(counts, len(labels)), fewest)
+                some = sum(table.sum(axis=1) for table in (*here, *before)) > 0
+                labels = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
+                old, new = (CellCounts(sample.pos[some], sample.neg[some]) for sample in (before, here))
                 by_column[name] = change(old, new, labels)
             except InputError as error:
                 refused[name] = str(error)
@@ -253,7 +260,11 @@ class GroupReference:
         errors are from 100 Poisson draws of the rows in each cell.
         """
         names = first[0], second[0]
-        chosen = [self._places(name, group) for name, group in (first, second)]
+        chosen: list[int | None] = []  # the lines of both groups; the last is that of missing values
+        for name, group in (first, second):
+            labels_of_column = named_groups(self.columns[name].groups)
+            places = {label: at for at, label in enumerate(labels_of_column)}
+            chosen.append(len(places) + 1 if group is None else places.get(group))
         if None in chosen or names not in self.pairs or names not in window.pairs:
             return None
         sides, sizes = [], []
@@ -278,21 +289,8 @@ class GroupReference:
         return PairChange(names, (first[1], second[1]), changes, pvalue, without)
 
     def _groups(self, names: tuple[str, str]) -> tuple[int, int]:
-        return _size(self.columns[names[0]].groups) + 2, _size(self.columns[names[1]].groups) + 2
-
-    def _places(self, name: str, group: Label) -> int | None:
-        groups = self.columns[name].groups
-        labels = named_groups(groups)
-        if group is None:
-            return len(labels) + 1
-        return labels.index(group) if group in labels else None
-
-    def _cells_of(self, rows: ColumnRows) -> _Cells:
-        """Return the cells for the labelled rows of a window: what is compared are areas, of either's own."""
-        if len(np.unique(rows.score[: 2 * OWN])) > OWN:  # of many rows not all are sorted
-            return _Cells(self.edges)
-        own = np.unique(rows.score)
-        return _Cells(own if len(own) <= OWN else self.edges)
+        """Return the numbers of groups of two columns, with those of other values and of none."""
+        return len(self.columns[names[0]].counts.pos), len(self.columns[names[1]].counts.pos)
 
     def expected(self, window: CountedRows, *, rng: Rng, fewest: int = MIN_GROUP) -> Split:
         """Split the change of the AUROC that the scores of a window lead to, before its labels.
@@ -361,8 +359,8 @@ class GroupReference:
         columns = {}
         for name, column in plain["columns"].items():
             groups = Groups(tuple(column["labels"]), tuple(column["ends"]), column["kind"])
-            columns[name] = GroupCounts(groups, _dense(column["cells"], _size(groups) + 2, cells))
-        sizes = {name: _size(column.groups) + 2 for name, column in columns.items()}
+            columns[name] = GroupCounts(groups, _dense(column["cells"], len(named_groups(groups)) + 2, cells))
+        sizes = {name: len(column.counts.pos) for name, column in columns.items()}
         return cls(
             edges=np.array(plain["edges"], dtype=np.float64),
             whole=_dense(plain["whole"], 1, cells),
@@ -409,26 +407,11 @@ def group_reference(
         placed[name] = codes
     pairs = {}
     for names in combinations(list(placed)[:_PAIRED] if first.weight is None else (), 2):
-        sizes = _size(columns[names[0]].groups) + 2, _size(columns[names[1]].groups) + 2
+        sizes = len(columns[names[0]].counts.pos), len(columns[names[1]].counts.pos)
         if sizes[0] * sizes[1] <= _MOST_PAIRS:
             both = placed[names[0]] * sizes[1] + placed[names[1]]
             pairs[names] = cells.counted(first, both, sizes[0] * sizes[1], coarse=True)
     return GroupReference(edges=edges, whole=whole, columns=columns, refused=refused, pairs=pairs)
-
-
-def _sides(
-    counts: CellCounts, labels: tuple[Label, ...], here: CellCounts, fewest: int
-) -> tuple[tuple[Label, ...], CellCounts, CellCounts]:
-    """Return the groups of a column, and their rows in the reference and in the window."""
-    here, before = _pooled(here, _with_new(counts, len(labels)), fewest)
-    some = sum(table.sum(axis=1) for table in (*here, *before)) > 0
-    shown = tuple(label for label, there in zip(labels, some.tolist(), strict=True) if there)
-    old, new = (CellCounts(sample.pos[some], sample.neg[some]) for sample in (before, here))
-    return shown, old, new
-
-
-def _size(groups: Groups) -> int:
-    return len(groups.ends) + 1 if groups.ends else len(groups.labels)
 
 
 class _Cells:

@@ -87,8 +87,15 @@ def grouping(reference: ArrayLike, window: ArrayLike, *, bins: int = BINS, name:
             f"{column.kind} in the {side}" for column, side in zip(columns, _SAMPLES, strict=True)
         )
         raise InputError(f"{name} holds {held}: convert one of the two, so that equal values are equal")
-    labels_and_codes = _by_number(columns, bins, name) if "numbers" in kinds else _by_value(columns, name)
-    return _with_missing(*labels_and_codes, columns)
+    labels, coded = _by_number(columns, bins, name) if "numbers" in kinds else _by_value(columns, name)
+    if not any(column.missing.any() for column in columns):
+        return Grouping(labels, *coded)
+    codes = []  # with a last group for the rows without a value
+    for column, of_present in zip(columns, coded, strict=True):
+        of_row = np.full(len(column.values), len(labels), dtype=np.intp)
+        of_row[~column.missing] = of_present
+        codes.append(of_row)
+    return Grouping((*labels, None), *codes)
 
 
 _MANY, _SELDOM = 10, 0.1
@@ -210,10 +217,6 @@ def _column(values: ArrayLike, name: str) -> _Column:
         raise InputError(f"{name} must hold numbers, texts or truth values, not {array.dtype}")
     if kind != "O":
         return _Column("texts", array, np.zeros(len(array), dtype=np.bool_))
-    return _of_objects(array)
-
-
-def _of_objects(array: NDArray[Any]) -> _Column:
     kinds = {type(value) for value in array.tolist()}
     missing = np.zeros(len(array), dtype=np.bool_)
     if any(kind.__name__ in _MISSING for kind in kinds):
@@ -327,15 +330,3 @@ def _require_no_numbered_rows(present: list[NDArray[Any]], name: str) -> None:
         f"{name} looks like an id: whole numbers that are all different, such as "
         f"{quoted(int(present[0][0]))}; give a column whose values many rows share"
     )
-
-
-def _with_missing(labels: tuple[Label, ...], coded: list[Codes], columns: list[_Column]) -> Grouping:
-    """Add a last group for the rows without a value."""
-    if not any(column.missing.any() for column in columns):
-        return Grouping(labels, *coded)
-    codes = []
-    for column, of_present in zip(columns, coded, strict=True):
-        of_row = np.full(len(column.values), len(labels), dtype=np.intp)
-        of_row[~column.missing] = of_present
-        codes.append(of_row)
-    return Grouping((*labels, None), *codes)

@@ -120,7 +120,16 @@ def _side(values: Floats, errors: Floats, skews: Floats, left: np.ndarray, chanc
     """Return the windows of `left` that are far below the others."""
     values, skews = values[left], skews[left]
     variances = np.maximum(errors[left] ** 2, _LEAST)
-    order = _by_distance(values, variances)
+    # In the order of their standardised distance from the median, the lowest first.
+    apart = values - np.median(values)
+
+    def excess(scatter: float) -> float:
+        return float(np.median(apart**2 / (variances + scatter))) - _CHI_MEDIAN
+
+    scatter, furthest = 0.0, float(np.max(apart**2)) / _CHI_MEDIAN
+    if excess(0.0) > 0:
+        scatter = scipy.optimize.brentq(excess, 0.0, furthest, xtol=1e-18 * furthest)
+    order = np.argsort(apart / np.sqrt(variances + scatter), kind="stable")
     values, variances, skews = values[order], variances[order], skews[order]
     most = len(values) // _PART
     for count in range(most, 0, -1):
@@ -128,19 +137,6 @@ def _side(values: Floats, errors: Floats, skews: Floats, left: np.ndarray, chanc
         if jump < 1:
             return Side(tuple(int(left[place]) for place in order[:count]), jump)
     return Side()
-
-
-def _by_distance(values: Floats, variances: Floats) -> np.ndarray:
-    """Return the order of windows by their standardised distance from the median, the lowest first."""
-    apart = values - np.median(values)
-
-    def excess(scatter: float) -> float:
-        return float(np.median(apart**2 / (variances + scatter))) - _CHI_MEDIAN
-
-    scatter, most = 0.0, float(np.max(apart**2)) / _CHI_MEDIAN
-    if excess(0.0) > 0:
-        scatter = scipy.optimize.brentq(excess, 0.0, most, xtol=1e-18 * most)
-    return np.argsort(apart / np.sqrt(variances + scatter), kind="stable")
 
 
 def _jump(values: Floats, variances: Floats, skews: Floats, count: int, most: int, chance: float) -> float:

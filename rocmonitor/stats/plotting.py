@@ -347,7 +347,7 @@ def one_line(name: str, values: Mapping[str, Any], *, tabular: bool) -> str:
 
 def table(values: Mapping[str, Any], *, line: str, tabular: bool, picture: str = "") -> str:
     """HTML: the line, a table with a line for each point or for two numbers, the picture, the caveats."""
-    head, body = _points(values) if tabular else ((), _side_by_side(_numbers(values)))
+    head, body = _points(values) if tabular else ((), _numbers(values))
     lines = "".join(f"<tr>{_cells('td', row)}</tr>" for row in body)
     heading = f"<thead><tr>{_cells('th', head)}</tr></thead>" if head else ""
     notes = "".join(f"<li>{html.escape(str(caveat))}</li>" for caveat in values.get("caveats") or ())
@@ -367,20 +367,17 @@ def _points(values: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str
 
 
 def _numbers(values: Mapping[str, Any]) -> list[Sequence[str]]:
+    """Return names and numbers, in two columns that are read downwards where there are more than a few."""
     lines: list[Sequence[str]] = [
         (key, value if isinstance(value, str) else _short(value))
         for key, value in values.items()
         if _is_shown(key, value) and not _is_long(value)
     ]
-    more = len(lines) - _MOST_NUMBERS
-    return lines if more <= 1 else [*lines[:_MOST_NUMBERS], ("…", f"{more} more in to_dict()")]
-
-
-def _side_by_side(lines: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Return two columns of names and numbers, read downwards, where there are more than a few."""
+    if (more := len(lines) - _MOST_NUMBERS) > 1:
+        lines[_MOST_NUMBERS:] = [("…", f"{more} more in to_dict()")]
     half = -(-len(lines) // 2) if len(lines) > _FEW else len(lines)
     right = [*lines[half:], *[("", "")] * (2 * half - len(lines))]
-    return [(*one, *other) for one, other in zip(lines, right, strict=False)] if right else list(lines)
+    return [(*one, *other) for one, other in zip(lines, right, strict=False)] if right else lines
 
 
 def _is_shown(key: str, value: Any) -> bool:

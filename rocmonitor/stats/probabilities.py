@@ -117,7 +117,13 @@ def calibration(sample: Sample) -> CalibrationResult:
     brier, brier_se = _mean((1 - sample.score) ** 2, sample.score**2, pos, neg)
     logits = np.log(p) - np.log1p(-p)
     intercept, intercept_se = _coefficient(np.zeros((len(logits), 0)), logits, pos, neg)
-    slope, slope_se = _slope(logits, pos, neg)
+    slope, slope_se = None, None
+    of_pos, of_neg = logits[pos > 0], logits[neg > 0]
+    # None if all are equal, or all positives lie on one side of all negatives, ties at the border included.
+    if len(logits) > 1 and of_pos[0] < of_neg[-1] and of_pos[-1] > of_neg[0]:
+        steepness, error = _coefficient(logits[:, np.newaxis], np.zeros_like(logits), pos, neg)
+        if abs(steepness) < _STEEPEST and math.isfinite(error):
+            slope, slope_se = steepness, error
     caveats = [Caveat("certain-probabilities", rows=moved)] if moved else []
     if slope is None:
         caveats.append(Caveat("no-calibration-slope"))
@@ -155,15 +161,6 @@ def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[flo
     mean = float(of_pos @ pos + of_neg @ neg) / n
     square = float((of_pos - mean) ** 2 @ pos + (of_neg - mean) ** 2 @ neg)
     return mean, math.sqrt(square / (n - 1) / n)
-
-
-def _slope(logits: Floats, pos: Floats, neg: Floats) -> tuple[float | None, float | None]:
-    of_pos, of_neg = logits[pos > 0], logits[neg > 0]
-    # All equal; or all positives lie on one side of all negatives, ties at the border included.
-    if len(logits) == 1 or of_pos[0] >= of_neg[-1] or of_pos[-1] <= of_neg[0]:
-        return None, None
-    slope, error = _coefficient(logits[:, np.newaxis], np.zeros_like(logits), pos, neg)
-    return (slope, error) if abs(slope) < _STEEPEST and math.isfinite(error) else (None, None)
 
 
 def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:

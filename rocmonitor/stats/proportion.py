@@ -243,19 +243,14 @@ def percentiles(
 ) -> tuple[Floats, Floats]:
     """Return ends that leave `tail` of resamples, (n_resamples, …), on either side, by a definition."""
     require_method(definition, get_args(Percentiles), "percentiles")
-    if definition == "averaged_inverted_cdf":
-        return _averaged(np.sort(drawn, axis=0), tail)
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method=definition)
-    return low, high
-
-
-def _averaged(ordered: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Return quantiles by Definition 2; NumPy's takes a `tail` that is off by rounding as another one."""
-    n = len(ordered)
+    if definition == "inverted_cdf":
+        low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method=definition)
+        return low, high
+    # NumPy takes a `tail` that is off by rounding as another one.
+    ordered, n = np.sort(drawn, axis=0), len(drawn)
     place = n * tail
     whole = round(place)
-    before, after = (whole, whole) if abs(place - whole) < 1e-9 * n else (int(place), int(place) + 1)
-    if before == after:  # level: the value that reaches `tail`, and the next
+    if abs(place - whole) < 1e-9 * n:  # level: the value that reaches `tail`, and the next
         before, after = max(whole, 1), min(whole + 1, n)
         return (ordered[before - 1] + ordered[after - 1]) / 2, (ordered[n - before] + ordered[n - after]) / 2
-    return ordered[after - 1], ordered[n - after]
+    return ordered[int(place)], ordered[n - int(place) - 1]

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rocmonitor.conventions import NORMAL_95
-from rocmonitor.stats.rows import Floats
 
 _EVIDENCE = 1.0  # log likelihood ratio beyond that of chance; chosen by simulation
 _FEWEST, _WEEKS = 10, 10  # windows, or weeks of windows, in which the smallest drop can be told from none
@@ -57,7 +56,10 @@ def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recov
     )
     shared = changes[-1].reference_error ** 2
     weights = 1 / errors**2
-    start = _start(values[: alarm + 1], weights[: alarm + 1])
+    # The most probable first window of a drop that lasts until the alarm.
+    sums, square = np.cumsum((weights * values)[alarm::-1]), np.cumsum(weights[alarm::-1])
+    gain = np.where(sums < 0, sums**2 / square, 0.0)[:_MOST_STARTS]
+    start = alarm - int(np.argmax(gain))
     total = np.concatenate([[0.0], np.cumsum(weights)])
     moment = np.concatenate([[0.0], np.cumsum(weights * values)])
     ends = np.arange(alarm + 1, len(changes))
@@ -81,10 +83,3 @@ def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recov
     best = int(np.argmax(np.where(shown, ratio, -np.inf) if shown.any() else ratio))
     change, half = float(mean[best]), float(reach[best])
     return Recovery(bool(shown.any()), int(ends[best]), change, change - half, change + half)
-
-
-def _start(values: Floats, weights: Floats) -> int:
-    """Return the most probable first window of a drop that lasts until the last of the values."""
-    sums, square = np.cumsum((weights * values)[::-1]), np.cumsum(weights[::-1])
-    gain = np.where(sums < 0, sums**2 / square, 0.0)[:_MOST_STARTS]
-    return len(values) - 1 - int(np.argmax(gain))

@@ -138,7 +138,7 @@ class Result:
         ax: Where to draw; default new axes of pyplot. A second result on the same axes has another colour.
         label: What the result is of, such as a model's name, written beside it.
         """
-        if not self._has_picture():
+        if type(self)._draw is Result._draw:
             raise TypeError(f"{type(self).__name__} has no picture; to_dict() gives its numbers")
         ax = plotting.new_axes(flat=self._flat) if ax is None else ax
         self._draw(ax, label)
@@ -161,7 +161,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         picture = ""
-        if self._has_picture():
+        if type(self)._draw is not Result._draw:
             drawn = plotting.png(lambda ax: self._draw(ax, None), flat=self._flat)
             data = base64.b64encode(drawn).decode("ascii")
             picture = f'<img src="data:image/png;base64,{data}" alt="{html.escape(repr(self))}">'
@@ -175,9 +175,6 @@ class Result:
 
     def _draw(self, ax: Axes, label: str | None) -> None:
         raise NotImplementedError  # `plot` refuses before
-
-    def _has_picture(self) -> bool:
-        return type(self)._draw is not Result._draw
 
     def _values(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name[0] != "_"}

@@ -31,7 +31,16 @@ def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
     labels = _one_dimensional(y_true, "y_true")
     if labels.dtype == np.bool_:
         return labels
-    _require_known(labels, "y_true")
+    missing = 0
+    if labels.dtype.kind == "f":
+        missing = int(np.count_nonzero(np.isnan(labels)))
+    elif labels.dtype == object:
+        missing = sum(value is None or type(value).__name__ in _MISSING or value != value for value in labels)
+    if missing:
+        raise InputError(
+            f"y_true is missing in {missing} of {len(labels)} rows (None, NaN or NA); set those rows aside "
+            "first, in every array"
+        )
     try:
         positive, negative = labels == 1, labels == 0
         bad = len(labels) - np.count_nonzero(positive) - np.count_nonzero(negative)
@@ -129,21 +138,6 @@ def _one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}")
     return array
-
-
-def _require_known(values: NDArray[Any], name: str) -> None:
-    """Refuse missing values: None, NaN, NaT and the NA of pandas."""
-    if values.dtype.kind == "f":
-        missing = int(np.count_nonzero(np.isnan(values)))
-    elif values.dtype == object:
-        missing = sum(value is None or type(value).__name__ in _MISSING or value != value for value in values)
-    else:
-        return
-    if missing:
-        raise InputError(
-            f"{name} is missing in {missing} of {len(values)} rows (None, NaN or NA); set those rows aside "
-            "first, in every array"
-        )
 
 
 def same_order(**arrays: object) -> None:

@@ -23,7 +23,6 @@ from rocmonitor.stats.cells import (
     cluster_ids,
     clustered,
     disjoint,
-    merged_cells,
     merged_ids,
     one_grid,
 )
@@ -43,7 +42,6 @@ from rocmonitor.stats.rows import (
 )
 from rocmonitor.stats.taking import OnPair as OnPair
 from rocmonitor.stats.taking import OnSample as OnSample
-from rocmonitor.stats.taking import OnShares as OnShares
 from rocmonitor.stats.taking import OnTwo as OnTwo
 from rocmonitor.stats.taking import P, R, taking, taking_two
 
@@ -157,8 +155,13 @@ class Sample:
         if any(part.ends is not None for part in parts):
             if any(part.clusters is not None for part in parts):
                 raise InputError("samples with clusters cannot be merged with condensed ones")
-            tables = [(part.ends, part.score, part.pos, part.neg) for part in parts]
-            return cls.from_cells(*merged_cells(tables), grid=one_grid([part.ends for part in parts]))
+            return cls.from_cells(
+                np.concatenate([part.score if part.ends is None else part.ends.low for part in parts]),
+                np.concatenate([part.score if part.ends is None else part.ends.high for part in parts]),
+                np.concatenate([part.pos for part in parts]),
+                np.concatenate([part.neg for part in parts]),
+                grid=one_grid([part.ends for part in parts]),
+            )
         ids = merged_ids([part.clusters for part in parts if part.n_pos + part.n_neg])
         cells = [(part.score, part.pos, part.neg) if ids is None else part._cells() for part in parts]
         score, pos, neg = (np.concatenate(column) for column in zip(*cells, strict=True))
@@ -380,12 +383,12 @@ class WeightedSample:
 _SAMPLES = (Sample, PairedSample)
 
 
-def on_sample(function: Callable[Concatenate[Sample, P], R]) -> OnSample[P, R]:
+def on_sample(function: Callable[Concatenate[Sample, P], R]) -> OnSample[Sample, P, R]:
     """Let a function of one `Sample` take ``(y_true, y_score)`` in its place."""
     return taking(Sample, ("y_true", "y_score"), function, samples=_SAMPLES, shares=WeightedSample)
 
 
-def on_shares(function: Callable[Concatenate[Sample, P], R]) -> OnShares[P, R]:
+def on_shares(function: Callable[Concatenate[Sample, P], R]) -> OnSample[Sample | WeightedSample, P, R]:
     """Wrap as `on_sample` does a function of the shares of the rows, which takes a `WeightedSample` too."""
     return taking(
         Sample, ("y_true", "y_score"), function, samples=_SAMPLES, shares=WeightedSample, weighted=True
@@ -401,7 +404,7 @@ def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]
 
 def on_two(function: Callable[Concatenate[Sample, Sample, P], R]) -> OnTwo[P, R]:
     """Let a function of two `Sample` take ``(y_true, y_score)``, or two arrays, in place of either."""
-    return taking_two(Sample, function, samples=_SAMPLES)
+    return taking_two(Sample, function)
 
 
 class ScoreCounts(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 import scipy
@@ -188,7 +188,13 @@ def confidence_sequence(
     Difference after 4 windows +0.0200, from +0.0119 to +0.0281 (95 % for all checks together, p = 1.27e-10)
     """
     level = 1 - require_level(confidence_level)
-    _require_estimand(estimand, correlation)
+    require_method(estimand, get_args(Estimand), "estimand")
+    require_method(correlation, get_args(Correlation), "correlation")
+    if estimand == "period" and correlation != "none":
+        raise InputError(
+            f"correlation={correlation!r} is for estimand='future': the average of the windows so far holds "
+            "however they depend on each other; leave correlation out, or take estimand='future'"
+        )
     tuned_for = _TUNED_FOR[estimand] if tuned_for is None else tuned_for
     _require_number(tuned_for, "tuned_for", "a number of windows, 1 to 1,000,000", 1, _MOST)
     d, s, w = _windows(estimates, standard_errors, weights)
@@ -213,6 +219,10 @@ def confidence_sequence(
         half = _half_width(information, age, degrees, level)
         pvalue = _pvalue(estimate**2 * information, age, degrees)
         low, high = estimate - half, estimate + half
+    caveats = _of_errors(s)
+    if estimand == "future":
+        caveats += _of_scatter(s, high[-1], between[-1], noise[-1] / squares[-1])
+        caveats += _correlated(np.sqrt(w) * (d - estimate[-1]), correlation)
     return ConfidenceSequence(
         estimate=estimate,
         low=np.maximum(np.minimum(low, estimate), -1.0),
@@ -227,13 +237,7 @@ def confidence_sequence(
         confidence_level=float(confidence_level),
         tuned_for=float(tuned_for),
         correlation=correlation,
-        caveats=_of_errors(s)
-        if estimand == "period"
-        else (
-            *_of_errors(s),
-            *_of_scatter(s, high[-1], between[-1], noise[-1] / squares[-1]),
-            *_correlated(np.sqrt(w) * (d - estimate[-1]), correlation),
-        ),
+        caveats=caveats,
         estimand=estimand,
     )
 
@@ -304,8 +308,16 @@ def reach(sequence: ConfidenceSequence, more: Floats) -> tuple[Floats, Floats]:
 
     What they lie further for rows that the windows may lack goes with one over the rows, or falls faster.
     """
-    half = half_width(sequence, more)
-    share = len(sequence.estimate) / (len(sequence.estimate) + more)
+    so_far = len(sequence.estimate)
+    number, level = so_far + more, 1 - sequence.confidence_level
+    growth = number / so_far
+    age = _age(sequence.elapsed[-1] * growth, level, sequence.tuned_for)
+    degrees = None if sequence.estimand == "period" else number + _DEGREES_AHEAD
+    half = _half_width(sequence.information[-1] * growth, age, degrees, level)
+    if sequence.correlation == "estimated":
+        # By simulation, about how much wider than without correlation it is after independent windows.
+        half = half * (1.12 + 0.17 * np.maximum(14 - number, 0))
+    share = so_far / number
     return half + share * sequence.unseen_low[-1], half + share * sequence.unseen_high[-1]
 
 
@@ -314,19 +326,6 @@ def half_at(sequence: ConfidenceSequence, look: int, error: float) -> float:
     at = slice(look, look + 1)
     age = _age(sequence.elapsed[at], 1 - sequence.confidence_level, sequence.tuned_for)
     return float(_half_width(sequence.information[at], age, None, error)[0])
-
-
-def half_width(sequence: ConfidenceSequence, more: Floats) -> Floats:
-    """Return half of the interval's length after more windows like those so far, shape (k,)."""
-    number = len(sequence.estimate) + more
-    growth, level = number / len(sequence.estimate), 1 - sequence.confidence_level
-    age = _age(sequence.elapsed[-1] * growth, level, sequence.tuned_for)
-    information = sequence.information[-1] * growth
-    if sequence.estimand == "period":
-        return _half_width(information, age, None, level)
-    half = _half_width(information, age, number + _DEGREES_AHEAD, level)
-    # By simulation, about how much wider than without correlation it is after independent windows.
-    return half * (1.12 + 0.17 * np.maximum(14 - number, 0)) if sequence.correlation == "estimated" else half
 
 
 def _noise(weight: Floats, se: Floats) -> tuple[Floats, Floats, float]:
@@ -386,16 +385,6 @@ def _pvalue(square: Floats, age: Floats, degrees: Floats | None) -> Floats:
         apart = square / (degrees - 1)
         log = np.log1p(age) + degrees * (np.log1p(apart / (1 + age)) - np.log1p(apart))
     return np.asarray(np.exp(np.minimum(log / 2, 0.0)))
-
-
-def _require_estimand(estimand: str, correlation: str) -> None:
-    require_method(estimand, get_args(Estimand), "estimand")
-    require_method(correlation, get_args(Correlation), "correlation")
-    if estimand == "period" and correlation != "none":
-        raise InputError(
-            f"correlation={correlation!r} is for estimand='future': the average of the windows so far holds "
-            "however they depend on each other; leave correlation out, or take estimand='future'"
-        )
 
 
 def _windows(
@@ -476,15 +465,6 @@ _STEPS, _FIRST_STEP, _STEP = 26, 0.25, 1.5  # of the search outwards, in standar
 _HALVINGS = 32
 
 
-class CorrelatedSequence(NamedTuple):
-    """After each window, every array of shape (k,): ends, p-value, posterior mean of the coefficient."""
-
-    low: Floats
-    high: Floats
-    pvalue: Floats
-    serial: Floats
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Factor:
     """The Bayes factor against each mean, after each window."""
@@ -512,8 +492,10 @@ class _Factor:
 
 def correlated_sequence(
     d: Floats, weight: Floats, se: Floats, between: Floats, level: float, growth: float
-) -> CorrelatedSequence:
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Interval of the mean after each window, valid at all of them, with serial correlation estimated.
+
+    Returns ends, p-value, and posterior mean of the coefficient, shape (k,) each.
 
     d, weight, se, shape (k,): Differences, the weights to which their sampling variances are inverse, and
         standard errors, which are pooled over the windows so far. All 0: nothing is known yet.
@@ -560,11 +542,12 @@ def correlated_sequence(
     spread = np.sqrt(np.sum(posterior / likelihood.information, axis=1)) * unit
     limit = -np.log(level)
     low, high = (start + centre + sign * _reach(factor, centre, sign * spread, limit) for sign in (-1, 1))
-    return CorrelatedSequence(
-        low=np.where(known, low, -np.inf),
-        high=np.where(known, high, np.inf),
-        pvalue=np.where(known, np.exp(np.minimum(-factor.log(np.full_like(d, -start)), 0.0)), 1.0),
-        serial=np.where(known, posterior @ phi, 0.0),
+    pvalue = np.exp(np.minimum(-factor.log(np.full_like(d, -start)), 0.0))
+    return (
+        np.where(known, low, -np.inf),
+        np.where(known, high, np.inf),
+        np.where(known, pvalue, 1.0),
+        np.where(known, posterior @ phi, 0.0),
     )
 
 

@@ -122,7 +122,14 @@ def _filtered(
     """Return the likelihood after each window, and the next value; arguments as in `series_likelihood`."""
     d, v = window_numbers(values, "values"), np.asarray(variances, dtype=float)
     phi, tau = (np.atleast_1d(np.asarray(numbers, dtype=float)) for numbers in (serial, between))
-    _check(d, v, phi, tau)
+    if d.shape != v.shape or phi.shape != tau.shape or phi.ndim != 1:
+        raise InputError(
+            "values and variances must have one number for each window, serial and between one for each "
+            f"point of the grid; their shapes are {d.shape}, {v.shape}, {phi.shape} and {tau.shape}"
+        )
+    require_all(v > 0, "variances", "be above 0", "of a gap it is infinite")
+    require_all((phi >= 0) & (phi < 1), "serial", "lie within [0, 1)", "series are stationary")
+    require_all((tau >= 0) & np.isfinite(tau), "between", "be finite and at least 0", "they are deviations")
     sums, rows = np.zeros((4, len(tau))), []
     for step in innovations(np.column_stack([d, np.ones(len(d))]), v, phi, tau):
         apart, unit = step.apart
@@ -226,17 +233,6 @@ def scatter_between(values: Floats, noise: Floats) -> float:
 def log_mean_exp(log: Floats, weight: ArrayLike) -> Floats:
     """Log of the mean of exp(`log`) over the last axis, weighted by `weight`, shape (g,)."""
     return np.asarray(scipy.special.logsumexp(log, axis=-1, b=np.asarray(weight, dtype=float)))
-
-
-def _check(d: Floats, v: Floats, phi: Floats, tau: Floats) -> None:
-    if d.shape != v.shape or phi.shape != tau.shape or phi.ndim != 1:
-        raise InputError(
-            "values and variances must have one number for each window, serial and between one for each "
-            f"point of the grid; their shapes are {d.shape}, {v.shape}, {phi.shape} and {tau.shape}"
-        )
-    require_all(v > 0, "variances", "be above 0", "of a gap it is infinite")
-    require_all((phi >= 0) & (phi < 1), "serial", "lie within [0, 1)", "series are stationary")
-    require_all((tau >= 0) & np.isfinite(tau), "between", "be finite and at least 0", "they are deviations")
 
 
 YEAR_DAYS = 365.25

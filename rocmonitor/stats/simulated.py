@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -97,17 +98,14 @@ def steps_of(outcome: Callable[[float], int], low: float, high: float) -> Steps:
     codes = [outcome(number) for number in grid]
     edges: list[float] = []
     kept = [codes[0]]
-
-    def change(below: float, above: float, code: int) -> None:
+    for (below, above), code in zip(pairwise(grid), codes[1:], strict=True):
+        if code == kept[-1]:
+            continue
         for _ in range(_BISECTIONS):
             middle = (below + above) / 2
             below, above = (middle, above) if outcome(middle) == kept[-1] else (below, middle)
         edges.append(above)
         kept.append(code)
-
-    for place in range(1, _POINTS):
-        if codes[place] != codes[place - 1]:
-            change(grid[place - 1], grid[place], codes[place])
     return Steps(tuple(np.array([edge]) for edge in edges), tuple(kept))
 
 
@@ -419,43 +417,35 @@ def loss_shown(
     """Return the loss of AUROC, when positives score as negatives do, that one window shows with this power.
 
     Where a share of the positives scores as negatives do, the AUROC falls by that share times (AUC - 1/2).
-    `steps` has the outcome by the logarithm of the distance. None where the loss of all is not shown.
-    """
-    law, by_distance = (
-        distance_law(history, cells, rows),
-        steps._replace(edges=tuple(map(np.exp, steps.edges))),
-    )
-
-    def chance(share: float) -> float:
-        mean, deviation = law(share)
-        return float(by_distance.chance(np.array([mean]), np.array([deviation]))[0])
-
-    share = smallest(chance, power, 1.0) if history.auc > 0.5 else None
-    return None if share is None else share * (history.auc - 0.5)
-
-
-def distance_law(history: ScoreHistory, cells: Sample, rows: int) -> Callable[[float], tuple[float, float]]:
-    """Return the mean and standard deviation of the distance, by the share of the positives that is lost.
-
     The distance of such a window is taken as normal: what reference windows differ by beyond sampling adds to
     its mean as it does to theirs, and to its variance by how far their rows scatter in the log ratios that
     the loss brings about.
 
     cells: Of the reference.
     rows: Scores of the window.
-    """
-    drift = _drift_distance(history)
+    steps: The outcome by the logarithm of the distance.
 
-    def law(share: float) -> tuple[float, float]:
+    None where the loss of all is not shown.
+    """
+    if history.auc <= 0.5:
+        return None
+    by_distance = steps._replace(edges=tuple(map(np.exp, steps.edges)))
+    rest = history.n_pos + history.n_neg - (history.window_sizes if history.inside else 0)
+    sampling = (np.array(history.occupied) - 1) / 2 * (1 / history.window_sizes + 1 / rest)
+    drift = max(float(np.mean(np.array(history.window_distances) - sampling)), 0.0)
+
+    def chance(share: float) -> float:
         shift = history.shift(cells, _lost(cells, share))
         part, here = shift.window_share, shift.window_share > 0
         ratio = np.where(here, shift.nats / np.where(here, part, 1.0), 0.0)
         variance = float(part @ ratio**2) - shift.score_distance**2
         spare = (np.count_nonzero(here) - 1) / 2 / rows
         deviation = math.sqrt(max(variance, 0.0) / rows + spare / rows + _drift_variance(history, ratio))
-        return shift.score_distance + spare + drift, deviation
+        mean = shift.score_distance + spare + drift
+        return float(by_distance.chance(np.array([mean]), np.array([deviation]))[0])
 
-    return law
+    share = smallest(chance, power, 1.0)
+    return None if share is None else share * (history.auc - 0.5)
 
 
 def _lost(cells: Sample, share: float) -> ScoreCounts:
@@ -476,10 +466,3 @@ def _drift_variance(history: ScoreHistory, log_ratio: Floats) -> float:
     means = counts @ log_ratio / rows
     sampling = (counts @ log_ratio**2 / rows - means**2) / rows
     return max(float(means.var(ddof=1) - sampling.mean()), 0.0)
-
-
-def _drift_distance(history: ScoreHistory) -> float:
-    rows = history.window_sizes
-    rest = history.n_pos + history.n_neg - (rows if history.inside else 0)
-    sampling = (np.array(history.occupied) - 1) / 2 * (1 / rows + 1 / rest)
-    return max(float(np.mean(np.array(history.window_distances) - sampling)), 0.0)

@@ -13,28 +13,20 @@ from numpy.typing import ArrayLike
 from rocmonitor.errors import InputError
 
 if TYPE_CHECKING:
-    from rocmonitor.stats.sample import PairedSample, Sample, WeightedSample
+    from rocmonitor.stats.sample import PairedSample, Sample
 
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+K_contra = TypeVar("K_contra", contravariant=True)
 Arrays = tuple[ArrayLike, ArrayLike]
 
 
-class OnSample(Protocol[P, R_co]):
-    """A statistic that takes ``(y_true, y_score)`` or one `Sample`."""
+class OnSample(Protocol[K_contra, P, R_co]):
+    """A statistic that takes ``(y_true, y_score)`` or one sample of a kind."""
 
     @overload
-    def __call__(self, sample: Sample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-    @overload
-    def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-
-
-class OnShares(Protocol[P, R_co]):
-    """A statistic that takes ``(y_true, y_score)``, one `Sample` or one `WeightedSample`."""
-
-    @overload
-    def __call__(self, sample: Sample | WeightedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, sample: K_contra, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
@@ -70,48 +62,36 @@ class OnTwo(Protocol[P, R_co]):
     ) -> R_co: ...
 
 
-def taking_two(
-    kind: type[Any], function: Callable[..., R], *, samples: tuple[type[Any], ...]
-) -> Callable[..., R]:
+def taking_two(kind: type[Any], function: Callable[..., R]) -> Callable[..., R]:
     """Return the function, with ``(y_true, y_score)`` or two arrays in place of either of two samples."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> R:
-        rest, read = list(args), []
+        name, rest, read = function.__name__, list(args), []
         for place in ("first", "second"):
             if place in kwargs:
                 rest.insert(0, kwargs.pop(place))
-            taken = 2 if rest and not _stands_alone(rest[0]) else 1
+            is_sample = bool(rest) and hasattr(rest[0], "n_pos")
+            is_tuple = bool(rest) and isinstance(rest[0], tuple | list) and len(rest[0]) == 2
+            alone = is_sample or (is_tuple and hasattr(rest[0][0], "__len__"))  # else one of two arrays
+            taken = 2 if rest and not alone else 1
             if len(rest) < taken:
                 raise InputError(
-                    f"{function.__name__} needs two samples: two of {kind.__name__}, two of "
+                    f"{name} needs two samples: two of {kind.__name__}, two of "
                     f"(y_true, y_score), or y_true_1, y_score_1, y_true_2, y_score_2; the {place} is missing"
                 )
             given, rest = rest[:taken], rest[taken:]
-            read.append(_one_of_two(kind, given, place, function.__name__, samples=samples))
+            if is_sample:
+                _require(kind, given[0], name, clusters=None)
+                read.append(given[0])
+                continue
+            try:
+                read.append(kind(*(given[0] if taken == 1 else given)))
+            except InputError as error:
+                raise type(error)(f"{place} sample: {error}") from error
         return function(*read, *rest, **kwargs)
 
     return call
-
-
-def _stands_alone(given: object) -> bool:
-    """Return True for a sample, and for a tuple of two arrays; False for one array."""
-    return hasattr(given, "n_pos") or (
-        isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[0], "__len__")
-    )
-
-
-def _one_of_two(
-    kind: type[Any], given: list[Any], place: str, name: str, *, samples: tuple[type[Any], ...]
-) -> object:
-    if isinstance(given[0], samples) or hasattr(given[0], "n_pos"):
-        _require(kind, given[0], name, clusters=None)
-        return given[0]
-    arrays = given[0] if len(given) == 1 else given
-    try:
-        return kind(*arrays)
-    except InputError as error:
-        raise type(error)(f"{place} sample: {error}") from error
 
 
 def taking(

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
-from rocmonitor.stats.area.clustered import METHOD, area_error, require_independent
+from rocmonitor.stats.area.clustered import METHOD, clustered_error, require_independent
 from rocmonitor.stats.area.delong import Moments, moments
-from rocmonitor.stats.area.skewness import second_order_ends, studentised
+from rocmonitor.stats.area.skewness import deviations, second_order_ends, studentised
 from rocmonitor.stats.area.unseen import FEW, NOTHING, Balance, Part, fewest, reach_of
 from rocmonitor.stats.area.variances import CLOSED_FORMS, Variance, cortes_mohri, drawn_areas, score_ends
-from rocmonitor.stats.condensed import error_of_auc, require_guarantee
+from rocmonitor.stats.condensed import error_of_auc
 from rocmonitor.stats.nouns import classes, decimals
 from rocmonitor.stats.proportion import (
     Percentiles,
@@ -49,7 +49,14 @@ def outermost(result: AucResult, confidence_level: float, transform: Transform) 
     off, of_se = result.error
     areas = {max(result.auc - off, 0.0), result.auc, min(result.auc + off, 1.0)}
     errors = [result.se + of_se, *([0.0] if result.se <= of_se else [])]
-    zeta = None if result.zeta is None else _largest(result.zeta, (result.n_pos, result.n_neg), of_se)
+    zeta = result.zeta
+    if zeta is not None:  # if the error were that of one class alone
+        pos, neg = result.n_pos, result.n_neg
+        most = max(pos / max(pos - 1, 1), neg / max(neg - 1, 1))
+        zeta = (
+            (math.sqrt(zeta[0]) + of_se * math.sqrt(pos * most)) ** 2,
+            (math.sqrt(zeta[1]) + of_se * math.sqrt(neg * most)) ** 2,
+        )
     intervals = [
         replace(result, auc=auc, se=se, zeta=zeta, error=None).ci(confidence_level, transform)
         for auc in areas
@@ -58,20 +65,11 @@ def outermost(result: AucResult, confidence_level: float, transform: Transform) 
     return min(interval.low for interval in intervals), max(interval.high for interval in intervals)
 
 
-def _largest(zeta: tuple[float, float], sizes: tuple[int, int], of_se: float) -> tuple[float, float]:
-    """Return the variances of placement values if the error were that of one class alone."""
-    pos, neg = sizes
-    most = max(pos / max(pos - 1, 1), neg / max(neg - 1, 1))
-    return (
-        (math.sqrt(zeta[0]) + of_se * math.sqrt(pos * most)) ** 2,
-        (math.sqrt(zeta[1]) + of_se * math.sqrt(neg * most)) ** 2,
-    )
-
-
 Transform = Literal["score", "none", "logit", "second-order"]
 
 _METHODS = (*CLOSED_FORMS, "cortes-mohri", "bootstrap")
 _STUDENTISING = ("delong", "exact-bootstrap")  # by these the skewness of the studentised AUC is known
+_GUARANTEED = ("delong", "exact-bootstrap")  # of these the error of a condensed sample is known
 _OF_TWO_ROWS = ("delong", "binormal")  # these estimate a variance within each class
 _NEAR_AN_END = 0.1  # the AUC, from 0 or 1: where a caveat says that it rests on few rows
 # These describe resamples of other sizes, and include no variance of a single row.
@@ -365,12 +363,22 @@ def auc(
     require_method(method, _METHODS)
     require_independent(sample, method)
     sample.require_both_classes(at_least=2 if method in _OF_TWO_ROWS else 1)
-    sizes = _sizes(sample, method, m_pos, m_neg, n_errors)
+    if sample.ends is not None and method not in _GUARANTEED:
+        raise InputError(
+            f"method {method!r} needs the order of the rows, and the sample is condensed: use 'delong' or "
+            "'exact-bootstrap', or read the rows (grouped: raw)"
+        )
+    if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
+        raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
+    if n_errors is not None and method != "cortes-mohri":
+        raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
+    sizes = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
     pairs = moments(sample)
     numbers: dict[str, Any] = {"auc": pairs.auc, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
     numbers["zeta"] = (pairs.zeta10, pairs.zeta01)
     if sample.clusters is not None:
-        variance_of_clusters, of_clusters = area_error(sample, pairs, sample.clusters)
+        of_rows = tuple(values[sample.clusters.index] for values in deviations(sample, pairs))
+        variance_of_clusters, of_clusters = clustered_error(of_rows, sample, numbers["zeta"])
         if variance_of_clusters == 0:
             of_clusters["caveats"] += (Caveat("no-scatter", pairs=min(of_clusters["clusters"])),)
         return _with_carriers(
@@ -406,17 +414,6 @@ def _with_carriers(result: AucResult) -> AucResult:
     least = fewest(result._carriers(), (result.n_pos, result.n_neg))
     caveat = Caveat("rests-on-few", **least, end=round(result.auc))
     return replace(result, caveats=(*result.caveats, caveat))
-
-
-def _sizes(
-    sample: Sample, method: str, m_pos: int | None, m_neg: int | None, n_errors: int | None
-) -> tuple[int, int]:
-    require_guarantee(sample, method)
-    if method not in _OF_RESAMPLES and not (m_pos is None and m_neg is None):
-        raise InputError(f"m_pos and m_neg are for {', '.join(_OF_RESAMPLES)}; {method!r} resamples nothing")
-    if n_errors is not None and method != "cortes-mohri":
-        raise InputError(f"n_errors is for method='cortes-mohri'; {method!r} assumes no number of errors")
-    return resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
 
 
 def _bootstrap(

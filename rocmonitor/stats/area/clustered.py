@@ -14,7 +14,7 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.stats.area.delong import Moments, delong_variance, moments
+from rocmonitor.stats.area.delong import delong_variance, moments
 from rocmonitor.stats.area.skewness import deviations
 from rocmonitor.stats.cells import Clusters
 from rocmonitor.stats.proportion import quantile_beyond
@@ -34,22 +34,6 @@ def require_independent(sample: Sample | PairedSample, method: str) -> None:
             f"method {method!r} takes rows as independent, and these have clusters: use 'delong', or leave "
             "cluster out"
         )
-
-
-def area_error(sample: Sample, pairs: Moments, clusters: Clusters) -> tuple[float, dict[str, Any]]:
-    """Variance of an AUC, and the fields of its result that belong to clusters."""
-    g, f = deviations(sample, pairs)
-    zetas = pairs.zeta10, pairs.zeta01
-    return _error((g[clusters.index], f[clusters.index]), clusters, sample, zetas)
-
-
-def difference_error(
-    below: Floats, above: Floats, difference: float, pair: PairedSample, zetas: tuple[float, float]
-) -> tuple[float, dict[str, Any]]:
-    """Return the same for a paired difference, from the differences of the placement values as counts."""
-    assert pair.clusters is not None
-    own = (below / pair.n_neg - difference, above / pair.n_pos - difference)
-    return _error(own, pair.clusters, pair, zetas)
 
 
 def effective_sizes(sample: Sample) -> tuple[int, int] | None:
@@ -83,26 +67,25 @@ def _worth(own: Floats, clusters: Clusters, zeta: float, *, positive: bool) -> i
     return max(1, min(n, round(n / effect / reach**2)))
 
 
-def _error(
-    by_cell: tuple[Floats, Floats],
-    clusters: Clusters,
-    sample: Sample | PairedSample,
-    zetas: tuple[float, float],
+def clustered_error(
+    by_cell: Sequence[Floats], sample: Sample | PairedSample, zetas: tuple[float, float]
 ) -> tuple[float, dict[str, Any]]:
-    n_pos, n_neg = sample.n_pos, sample.n_neg
-    enough = min(n_pos, n_neg) > 1
-    independent = delong_variance(*zetas, n_pos, n_neg) if enough else 0.0
-    varied = independent > 0  # else every pair compares alike, and rounding is all that would be left
+    """Return the variance of an area, or of a paired difference, and the fields of a result for clusters.
+
+    by_cell, shape (c,): As of `clustered_variance`.
+    zetas: Variances of the placement values, or of their differences.
+    """
+    clusters, n_pos, n_neg = sample.clusters, sample.n_pos, sample.n_neg
+    assert clusters is not None
     variance = clustered_variance(by_cell, clusters, n_pos, n_neg)
     of_pos, of_neg, _ = clusters.sizes
     fewest = min(of_pos, of_neg)
-    few = (
-        (Caveat("few-clusters", clusters=fewest, effective=float(fewest), enough=FEW),)
-        if fewest < FEW
-        else ()
-    )
-    numbers: dict[str, Any] = {"clusters": (of_pos, of_neg), "caveats": few, "design_effect": None}
-    if not varied:
+    caveats = []
+    if fewest < FEW:
+        caveats.append(Caveat("few-clusters", clusters=fewest, effective=float(fewest), enough=FEW))
+    numbers: dict[str, Any] = {"clusters": (of_pos, of_neg), "caveats": tuple(caveats), "design_effect": None}
+    independent = delong_variance(*zetas, n_pos, n_neg) if min(n_pos, n_neg) > 1 else 0.0
+    if independent <= 0:  # every pair compares alike, and rounding is all that would be left
         return 0.0, numbers
     numbers["design_effect"] = variance / independent
     counts = clusters.pos, clusters.neg
@@ -111,20 +94,17 @@ def _error(
         return variance, numbers
     numbers |= {"df": correction.df, "inflation": correction.inflation}
     if correction.df + 1 < FEW:
-        few = (Caveat("few-clusters", clusters=fewest, effective=correction.df + 1, enough=FEW),)
-    numbers["caveats"] = few + _large(correction.parts, clusters.sums(clusters.pos + clusters.neg))
+        caveats = [Caveat("few-clusters", clusters=fewest, effective=correction.df + 1, enough=FEW)]
+    order = np.argsort(correction.parts)[::-1]
+    if len(order) > _FEWEST:
+        rows = clusters.sums(clusters.pos + clusters.neg)
+        n = 1 if 2 * correction.parts[order[1]] < correction.parts[order[0]] else 2
+        share, of_rows = (float(parts[order[:n]].sum() / parts.sum()) for parts in (correction.parts, rows))
+        if share >= _LARGE:
+            large = {"largest": n, "clusters": len(rows), "share": share, "of_rows": of_rows}
+            caveats.append(Caveat("large-clusters", **large))
+    numbers["caveats"] = tuple(caveats)
     return variance, numbers
-
-
-def _large(parts: Floats, rows: Floats) -> tuple[Caveat, ...]:
-    order = np.argsort(parts)[::-1]
-    if len(order) <= _FEWEST:
-        return ()
-    largest = 1 if 2 * parts[order[1]] < parts[order[0]] else 2
-    share, of_rows = (float(values[order[:largest]].sum() / values.sum()) for values in (parts, rows))
-    if share < _LARGE:
-        return ()
-    return (Caveat("large-clusters", largest=largest, clusters=len(rows), share=share, of_rows=of_rows),)
 
 
 class Effective(NamedTuple):
@@ -155,7 +135,11 @@ def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[fl
     if together.max() < 2:
         return None
     totals = [float(row.sum()) for row in rows]
-    alike = max(map(_correlation, sums, rows, zetas))
+    alike = 0.0  # the correlation within clusters
+    for own, row, zeta in zip(sums, rows, zetas, strict=True):
+        pairs = (float(row @ row) - float(row.sum())) * zeta
+        if pairs > 0:
+            alike = max(alike, min((float(own @ own) - float(row.sum()) * zeta) / pairs, 1.0))
     shares = np.array([row / total for row, total in zip(rows, totals, strict=True)])
     signs = np.array([1.0, -1.0])[: len(shares), np.newaxis]
     common = signs * np.sqrt(alike * np.array(zetas))[:, np.newaxis] * shares
@@ -182,13 +166,7 @@ def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[fl
     )
 
 
-def _correlation(sums: Floats, rows: Floats, zeta: float) -> float:
-    """Return the correlation within clusters, 0 to 1, at which sums of values have the squares they have."""
-    pairs = (float(rows @ rows) - float(rows.sum())) * zeta
-    return min(max((float(sums @ sums) - float(rows.sum()) * zeta) / pairs, 0.0), 1.0) if pairs > 0 else 0.0
-
-
-def clustered_variance(by_cell: tuple[Floats, Floats], clusters: Clusters, n_pos: int, n_neg: int) -> float:
+def clustered_variance(by_cell: Sequence[Floats], clusters: Clusters, n_pos: int, n_neg: int) -> float:
     """Variance of a mean over pairs from clustered rows: [O97] eq. 5 and 6, clusters in both classes.
 
     by_cell, shape (c,): Placement values less their mean, of a positive and of a negative of each cell.

@@ -19,7 +19,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import plotting
 from rocmonitor.stats.area.auc import AucResult
-from rocmonitor.stats.area.clustered import METHOD, difference_error, require_independent
+from rocmonitor.stats.area.clustered import METHOD, clustered_error, require_independent
 from rocmonitor.stats.area.delong import (
     delong_variance,
     difference_placements,
@@ -331,17 +331,24 @@ def compare_auc_paired(
     if method == "delong":
         variance = delong_variance(zeta10, zeta01, n_pos, n_neg)
     else:
-        kernel = max(_mean_square(pair) - difference**2, 0.0)
+        # The mean square of psi_1 - psi_2. With sign = 2 psi - 1 it is the mean of (sign_1 - sign_2)**2 / 4,
+        # and sign**2 is 0 on a tie, else 1.
+        pairs = float(n_pos) * n_neg
+        untied_1 = pairs - float(pair.first.pos @ pair.first.neg)
+        untied_2 = pairs - float(pair.second.pos @ pair.second.neg)
+        mean_square = (untied_1 + untied_2 - 2 * _sum_of_sign_products(pair)) / (4 * pairs)
+        kernel = max(mean_square - difference**2, 0.0)
         variance = exact_bootstrap_variance(zeta10, zeta01, kernel, n_pos, n_neg)
     numbers: dict[str, Any] = {"caveats": (Caveat("single-row"),) if min(n_pos, n_neg) == 1 else ()}
     if pair.clusters is not None:
-        variance, numbers = difference_error(below, above, difference, pair, (zeta10, zeta01))
+        of_rows = below / n_neg - difference, above / n_pos - difference
+        variance, numbers = clustered_error(of_rows, pair, (zeta10, zeta01))
         method = METHOD
     worth = max(numbers.get("design_effect") or 1.0, 1.0)
-    lines = (below / n_neg, pair.pos), (above / n_pos, pair.neg)
-    balances = [balance_of(*line) for line in lines]
-    numbers["balances"] = tuple(
-        (*balance.loss, *balance.gain, n / worth) for balance, n in zip(balances, (n_pos, n_neg), strict=True)
+    of_pos, of_neg = balance_of(below / n_neg, pair.pos), balance_of(above / n_pos, pair.neg)
+    numbers["balances"] = (
+        (*of_pos.loss, *of_pos.gain, n_pos / worth),
+        (*of_neg.loss, *of_neg.gain, n_neg / worth),
     )
     comparison = _difference_of(
         difference=difference,
@@ -411,17 +418,6 @@ def _difference_of(
 
 def _area(sample: Sample, below: Floats) -> float:
     return float(np.sum(sample.pos * below)) / sample.n_pos / sample.n_neg
-
-
-def _mean_square(pair: PairedSample) -> float:
-    """Mean of (psi_1 - psi_2)**2 over all (positive, negative) pairs.
-
-    With sign = 2 psi - 1 it is the mean of (sign_1 - sign_2)**2 / 4, and sign**2 is 0 on a tie, else 1.
-    """
-    pairs = float(pair.n_pos) * pair.n_neg
-    untied_1 = pairs - float(pair.first.pos @ pair.first.neg)
-    untied_2 = pairs - float(pair.second.pos @ pair.second.neg)
-    return (untied_1 + untied_2 - 2 * _sum_of_sign_products(pair)) / (4 * pairs)
 
 
 def _sum_of_sign_products(pair: PairedSample) -> float:

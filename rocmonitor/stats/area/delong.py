@@ -7,7 +7,7 @@ positives. Both take one value at each distinct score, so everything here is O(k
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -34,11 +34,15 @@ def placements(sample: Sample) -> tuple[Floats, Floats]:
     return below, above
 
 
-def placed_parts(sample: Sample) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
-    """Parts of `placements`, as below and above, with the positives and the negatives there.
+def sums_over_parts(
+    sample: Sample, function: Callable[[Floats, Floats, Floats, Floats], tuple[float, ...]]
+) -> tuple[float, ...]:
+    """Return the sums of the values of `function` over parts of the distinct scores.
 
-    Large samples have no room, and small ones no time, for arrays of all scores that are read once.
+    It takes `placements` there, as below and above, with the positives and the negatives. Large samples have
+    no room, and small ones no time, for arrays of all scores that are read once.
     """
+    sums = []
     neg_before, pos_after = 0.0, float(sample.n_pos)
     for part in parts(len(sample.score)):
         # Whole numbers up to 2**53 and their halves are exact, in any order; of one type they are quicker.
@@ -50,14 +54,7 @@ def placed_parts(sample: Sample) -> Iterator[tuple[Floats, Floats, Floats, Float
         above += pos_after
         neg_before, pos_after = float(below[-1]), pos_after - float(up_to[-1])
         below -= np.multiply(neg, 0.5, out=up_to)
-        yield below, above, pos, neg
-
-
-def sums_over_parts(
-    sample: Sample, function: Callable[[Floats, Floats, Floats, Floats], tuple[float, ...]]
-) -> tuple[float, ...]:
-    """Return the sums of the values of `function` over `placed_parts`."""
-    sums = [function(*part) for part in placed_parts(sample)]
+        sums.append(function(below, above, pos, neg))
     return tuple(math.fsum(column) for column in zip(*sums, strict=True))
 
 

@@ -157,7 +157,26 @@ def partial_auc(
     partial AUC 0.35 over fpr 0 to 0.5, 95 % interval 0.03 to 0.50
     (standard error 0.16; 3 positives, 3 negatives)
     """
-    over, low, high = _range(max_fpr, min_tpr, fpr, tpr)
+    given = {"max_fpr": max_fpr, "min_tpr": min_tpr, "fpr": fpr, "tpr": tpr}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise InputError(
+            "partial_auc needs exactly one of max_fpr, min_tpr, fpr and tpr; given: "
+            f"{', '.join(named) or 'none'}"
+        )
+    if max_fpr is not None:
+        ends: tuple[float, ...] = (0.0, max_fpr)
+    elif min_tpr is not None:
+        ends = (min_tpr, 1.0)
+    else:
+        ends = tuple(np.ravel(np.asarray(given[named[0]], dtype=object)))
+    if len(ends) != 2 or not all(map(is_number, ends)) or not 0 <= ends[0] < ends[1] <= 1:
+        raise InputError(
+            f"{named[0]} must give a range with 0 <= low < high <= 1; it is {given[named[0]]!r}, "
+            f"for example {'max_fpr=0.1' if 'fpr' in named[0] else 'min_tpr=0.9'}"
+        )
+    over: Literal["fpr", "tpr"] = "fpr" if "fpr" in named[0] else "tpr"
+    low, high = float(ends[0]), float(ends[1])
     sample.require_both_classes(at_least=2)
     # Over TPR: the same area of the curve seen from its other corner, where negatives are what is found.
     if over == "fpr":
@@ -184,33 +203,6 @@ def partial_auc(
         losses=losses,
         caveats=_caveats(se, held, "negatives" if over == "fpr" else "positives", corrected and area < 0.5),
     )
-
-
-def _range(
-    max_fpr: float | None,
-    min_tpr: float | None,
-    fpr: tuple[float, float] | None,
-    tpr: tuple[float, float] | None,
-) -> tuple[Literal["fpr", "tpr"], float, float]:
-    given = {"max_fpr": max_fpr, "min_tpr": min_tpr, "fpr": fpr, "tpr": tpr}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        raise InputError(
-            "partial_auc needs exactly one of max_fpr, min_tpr, fpr and tpr; given: "
-            f"{', '.join(named) or 'none'}"
-        )
-    if max_fpr is not None:
-        ends: tuple[float, ...] = (0.0, max_fpr)
-    elif min_tpr is not None:
-        ends = (min_tpr, 1.0)
-    else:
-        ends = tuple(np.ravel(np.asarray(given[named[0]], dtype=object)))
-    if len(ends) != 2 or not all(map(is_number, ends)) or not 0 <= ends[0] < ends[1] <= 1:
-        raise InputError(
-            f"{named[0]} must give a range with 0 <= low < high <= 1; it is {given[named[0]]!r}, "
-            f"for example {'max_fpr=0.1' if 'fpr' in named[0] else 'min_tpr=0.9'}"
-        )
-    return "fpr" if "fpr" in named[0] else "tpr", float(ends[0]), float(ends[1])
 
 
 def _area(

@@ -101,8 +101,20 @@ def auc_sequence(
     )
     w = np.ones(len(differences)) if weights is None else np.asarray(weights, dtype=float)
     seen = _rows_so_far(differences, w / w.max())
-    beyond = np.array([_beyond(rows, sequence, look, 1 - level) for look, rows in enumerate(seen)])
+    alpha, beyond = 1 - level, np.zeros((len(seen), 2))
+    for look, sides in enumerate(seen):
+        if sequence.information[look] == 0:
+            beyond[look] = [_of_others(side, alpha, 1.0) for side in sides]
+        else:
+            half = half_at(sequence, look, alpha)
+            z = half * math.sqrt(sequence.information[look])
+            beyond[look] = [_further(side, half, z, alpha) for side in sides]
     pvalue = [_pvalue(rows, sequence, look) for look, rows in enumerate(seen)]
+    caveats = sequence.caveats
+    if beyond[-1].any():
+        side = seen[-1][int(np.argmax(beyond[-1]))]
+        least = fewest(side.carriers, [*map(round, side.sizes)])
+        caveats += (Caveat("difference-rests-on-few", **least),)
     scatters = sequence.information > 0
     low, high = (np.where(scatters, end, sequence.estimate) for end in (sequence.low, sequence.high))
     return replace(
@@ -112,7 +124,7 @@ def auc_sequence(
         unseen_low=beyond[:, 0],
         unseen_high=beyond[:, 1],
         pvalue=np.array(pvalue),
-        caveats=(*sequence.caveats, *_of_few(seen[-1], beyond[-1])),
+        caveats=caveats,
     )
 
 
@@ -155,18 +167,6 @@ def _rows_so_far(differences: Sequence[AucDifference], w: Floats) -> list[tuple[
     return sides
 
 
-def _beyond(
-    sides: tuple[_Side, _Side], sequence: ConfidenceSequence, look: int, alpha: float
-) -> tuple[float, float]:
-    if sequence.information[look] == 0:
-        low, high = (_of_others(side, alpha, 1.0) for side in sides)
-        return low, high
-    half = half_at(sequence, look, alpha)
-    z = half * math.sqrt(sequence.information[look])
-    low, high = (_further(side, half, z, alpha) for side in sides)
-    return low, high
-
-
 def _further(side: _Side, half: float, z: float, alpha: float) -> float:
     carriers = min(side.carriers)
     if carriers >= 2 * FEW:
@@ -201,10 +201,3 @@ def _pvalue(sides: tuple[_Side, _Side], sequence: ConfidenceSequence, look: int)
     if beyond_zero(least) <= 1e-12 * abs(estimate):
         return least
     return error_at_0(beyond_zero, least, 1.0)
-
-
-def _of_few(sides: tuple[_Side, _Side], beyond: Floats) -> tuple[Caveat, ...]:
-    if not beyond.any():
-        return ()
-    side = sides[int(np.argmax(beyond))]
-    return (Caveat("difference-rests-on-few", **fewest(side.carriers, [*map(round, side.sizes)])),)

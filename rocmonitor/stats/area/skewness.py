@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -29,15 +28,8 @@ from rocmonitor.stats.rows import weighted_sum
 from rocmonitor.stats.sample import Counts, Floats, Sample, on_sample
 
 
-class Studentised(NamedTuple):
-    """Mean and skewness of (auc - true area) / se, to the first order in which they are not 0."""
-
-    mean: float
-    skewness: float
-
-
-def studentised(sample: Sample, pairs: Moments, se: float) -> Studentised:
-    """Return how the AUC divided by its own standard error (above 0) departs from the standard normal law.
+def studentised(sample: Sample, pairs: Moments, se: float) -> tuple[float, float]:
+    """Return mean and skewness of (auc - true area) / se, to the first order in which they are not 0.
 
     A sample whose AUC is too high by chance also has too small a standard error. With T the AUC and v its
     estimated variance, Z = (T - E T)/sd(T) and W = (v - E v)/E v, the studentised AUC is Z (1 - W/2) and has
@@ -50,7 +42,7 @@ def studentised(sample: Sample, pairs: Moments, se: float) -> Studentised:
     cubes10, cubes01, chains = _cubes_and_chains(sample, pairs)
     own = cubes10 / sample.n_pos / sample.n_pos**2 + cubes01 / sample.n_neg / sample.n_neg**2
     shared = chains / sample.n_pos / sample.n_neg / (float(sample.n_pos) * sample.n_neg)
-    return Studentised(-(own + 4 * shared) / 2 / se**3, -(2 * own + 6 * shared) / se**3)
+    return -(own + 4 * shared) / 2 / se**3, -(2 * own + 6 * shared) / se**3
 
 
 def _cubes_and_chains(sample: Sample, pairs: Moments) -> tuple[float, ...]:
@@ -166,22 +158,6 @@ def auc_skewness(sample: Sample, /, *, m_pos: int | None = None, m_neg: int | No
     sample.require_both_classes()
     m, n = resample_size(m_pos, sample.n_pos, "m_pos"), resample_size(m_neg, sample.n_neg, "m_neg")
     pairs = moments(sample)
-    third = _third_moment(sample, pairs, m, n)
-    se = math.sqrt(exact_bootstrap_variance(pairs.zeta10, pairs.zeta01, pairs.kernel, m, n))
-    return AucSkewness(
-        auc=pairs.auc,
-        se=se,
-        third_moment=third,
-        skewness=third / se**3 if se else 0.0,
-        n_pos=sample.n_pos,
-        n_neg=sample.n_neg,
-        m_pos=m,
-        m_neg=n,
-        caveats=() if se else (Caveat("skewness-undefined"),),
-    )
-
-
-def _third_moment(sample: Sample, pairs: Moments, m: int, n: int) -> float:
     g, f = deviations(sample, pairs)
     right, level, wrong = pairs.lost, 0.5 - pairs.auc, -pairs.auc  # the values of h
     below, above = placements(sample)
@@ -204,4 +180,16 @@ def _third_moment(sample: Sample, pairs: Moments, m: int, n: int) -> float:
         + float(m - 1) * (m - 2) * cubes01 / sample.n_neg
         + 6.0 * (m - 1) * (n - 1) * chains / sample.n_pos / sample.n_neg
     )
-    return total / (float(m) * n) ** 2
+    third = total / (float(m) * n) ** 2
+    se = math.sqrt(exact_bootstrap_variance(pairs.zeta10, pairs.zeta01, pairs.kernel, m, n))
+    return AucSkewness(
+        auc=pairs.auc,
+        se=se,
+        third_moment=third,
+        skewness=third / se**3 if se else 0.0,
+        n_pos=sample.n_pos,
+        n_neg=sample.n_neg,
+        m_pos=m,
+        m_neg=n,
+        caveats=() if se else (Caveat("skewness-undefined"),),
+    )

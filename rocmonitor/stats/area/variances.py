@@ -7,7 +7,7 @@ None subtracts large numbers: near areas of 0 and 1 no digits are lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -147,28 +147,20 @@ def drawn_areas(sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: n
     each run gets; none is sorted. Cost of a resample: O(m_pos + m_neg) where rows are drawn; O(k) where a
     class has many rows to a run, and their counts are drawn. Memory: O(k + m_pos + m_neg).
     """
-    areas, done = np.empty(n_resamples), 0
-    for drawn_pos, drawn_neg in drawn_runs(sample, m_pos, m_neg, n_resamples, rng):
-        below = np.cumsum(drawn_neg, axis=1).astype(np.float64)  # faster than adding up as float64
-        below -= 0.5 * drawn_neg
-        below *= drawn_pos
-        np.sum(below, axis=1, out=areas[done : done + len(below)])
-        done += len(below)
-    areas /= float(m_pos) * m_neg
-    return areas
-
-
-def drawn_runs(
-    sample: Sample, m_pos: int, m_neg: int, n_resamples: int, rng: np.random.Generator
-) -> Iterator[tuple[Counts, Counts]]:
-    """Yield drawn positives and negatives in each run of scores, upwards, (resamples, runs) each."""
     begins = np.flatnonzero(run_starts(sample.pos, sample.neg))
     pos, neg = np.add.reduceat(sample.pos, begins), np.add.reduceat(sample.neg, begins)
     draw_pos, draw_neg = drawing(pos, m_pos, rng), drawing(neg, m_neg, rng)
     at_once = max(1, _CELLS_AT_ONCE // max(len(pos), _largest_draw(pos, m_pos), _largest_draw(neg, m_neg)))
-    for start in range(0, n_resamples, at_once):
-        part = min(at_once, n_resamples - start)
-        yield draw_pos(part), draw_neg(part)
+    areas = np.empty(n_resamples)
+    for done in range(0, n_resamples, at_once):
+        part = min(at_once, n_resamples - done)
+        drawn_pos, drawn_neg = draw_pos(part), draw_neg(part)
+        below = np.cumsum(drawn_neg, axis=1).astype(np.float64)  # faster than adding up as float64
+        below -= 0.5 * drawn_neg
+        below *= drawn_pos
+        np.sum(below, axis=1, out=areas[done : done + part])
+    areas /= float(m_pos) * m_neg
+    return areas
 
 
 def drawing(
@@ -230,7 +222,13 @@ def area_given_errors(n_pos: int, n_neg: int, n_errors: int) -> tuple[float, flo
     x = np.arange(max(0, n_errors - n_neg), min(n_pos, n_errors) + 1, dtype=np.float64)
     low_pos, high_neg = x, n_errors - x  # the errors: positives not flagged, negatives flagged
     high_pos, low_neg = n_pos - low_pos, n_neg - high_neg
-    share = _shares(high_pos, high_neg, low_pos, low_neg)
+    # Shares of the binomial(high, high_neg) binomial(low, low_pos) orders, by their ratios in log space.
+    high, low = (high_pos + high_neg)[:-1], (low_pos + low_neg)[:-1]
+    ratio = (high_pos * high_neg)[:-1] / (high * (high - 1)) * ((low + 1) * (low + 2))
+    ratio /= ((low_pos + 1) * (low_neg + 1))[:-1]
+    log = np.concatenate([[0.0], np.cumsum(np.log(ratio))])
+    share = np.exp(log - log.max())
+    share /= share.sum()
     pairs_high, pairs_low = high_pos * high_neg, low_pos * low_neg
     lost = low_pos * high_neg + (pairs_high + pairs_low) / 2
     within = (pairs_high * (high_pos + high_neg + 1) + pairs_low * (low_pos + low_neg + 1)) / 12
@@ -238,13 +236,3 @@ def area_given_errors(n_pos: int, n_neg: int, n_errors: int) -> tuple[float, flo
     variance = float(np.sum(share * (within + (lost - mean) ** 2)))
     pairs = float(n_pos) * n_neg
     return mean / pairs, variance / pairs**2
-
-
-def _shares(high_pos: Floats, high_neg: Floats, low_pos: Floats, low_neg: Floats) -> Floats:
-    """Shares of the binomial(high, high_neg) binomial(low, low_pos) orders, by their ratios in log space."""
-    high, low = (high_pos + high_neg)[:-1], (low_pos + low_neg)[:-1]
-    ratio = (high_pos * high_neg)[:-1] / (high * (high - 1)) * ((low + 1) * (low + 2))
-    ratio /= ((low_pos + 1) * (low_neg + 1))[:-1]
-    log = np.concatenate([[0.0], np.cumsum(np.log(ratio))])
-    share = np.exp(log - log.max())
-    return np.asarray(share / share.sum())

@@ -189,7 +189,10 @@ def roc_band(
     t = band_ranks(sample.n_neg) / sample.n_neg
     curve = empirical_curve(sample)
     if method == "kolmogorov-smirnov":
-        in_tpr, in_fpr = kolmogorov_radii(sample, alpha)
+        # By the exact law of the two-sided distance, each class with sqrt(1 - alpha) ([C94]); with ties the
+        # distance is less, so the band still covers.
+        law = scipy.stats.kstwo
+        in_tpr, in_fpr = (float(law.ppf(math.sqrt(1 - alpha), n)) for n in (sample.n_pos, sample.n_neg))
         ends = _Ends(curve.at(t - in_fpr) - in_tpr, curve.at(t + in_fpr) + in_tpr, in_tpr, in_fpr)
     elif method == "working-hotelling":
         ends = working_hotelling(sample, t, alpha)
@@ -242,25 +245,19 @@ def _drawn_ends(
     if method == "studentized-sup":
         ends = _studentized(sample, curve, law, ranks, drawn, place)
     else:
-        ends = _bootstrapped(method, curve, law, ranks / sample.n_neg, drawn, place)
-    return ends._replace(n_resamples=resamples, bandwidth=width or (), caveats=adjusted)
-
-
-def _bootstrapped(method: str, curve: Curve, law: Curve, t: Floats, drawn: Floats, place: int) -> _Ends:
-    """Return the band whose radius is the distance of the replicate in this place, the least first."""
-    at = curve.at(t)
-    distance = np.abs(drawn - law.at(t))
-    if method.endswith("sup"):
+        t = ranks / sample.n_neg
+        at, distance = curve.at(t), np.abs(drawn - law.at(t))
+        if method.endswith("db"):
+            np.minimum(distance, np.abs(law.back(drawn) - t), out=distance)
         radius = _sorted_place(distance.max(axis=1), place)
-        return _Ends(at - radius, at + radius, radius)
-    np.minimum(distance, np.abs(law.back(drawn) - t), out=distance)
-    radius = _sorted_place(distance.max(axis=1), place)
-    return _Ends(
-        np.minimum(at - radius, curve.at(t - radius)),
-        np.maximum(at + radius, curve.at(t + radius)),
-        radius,
-        radius,
-    )
+        ends = _Ends(at - radius, at + radius, radius)
+        if method.endswith("db"):
+            low, high = (
+                np.minimum(ends.low, curve.at(t - radius)),
+                np.maximum(ends.high, curve.at(t + radius)),
+            )
+            ends = _Ends(low, high, radius, radius)
+    return ends._replace(n_resamples=resamples, bandwidth=width or (), caveats=adjusted)
 
 
 def _studentized(sample: Sample, curve: Curve, law: Curve, ranks: Counts, drawn: Floats, place: int) -> _Ends:
@@ -302,16 +299,6 @@ def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Ca
     if outside := np.count_nonzero((tpr < low) | (tpr > high)):
         caveats.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
     return tuple(caveats)
-
-
-def kolmogorov_radii(sample: Sample, alpha: float) -> tuple[float, float]:
-    """Half widths in TPR and FPR ([C94]): each class's distribution function with sqrt(1 - alpha).
-
-    By the exact law of the two-sided distance; with ties the distance is less, so the band still covers.
-    """
-    level = math.sqrt(1 - alpha)
-    law = scipy.stats.kstwo
-    return float(law.ppf(level, sample.n_pos)), float(law.ppf(level, sample.n_neg))
 
 
 def working_hotelling(sample: Sample, t: Floats, alpha: float) -> _Ends:

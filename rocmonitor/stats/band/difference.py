@@ -93,19 +93,20 @@ class RocDifferenceBand(IntervalTable):
         side = np.where(self.low > 0, 1, np.where(self.high < 0, -1, 0))
         start = np.flatnonzero(np.diff(side, prepend=0))
         stop = np.concatenate([start[1:], [len(side)]])
-        return tuple(
-            self._region(int(a), int(b)) for a, b in zip(start, stop[: len(start)], strict=True) if side[a]
-        )
-
-    def _region(self, start: int, stop: int) -> Region:
-        largest = start + int(np.argmax(np.abs(self.difference[start:stop])))
-        return Region(
-            low_fpr=float(self.fpr[start]),
-            high_fpr=float(self.fpr[stop - 1]),
-            better="first" if self.low[start] > 0 else "second",
-            largest_difference=float(self.difference[largest]),
-            at_fpr=float(self.fpr[largest]),
-        )
+        regions = []
+        for a, b in zip(start, stop[: len(start)], strict=True):
+            if not side[a]:
+                continue
+            largest = a + int(np.argmax(np.abs(self.difference[a:b])))
+            region = Region(
+                low_fpr=float(self.fpr[a]),
+                high_fpr=float(self.fpr[b - 1]),
+                better="first" if self.low[a] > 0 else "second",
+                largest_difference=float(self.difference[largest]),
+                at_fpr=float(self.fpr[largest]),
+            )
+            regions.append(region)
+        return tuple(regions)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         plotting.zero(ax)

@@ -105,7 +105,18 @@ def roc_pointwise(
     source = generator(rng, resamples, method=method)
     t = ranks / sample.n_neg
     tpr = empirical_curve(sample).at(t)
-    fluctuation, sd = _fluctuations(sample, ranks, tpr, method, bandwidth, resamples, source)
+    if method == "studentized":
+        smoothed, width = smoothed_curve(sample, bandwidths(sample, bandwidth)), windows(sample)
+        fluctuation = studentized_draws(sample, smoothed, ranks, width, resamples, source)
+        sd = spread_at(sample, ranks, tpr, width)
+    else:
+        law = empirical_curve(sample)
+        if method == "smoothed":
+            law = smoothed_curve(sample, bandwidths(sample, bandwidth)).curve
+        # Ranks are asked for in any order; curves are drawn at increasing ones.
+        increasing, back = np.unique(ranks, return_inverse=True)
+        drawn = drawn_curves(law, increasing, sample.n_pos, sample.n_neg, resamples, source)
+        fluctuation, sd = drawn[:, back] - law.at(t), np.ones(len(ranks))
     fluctuation.sort(axis=0)
     least, greatest = fluctuation[resamples - 1 - place], fluctuation[place]
     intervals = clipped_intervals(tpr - greatest * sd, tpr - least * sd)
@@ -121,28 +132,6 @@ def roc_pointwise(
         n_neg=sample.n_neg,
         caveats=moved + adjusted + interval_caveats("TPR", tpr, intervals),
     )
-
-
-def _fluctuations(
-    sample: Sample,
-    ranks: Counts,
-    tpr: Floats,
-    method: str,
-    bandwidth: Bandwidth | Rule,
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Return the fluctuations of TPR about the curve drawn from, (resamples, h), in units of `sd`, (h,)."""
-    if method == "studentized":
-        smoothed, width = smoothed_curve(sample, bandwidths(sample, bandwidth)), windows(sample)
-        drawn = studentized_draws(sample, smoothed, ranks, width, resamples, rng)
-        return drawn, spread_at(sample, ranks, tpr, width)
-    naive = method == "naive"
-    law = empirical_curve(sample) if naive else smoothed_curve(sample, bandwidths(sample, bandwidth)).curve
-    # Ranks are asked for in any order; curves are drawn at increasing ones.
-    increasing, back = np.unique(ranks, return_inverse=True)
-    drawn = drawn_curves(law, increasing, sample.n_pos, sample.n_neg, resamples, rng)
-    return drawn[:, back] - law.at(ranks / sample.n_neg), np.ones(len(ranks))
 
 
 _FACTOR = 1.06 * math.sqrt(3)  # a uniform law's half width over its deviation is sqrt(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,8 @@ class CostCurve(IntervalTable):
     variance, shape (h,): Of the exact bootstrap law.
     """
 
+    _points: ClassVar[str] = "Cost at {} operating conditions"
+
     w: Floats
     threshold: Floats
     cost: Floats
@@ -56,10 +58,6 @@ class CostCurve(IntervalTable):
         plotting.along(ax, self.w, self.cost, self.low, self.high, label=label)
         plotting.describe(ax, x=W_LABEL, y=COST_LABEL, note=self._about())
 
-    def __str__(self) -> str:
-        points = f"Cost at {len(self.w)} operating conditions"
-        return self._line(points, method=f"{self.method}, {self.sampling}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CostDifference(IntervalTable):
@@ -68,6 +66,8 @@ class CostDifference(IntervalTable):
     As `CostCurve`, of the difference, which lies within [-1, 1], with `threshold_1` and `threshold_2` of the
     models.
     """
+
+    _points: ClassVar[str] = "Cost of the second model minus the first at {} operating conditions"
 
     w: Floats
     threshold_1: Floats
@@ -82,10 +82,6 @@ class CostDifference(IntervalTable):
         plotting.zero(ax)
         plotting.along(ax, self.w, self.cost, self.low, self.high, label=label)
         plotting.describe(ax, x=W_LABEL, y="difference of the cost, second minus first", note=self._about())
-
-    def __str__(self) -> str:
-        points = f"Cost of the second model minus the first at {len(self.w)} operating conditions"
-        return self._line(points, method=f"{self.method}, {self.sampling}")
 
 
 @on_sample
@@ -214,26 +210,6 @@ def cost_difference(
     return CostDifference(w=conditions, threshold_1=at_1, threshold_2=at_2, **fields)
 
 
-def _require_prevalence_sd(law: CostLaw, method: str) -> None:
-    """Refuse a standard deviation of the class shares that no law has, or that the method does not use."""
-    sd = law.prevalence_sd
-    if sd is None:
-        return
-    if law.sampling != "full" or method in ("exact", "mover"):
-        raise InputError(
-            "prevalence_sd is for sampling='full' with method wald, agresti or empirical; sampling is "
-            f"{law.sampling!r} and method {method!r}: leave prevalence_sd out"
-        )
-    p = law.pos.n / (law.pos.n + law.neg.n)
-    most = math.sqrt(p * (1 - p))
-    least = most / math.sqrt(law.pos.m + law.neg.m)
-    if not is_number(sd) or not least * (1 - 1e-9) <= sd < most:
-        raise InputError(
-            f"prevalence_sd must be at least {least:.4g}, that of rows drawn one by one, and below "
-            f"{most:.4g}; it is {sd!r}"
-        )
-
-
 def _matched(thresholds: ArrayLike, conditions: Floats, name: str) -> Floats:
     """Return as many thresholds as operating conditions, in an array of its own."""
     try:
@@ -259,8 +235,21 @@ def _measured(
 ) -> dict[str, Any]:
     offered = get_args(CostMethod)
     options = interval_options(method, offered, confidence_level, n_resamples=n_resamples, rng=rng)
-    _require_prevalence_sd(law, method)
-    pos, neg = law.pos, law.neg
+    pos, neg, sd = law.pos, law.neg, law.prevalence_sd
+    if sd is not None:
+        if law.sampling != "full" or method in ("exact", "mover"):
+            raise InputError(
+                "prevalence_sd is for sampling='full' with method wald, agresti or empirical; sampling is "
+                f"{law.sampling!r} and method {method!r}: leave prevalence_sd out"
+            )
+        p = pos.n / (pos.n + neg.n)
+        most = math.sqrt(p * (1 - p))
+        least = most / math.sqrt(pos.m + neg.m)
+        if not is_number(sd) or not least * (1 - 1e-9) <= sd < most:
+            raise InputError(
+                f"prevalence_sd must be at least {least:.4g}, that of rows drawn one by one, and below "
+                f"{most:.4g}; it is {sd!r}"
+            )
     if method == "mover" and (pos.m, neg.m) != (pos.n, neg.n):
         raise InputError("m_pos and m_neg are for resamples; method 'mover' does not resample")
     caveats = resample_caveats(pos.m, pos.n, neg.m, neg.n)

@@ -126,31 +126,42 @@ class CostLaw(BootstrapLaw):
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Costs in drawn resamples, (n_resamples, h): at each point resamples of its own."""
         pos, neg = self.pos, self.neg
-        rows_pos, rows_neg = self._drawn_sizes((n_resamples, *np.shape(pos.more)), rng)
-        m, n = pos.m + neg.m, pos.n + neg.n
-        over = (pos.m, neg.m) if self.sampling == "stratified" else (m * pos.n / n, m * neg.n / n)
+        shape = (n_resamples, *np.shape(pos.more))
+        if self.sampling == "stratified":
+            rows_pos, rows_neg = np.full(shape, pos.m), np.full(shape, neg.m)
+            over: tuple[float, float] = pos.m, neg.m
+        else:
+            m, n = pos.m + neg.m, pos.n + neg.n
+            over = m * pos.n / n, m * neg.n / n
+            share: Floats | float = pos.n / n
+            if self.prevalence_sd is not None:
+                p = pos.n / n
+                alike = (self.prevalence_sd**2 / (p * (1 - p) / m) - 1) / (m - 1)
+                if alike > _ALIKE:
+                    share = rng.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, shape)
+            rows_pos = rng.binomial(m, share, shape)
+            rows_neg = m - rows_pos
         w_pos, w_neg = self._weights()
         cost: Floats = w_pos * _drawn_errors(pos, rows_pos, rng) / over[0]
         cost += w_neg * _drawn_errors(neg, rows_neg, rng) / over[1]
         return cost
 
-    def _drawn_sizes(self, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Counts, Counts]:
-        pos, neg = self.pos, self.neg
-        if self.sampling == "stratified":
-            return np.full(shape, pos.m), np.full(shape, neg.m)
-        m, p = pos.m + neg.m, pos.n / (pos.n + neg.n)
-        share: Floats | float = p
-        if self.prevalence_sd is not None:
-            binomial = p * (1 - p) / m
-            alike = (self.prevalence_sd**2 / binomial - 1) / (m - 1)
-            if alike > _ALIKE:
-                share = rng.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, shape)
-        positives = rng.binomial(m, share, shape)
-        return positives, m - positives
-
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
-        """Return the ends of the interval, by ``mover`` too."""
-        return self._mover_ends(options.tail) if options.method == "mover" else super().ends(options)
+        """Return the ends of the interval, by ``mover`` too.
+
+        That puts together Clopper-Pearson limits of each kind of error (Zou & Donner 2008, eq. 2 and 3). The
+        distances to the limits add like standard deviations, with the correlation of shares of one sample.
+        """
+        if options.method != "mover":
+            return super().ends(options)
+        kinds, below, above = self._kinds(), [], []
+        for kind in kinds:
+            share = kind.seen / kind.n
+            low, high = proportion_ends(kind.seen, kind.n, kind.n, "clopper-pearson", options.tail)
+            ends = [kind.weight * (share - low), kind.weight * (share - high)]
+            below.append(np.maximum(*ends))
+            above.append(-np.minimum(*ends))
+        return self.mean - _combined(kinds, below), self.mean + _combined(kinds, above)
 
     def untrusted(self, method: str, tail: float) -> NDArray[np.bool_]:
         """Return where the law is too far from a normal one, or from a smooth one, for `method`, shape (h,).
@@ -186,21 +197,6 @@ class CostLaw(BootstrapLaw):
         more = added.share(errors.more, errors.n)
         less = added.share(errors.less, errors.n) if self.paired else np.zeros_like(more)
         return _Shares(more, less, errors.m + added.rows)
-
-    def _mover_ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Clopper-Pearson limits of each kind of error, put together (Zou & Donner 2008, eq. 2 and 3).
-
-        The distances to the limits add like standard deviations, with the correlation of shares of one
-        sample.
-        """
-        kinds, below, above = self._kinds(), [], []
-        for kind in kinds:
-            share = kind.seen / kind.n
-            low, high = proportion_ends(kind.seen, kind.n, kind.n, "clopper-pearson", tail)
-            ends = [kind.weight * (share - low), kind.weight * (share - high)]
-            below.append(np.maximum(*ends))
-            above.append(-np.minimum(*ends))
-        return self.mean - _combined(kinds, below), self.mean + _combined(kinds, above)
 
     def _kinds(self) -> list[_Kind]:
         full, n = self.sampling == "full", self.pos.n + self.neg.n

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rocmonitor.stats import plotting
 from rocmonitor.stats.binomial import Counts, Floats, binomial_window, trinomial_difference
@@ -257,17 +257,9 @@ def threshold_dominance(
     pair.require_distinct_scores()
     at = threshold_pairs(pairs)
     require_method(sampling, get_args(Sampling), "sampling")
-    only, classes = disagreements(pair, at), (pair.n_pos, pair.n_neg)
-    sizes = resample_sizes(m_pos, pair.n_pos, m_neg, pair.n_neg)
-    return _dominance_of(only, at, classes, sizes, sampling)
-
-
-def _dominance_of(
-    only: Counts, at: Floats, classes: tuple[int, int], sizes: tuple[int, int], sampling: Sampling
-) -> ThresholdDominance:
-    """From the `disagreements` at pairs of thresholds, (h, 2), with the sizes of classes and of resamples."""
-    pos_1, pos_2, neg_1, neg_2 = only
-    (n_pos, n_neg), (m_pos, m_neg) = classes, sizes
+    pos_1, pos_2, neg_1, neg_2 = disagreements(pair, at)
+    n_pos, n_neg = pair.n_pos, pair.n_neg
+    m_pos, m_neg = resample_sizes(m_pos, n_pos, m_neg, n_neg)
     if sampling == "full":
         of_pos, of_neg = both_class_sizes(m_pos, m_neg, n_pos / (n_pos + n_neg))
         in_pos = _signs_by_size(pos_1, pos_2, n_pos, of_pos.rows)
@@ -333,20 +325,16 @@ def _sign(only_1: int, only_2: int, n: int, m: int) -> tuple[float, float, float
     low, mass = binomial_window(m, disagree / n)
     p = only_1 / disagree
     j = np.arange(low // 2, (low + len(mass)) // 2 + 1)
-    at_zero, above = _walk(j, p)
+    # e_j and A_j at consecutive j, from their values at the first.
+    first = int(j[0])
+    begin = float(scipy.special.betainc(first, first, p)) if first else 0.5
+    # P(X >= j) of 2j - 1 trials less P(X > j) of 2j trials is half of P(X = j of 2j).
+    even_begin = 2 * max(begin - float(scipy.special.betainc(first + 1, first, p)), 0.0) if first else 1.0
+    steps = 4 * p * (1 - p) * (2 * j[:-1] + 1) / (2 * j[:-1] + 2)
+    at_zero = even_begin * np.concatenate([[1.0], np.cumprod(steps)])
+    above = begin + (p - 0.5) * np.concatenate([[0.0], np.cumsum(at_zero[:-1])])
     k = np.arange(low, low + len(mass))
     even = k % 2 == 0
     equal = float(mass[even] @ at_zero[k[even] // 2 - j[0]])
     reach = min(float(mass @ above[(k + 1) // 2 - j[0]]), 1.0)
     return max(1.0 - reach - equal / 2, 0.0), equal, max(reach - equal / 2, 0.0)
-
-
-def _walk(j: NDArray[np.int64], p: float) -> tuple[Floats, Floats]:
-    """e_j and A_j of `_sign` at consecutive j, from their values at the first."""
-    first = int(j[0])
-    above = float(scipy.special.betainc(first, first, p)) if first else 0.5
-    # P(X >= j) of 2j - 1 trials less P(X > j) of 2j trials is half of P(X = j of 2j).
-    at_zero = 2 * max(above - float(scipy.special.betainc(first + 1, first, p)), 0.0) if first else 1.0
-    steps = 4 * p * (1 - p) * (2 * j[:-1] + 1) / (2 * j[:-1] + 2)
-    zeros = at_zero * np.concatenate([[1.0], np.cumprod(steps)])
-    return zeros, above + (p - 0.5) * np.concatenate([[0.0], np.cumsum(zeros[:-1])])

@@ -140,34 +140,29 @@ def _grid(pair: PairedSample, levels: ThresholdLevels, r: int, m: int, most: int
 
 def _filled(grids: Sequence[_Grid], m: int, n: int) -> Iterator[ThresholdsLaw]:
     """Return the laws of grids: a large one by the series if that holds, all others in one go."""
-    others = [grid for grid in grids if not _fill_by_series(grid, m, n)]
+    inner, others = (slice(1, -1), slice(1, -1)), []
+    for grid in grids:
+        needed, above_1, above_2 = grid.needed[inner], grid.above_1[1:-1], grid.above_2[1:-1]
+        large = np.count_nonzero(grid.needed) > _FEW
+        excess = excess_on_grid(grid.r, m, n, grid.both[inner], above_1, above_2, needed) if large else None
+        if excess is None:
+            others.append(grid)
+        else:
+            product = np.multiply.outer(grid.reach[1:-1, -1], grid.reach[-1, 1:-1])
+            grid.reach[inner] = np.where(needed, product + excess, 0.0)
     places = [np.nonzero(grid.needed) for grid in others]
     if sum(len(i) for i, _ in places):
         both = [grid.both[at] for grid, at in zip(others, places, strict=True)]
-        above_1 = [grid.above_1[i] for grid, (i, _) in zip(others, places, strict=True)]
-        above_2 = [grid.above_2[j] for grid, (_, j) in zip(others, places, strict=True)]
+        first = [grid.above_1[i] for grid, (i, _) in zip(others, places, strict=True)]
+        second = [grid.above_2[j] for grid, (_, j) in zip(others, places, strict=True)]
         r = np.repeat([grid.r for grid in others], [len(i) for i, _ in places])
         inside = np.concatenate(both)
-        only = (np.concatenate(above) - inside for above in (above_1, above_2))
+        only = (np.concatenate(above) - inside for above in (first, second))
         reach = both_reach(r, m, n, inside, *only)
         stops = np.cumsum([len(i) for i, _ in places])
         for grid, at, part in zip(others, places, np.split(reach, stops[:-1]), strict=True):
             grid.reach[at] = part
     return (grid.law() for grid in grids)
-
-
-def _fill_by_series(grid: _Grid, m: int, n: int) -> bool:
-    """Fill a large grid by `excess_on_grid`; False where it is small or the series does not hold."""
-    if np.count_nonzero(grid.needed) <= _FEW:
-        return False
-    inner = slice(1, -1), slice(1, -1)
-    reach, needed = grid.reach, grid.needed[inner]
-    excess = excess_on_grid(grid.r, m, n, grid.both[inner], grid.above_1[1:-1], grid.above_2[1:-1], needed)
-    if excess is None:
-        return False
-    product = np.multiply.outer(reach[1:-1, -1], reach[-1, 1:-1])
-    reach[inner] = np.where(needed, product + excess, 0.0)
-    return True
 
 
 def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:

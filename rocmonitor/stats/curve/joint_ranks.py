@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -58,16 +58,6 @@ class RankedPair:
         level_2 = len(pair.second.score) - 1 - pair.index_2
         return cls(level_1, level_2, pair.pos, pair.neg, *class_rows(pair.first), *class_rows(pair.second))
 
-    @property
-    def own(self) -> ClassCounts:
-        """The class that is looked at, by score of model 1."""
-        return self.own_1
-
-    @property
-    def other(self) -> ClassCounts:
-        """The other class, by score of model 1."""
-        return self.other_1
-
     def turned(self) -> RankedPair:
         """Return the same with the classes exchanged."""
         return replace(
@@ -83,20 +73,9 @@ class RankedPair:
 
 def enumerable(ranked: RankedPair) -> bool:
     """Return True if every pair of thresholds is enumerated; the same for both classes."""
-    n, m = ranked.own.total + ranked.other.total, max(ranked.own.total, ranked.other.total)
+    n, m = ranked.own_1.total + ranked.other_1.total, max(ranked.own_1.total, ranked.other_1.total)
     pairs = len(ranked.own_1.at) * len(ranked.own_2.at)
     return pairs * 4 * (m + 1) * (n + 1) ** 2 <= MOST_STEPS
-
-
-class NetLaw(Protocol):
-    """The law of the rows of a class that model 1 flags less those that model 2 flags."""
-
-    @property
-    def spread(self) -> tuple[float, float, float]:
-        """Mean and variance, and between them the mean of the rows that one model flags alone."""
-
-    def law(self) -> tuple[int, Floats]:
-        """Return the first difference, and probabilities from there on."""
 
 
 def net_laws(ranked: RankedPair, r: int) -> tuple[NetLaw, NetLaw]:
@@ -132,7 +111,7 @@ def _enumerated(ranked: RankedPair, r: int) -> _Enumerated:
     N_1, N_2 >= r at (at, at) less (strictly, at) and (at, strictly), plus (strictly, strictly). Each is a sum
     over the angles of both counts of the characteristic function and of that of a tail.
     """
-    m, n = ranked.own.total, ranked.own.total + ranked.other.total
+    m, n = ranked.own_1.total, ranked.own_1.total + ranked.other_1.total
     angle = 2 * np.pi * np.arange(n + 1) / (n + 1)
     tail = np.exp(-1j * np.outer(angle, np.arange(r, n + 1))).sum(axis=1) / (n + 1)
     of_pair = np.outer(tail, tail)
@@ -196,7 +175,42 @@ class _Terms(NamedTuple):
         return mean, float(np.sum(self.weight * self.apart)), float(variance)
 
     def law(self) -> tuple[int, Floats]:
-        return _lattice_law(self)
+        """Law with these means and variances: of trinomial differences, or normal where none has them."""
+        m = self.m
+        weight, mean, variance = _grouped(self)
+        mean = np.clip(mean, -m, m)
+        gap = mean / m
+        share = np.maximum(variance / m + gap**2, 0.0)
+        normal = (share < np.abs(gap)) & (variance > _SMOOTH)
+        apart = np.clip(share, np.abs(gap), 1.0)
+        variance = np.where(normal, variance, m * (apart - gap**2))
+        half = _REACH * np.sqrt(variance) + 30
+        low, high = max(-m, math.floor((mean - half).min())), min(m, math.ceil((mean + half).max()))
+        size = scipy.fft.next_fast_len(high - low + 1, real=True)
+        angle = 2 * np.pi * np.arange(size // 2 + 1) / size
+        least = float(variance.min())
+        angle = angle[least * (1 - np.cos(angle)) <= LOG_NEGLIGIBLE] if least > 0 else angle
+        transform = np.zeros(size // 2 + 1, dtype=np.complex128)
+        bend, sine = 1 - np.cos(angle), np.sin(angle)
+        for part, trinomial in ((~normal, True), (normal, False)):
+            if part.any():
+                w, g, s = weight[part], gap[part][:, np.newaxis], apart[part][:, np.newaxis]
+                if trinomial:
+                    with np.errstate(divide="ignore"):
+                        power = m * np.log(1 - s * bend + 1j * g * sine)
+                else:
+                    power = -variance[part][:, np.newaxis] * bend + 1j * mean[part][:, np.newaxis] * angle
+                transform[: len(angle)] += np.einsum("w,wa->a", w, np.exp(power - 1j * low * angle))
+        law = np.maximum(scipy.fft.irfft(np.conj(transform), size)[: high - low + 1], 0.0)
+        return low, np.asarray(law / law.sum())
+
+
+NetLaw = _Enumerated | _Terms
+"""The law of the rows of a class that model 1 flags less those that model 2 flags.
+
+`spread` is the mean, the mean of the rows that one model flags alone, and the variance; `law` the first
+difference, and probabilities from there on.
+"""
 
 
 class _Runs(NamedTuple):
@@ -404,34 +418,3 @@ def _grouped(terms: _Terms) -> tuple[Floats, Floats, Floats]:
     centre = np.bincount(group, weight * mean) / total
     spread = np.bincount(group, weight * (variance + (mean - centre[group]) ** 2)) / total
     return total, centre, spread
-
-
-def _lattice_law(terms: _Terms) -> tuple[int, Floats]:
-    """Law with these means and variances: of trinomial differences, or normal where none has them."""
-    m = terms.m
-    weight, mean, variance = _grouped(terms)
-    mean = np.clip(mean, -m, m)
-    gap = mean / m
-    share = np.maximum(variance / m + gap**2, 0.0)
-    normal = (share < np.abs(gap)) & (variance > _SMOOTH)
-    apart = np.clip(share, np.abs(gap), 1.0)
-    variance = np.where(normal, variance, m * (apart - gap**2))
-    half = _REACH * np.sqrt(variance) + 30
-    low, high = max(-m, math.floor((mean - half).min())), min(m, math.ceil((mean + half).max()))
-    size = scipy.fft.next_fast_len(high - low + 1, real=True)
-    angle = 2 * np.pi * np.arange(size // 2 + 1) / size
-    least = float(variance.min())
-    angle = angle[least * (1 - np.cos(angle)) <= LOG_NEGLIGIBLE] if least > 0 else angle
-    transform = np.zeros(size // 2 + 1, dtype=np.complex128)
-    bend, sine = 1 - np.cos(angle), np.sin(angle)
-    for part, trinomial in ((~normal, True), (normal, False)):
-        if part.any():
-            w, g, s = weight[part], gap[part][:, np.newaxis], apart[part][:, np.newaxis]
-            if trinomial:
-                with np.errstate(divide="ignore"):
-                    power = m * np.log(1 - s * bend + 1j * g * sine)
-            else:
-                power = -variance[part][:, np.newaxis] * bend + 1j * mean[part][:, np.newaxis] * angle
-            transform[: len(angle)] += np.einsum("w,wa->a", w, np.exp(power - 1j * low * angle))
-    law = np.maximum(scipy.fft.irfft(np.conj(transform), size)[: high - low + 1], 0.0)
-    return low, np.asarray(law / law.sum())

@@ -186,15 +186,13 @@ def _plug_in(rows: ClassScores, name: str) -> float:
             "give bandwidth, or use another method"
         )
     few = _thinned(rows)
-
-    def mean_derivative(h: float, order: int) -> float:
-        return float(few.share @ _derivative(few, few.score, h, order))
-
     normal = float(1.583 * width * rows.total ** (-1 / 3))
-    fourth = mean_derivative(width * (6 / 0.5289 / rows.total) ** (1 / 7), 4)
+    pilot = width * (6 / 0.5289 / rows.total) ** (1 / 7)
+    fourth = float(few.share @ _derivative(few, few.score, pilot, 4))
     if not fourth > 0:
         return normal
-    second = mean_derivative((math.sqrt(2 / math.pi) / fourth / rows.total) ** (1 / 5), 2)
+    pilot = (math.sqrt(2 / math.pi) / fourth / rows.total) ** (1 / 5)
+    second = float(few.share @ _derivative(few, few.score, pilot, 2))
     return float((_OVERLAP / -second / rows.total) ** (1 / 3)) if second < 0 else normal
 
 

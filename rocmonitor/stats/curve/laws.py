@@ -67,7 +67,9 @@ class IntervalTable(Table):
 
     def __str__(self) -> str:
         rows = next(len(value) for value in self._values().values() if isinstance(value, np.ndarray))
-        return self._line(self._points.format(rows))
+        sampling = getattr(self, "sampling", None)
+        method = f"{self.method}, {sampling}" if sampling else self.method
+        return self._line(self._points.format(rows), method=method)
 
     def _line(self, points: str, intervals: str = "", method: str = "") -> str:
         return (

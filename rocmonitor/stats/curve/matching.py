@@ -52,7 +52,16 @@ def matched_pairs(reference: PairedSample, flagged_shares: ArrayLike) -> Floats:
     if not len(reference.pos):
         raise DegenerateDataError("the reference is empty: no threshold can be matched on it")
     reference.require_distinct_scores()
-    return np.column_stack([_at_share(model, shares) for model in (reference.first, reference.second)])
+    columns = []
+    for model in (reference.first, reference.second):
+        flagged = np.cumsum((model.pos + model.neg)[::-1])  # at the distinct scores, decreasing
+        flagged = flagged / flagged[-1]
+        after = np.clip(np.searchsorted(flagged, shares), 1, max(len(flagged) - 1, 1))
+        before = after - 1
+        after = np.minimum(after, len(flagged) - 1)
+        nearer = shares - flagged[before] <= flagged[after] - shares
+        columns.append(model.score[::-1][np.where(nearer, before, after)])
+    return np.column_stack(columns)
 
 
 @on_pair
@@ -94,16 +103,6 @@ def calibrated_pairs(
     reference.require_distinct_scores()
     at = _isotonic if method == "isotonic" else _platt
     return np.column_stack([at(model, wanted) for model in (reference.first, reference.second)])
-
-
-def _at_share(model: Sample, shares: Floats) -> Floats:
-    flagged = np.cumsum((model.pos + model.neg)[::-1])  # at the distinct scores, decreasing
-    flagged = flagged / flagged[-1]
-    after = np.clip(np.searchsorted(flagged, shares), 1, max(len(flagged) - 1, 1))
-    before = after - 1
-    after = np.minimum(after, len(flagged) - 1)
-    nearer = shares - flagged[before] <= flagged[after] - shares
-    return np.asarray(model.score[::-1][np.where(nearer, before, after)])
 
 
 def _isotonic(model: Sample, wanted: Floats) -> Floats:

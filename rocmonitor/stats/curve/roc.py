@@ -195,24 +195,22 @@ def tie_caveats(sample: Sample, fpr: Floats, **model: str) -> tuple[Caveat, ...]
 
 def disagreements(pair: PairedSample, pairs: Floats) -> Counts:
     """Positives that only model 1, only model 2 flags, then negatives likewise: (4, h); O(c) for c cells."""
-    parts = [pairs[i : i + _PAIRS_AT_ONCE] for i in range(0, len(pairs), _PAIRS_AT_ONCE)]
-    return np.concatenate([_disagreements(pair, part) for part in parts], axis=1)
-
-
-def _disagreements(pair: PairedSample, pairs: Floats) -> Counts:
-    level, at = [], []
-    for sample, index, thresholds in (
-        (pair.first, pair.index_1, pairs[:, 0]),
-        (pair.second, pair.index_2, pairs[:, 1]),
-    ):
-        start, rank = np.unique(np.searchsorted(sample.score, thresholds), return_inverse=True)
-        # How many of the thresholds flag a cell: the first of them flags those of level 1 and more.
-        level.append(np.searchsorted(start, np.arange(len(sample.score)), side="right")[index])
-        at.append(rank)
-    shape = int(at[0].max()) + 2, int(at[1].max()) + 2
-    only = []
-    for counts in (pair.pos, pair.neg):
-        table = flagged_table(level[0], level[1], counts, shape)  # rows that neither model flags
-        neither = table[at[0], at[1]]
-        only += [table[-1, at[1]] - neither, table[at[0], -1] - neither]
-    return np.rint(only).astype(np.int64)
+    parts = []
+    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+        level, at = [], []
+        for sample, index, thresholds in (
+            (pair.first, pair.index_1, pairs[start : start + _PAIRS_AT_ONCE, 0]),
+            (pair.second, pair.index_2, pairs[start : start + _PAIRS_AT_ONCE, 1]),
+        ):
+            first, rank = np.unique(np.searchsorted(sample.score, thresholds), return_inverse=True)
+            # How many of the thresholds flag a cell: the first of them flags those of level 1 and more.
+            level.append(np.searchsorted(first, np.arange(len(sample.score)), side="right")[index])
+            at.append(rank)
+        shape = int(at[0].max()) + 2, int(at[1].max()) + 2
+        only = []
+        for counts in (pair.pos, pair.neg):
+            table = flagged_table(level[0], level[1], counts, shape)  # rows that neither model flags
+            neither = table[at[0], at[1]]
+            only += [table[-1, at[1]] - neither, table[at[0], -1] - neither]
+        parts.append(np.rint(only).astype(np.int64))
+    return np.concatenate(parts, axis=1)

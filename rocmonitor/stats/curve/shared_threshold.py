@@ -71,9 +71,10 @@ def windows(r: Counts, own: ClassCounts, other: ClassCounts, *, full: bool = Fal
     """For each rank the last score that is surely flagged, and the first that is not: O(k + h log k)."""
     if full:
         n = own.total + other.total
-        mean, reach = _spread(n, (own.above + other.above) / n, 0, np.zeros(1))
+        mean, variance = _spread(n, (own.above + other.above) / n, 0, np.zeros(1))
     else:
-        mean, reach = _spread(own.m, own.above / own.total, other.m, other.above / other.total)
+        mean, variance = _spread(own.m, own.above / own.total, other.m, other.above / other.total)
+    reach = bernstein(variance)
     flagged = np.minimum.accumulate((mean + reach)[::-1])[::-1]
     unflagged = np.maximum.accumulate(mean - reach)
     first = np.maximum(np.searchsorted(flagged, r, side="left") - 1, 0)
@@ -81,9 +82,8 @@ def windows(r: Counts, own: ClassCounts, other: ClassCounts, *, full: bool = Fal
 
 
 def _spread(m1: int, p: Floats, m2: int, q: Floats) -> tuple[Floats, Floats]:
-    """Mean of Bin(m1, p) + Bin(m2, q), and the deviation it exceeds with probability below 1e-16."""
-    variance = m1 * p * (1 - p) + m2 * q * (1 - q)
-    return m1 * p + m2 * q, bernstein(variance)
+    """Mean and variance of Bin(m1, p) + Bin(m2, q)."""
+    return m1 * p + m2 * q, m1 * p * (1 - p) + m2 * q * (1 - q)
 
 
 def _inside(own: ClassCounts, other: ClassCounts, first: int, stop: int) -> _Window:
@@ -103,9 +103,7 @@ def moments(r: int, own: ClassCounts, other: ClassCounts, first: int, stop: int)
     """
     seen = _inside(own, other, first, stop)
     m1, m2 = max(own.m - 2, 0), other.m
-    mean, reach = _spread(m1, seen.own, m2, seen.other)
-    variance = m1 * seen.own * (1 - seen.own) + m2 * seen.other * (1 - seen.other)
-    lattice = _lattice(r, mean, reach, m1 + m2, variance)
+    lattice = _lattice(r, m1, seen.own, m2, seen.other)
     log_phi = m1 * _log_near(lattice.angle, seen.own) + m2 * _log_near(lattice.angle, seen.other)
     fewer, few = lattice.below((r - 1, r), log_phi)
     above = seen.own if own.m > 1 else 0.0 * seen.own  # a single row has no other of its class
@@ -132,8 +130,7 @@ def flagging(r: int, own: ClassCounts, other: ClassCounts) -> Flagging:
     """Chances about one threshold for both classes, from the same characteristic functions."""
     first, stop = windows(np.array([r]), own, other)[0].tolist()
     p, q = (np.append(rows.above, rows.total)[first : stop + 1] / rows.total for rows in (own, other))
-    variance = own.m * p * (1 - p) + other.m * q * (1 - q)
-    lattice = _lattice(r, *_spread(own.m, p, other.m, q), own.m + other.m, variance)
+    lattice = _lattice(r, own.m, p, other.m, q)
     log_phi = (own.m - 1) * _log_near(lattice.angle, p) + (other.m - 1) * _log_near(lattice.angle, q)
     few, of_own, of_other = lattice.below_each(r, log_phi, p, q)
     chances = [
@@ -155,11 +152,17 @@ def full_moments(
     """
     n = own.total + other.total
     if own.total < MANY:
-        return _mixed_moments(r, own, other, size)
+        mean = square = 0.0
+        for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
+            sized = own._replace(m=m), other._replace(m=n - m)
+            one, two = moments(r, *sized, *windows(np.array([r]), *sized)[0].tolist())
+            mean += weight * one
+            square += weight * (one / m + (1 - 1 / m) * two)
+        return mean, square
     rho, inverse = own.total / n, size.mean_inverse(0.0)
     seen = _inside(own, other, first, stop)
     share = rho * seen.own + (1 - rho) * seen.other
-    lattice = _lattice(r, *_spread(n, share, 0, share), n, n * share * (1 - share))
+    lattice = _lattice(r, n, share, 0, share)
     log_one, log_all = _log_near(lattice.angle, seen.own), _log_near(lattice.angle, share)
     # Where a row's own function is small, the power of all is negligible.
     keep = log_one.real > math.log(0.5)
@@ -176,17 +179,6 @@ def full_moments(
         fewer, few = lattice.below((r - 1, r), log)
         pairs += sign * (2 * seen.own * fewer + seen.at * few)
     return float(chance), float(alone + (1 - inverse) * seen.sure**2 + seen.at @ pairs)
-
-
-def _mixed_moments(r: int, own: ClassCounts, other: ClassCounts, size: ClassSize) -> tuple[float, float]:
-    n = own.total + other.total
-    mean = square = 0.0
-    for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        sized = own._replace(m=m), other._replace(m=n - m)
-        one, two = moments(r, *sized, *windows(np.array([r]), *sized)[0].tolist())
-        mean += weight * one
-        square += weight * (one / m + (1 - 1 / m) * two)
-    return mean, square
 
 
 def _mean_inverse(n: int, share: Complex) -> Complex:
@@ -240,10 +232,14 @@ class _Lattice(NamedTuple):
         return [np.clip((count + 2 * total) / self.size, 0.0, 1.0) for total in totals]
 
 
-def _lattice(r: int, mean: Floats, reach: Floats, largest: int, variance: Floats) -> _Lattice:
-    """Return the angles that matter to tails at `r`: |phi(angle)| <= exp(-variance (1 - cos angle))."""
+def _lattice(r: int, m1: int, p: Floats, m2: int, q: Floats) -> _Lattice:
+    """Return the angles that matter to tails at `r` of sums of two binomials: |phi(angle)| is at most
+    exp(-variance (1 - cos angle)).
+    """
+    mean, variance = _spread(m1, p, m2, q)
+    reach = bernstein(variance)
     low = max(int(np.floor((mean - reach).min(initial=r))), 0)
-    high = min(int(np.ceil((mean + reach).max(initial=r))), largest)
+    high = min(int(np.ceil((mean + reach).max(initial=r))), m1 + m2)
     size = (high - low + 1) | 1
     require_room(size)
     angle = 2 * np.pi * np.arange(1, size // 2 + 1) / size
@@ -312,7 +308,10 @@ def stratified_law(
         _pass_few(law, r, own, other, at[few], kept)
     for k in at[~few]:
         low, mass = binomial_window(own.m, own.above[k] / own.total)
-        held = mass * _fewer(r - np.arange(low, low + len(mass)), other.m, other.above[k] / other.total)
+        least, of_other = binomial_window(other.m, other.above[k] / other.total)
+        reached = np.concatenate([[0.0], np.cumsum(of_other)])
+        room = r - np.arange(low, low + len(mass))
+        held = mass * reached[np.clip(room - least, 0, len(of_other))]
         law[low : low + len(mass)] -= held
         _pass(law, low, held, own.at[k] / (own.total - own.above[k]))
     return np.maximum(law, 0.0)
@@ -353,7 +352,11 @@ def _pass_few(
         lines = slice(*np.searchsorted(block.at, [at[0], at[-1] + 1]))
         first = max(block.low, low)
         counts = slice(first - block.low, high + 1 - block.low)
-        held = _held(r - first, block, lines, counts)
+        # The laws of the rows above some scores where these still are flagged: fewer of the other class than
+        # the first count leaves room for are above.
+        held, reached = block.mass[lines, counts], block.reached[lines]
+        place = r - first - 1 - block.least - np.arange(held.shape[1])
+        held = held * np.where(place >= 0, reached[:, np.clip(place, 0, reached.shape[1] - 1)], 0.0)
         law[first : first + held.shape[1]] -= held.sum(axis=0)
         held *= block.none[lines, counts]
         # Not @: threads cost more than so small products.
@@ -364,16 +367,6 @@ def _pass_few(
         end = min(low + count + len(rest), len(law))
         law[low + count : end] += (line * ways)[: end - low - count]
         ways *= np.maximum(rest - count, 0) * (largest / (count + 1))
-
-
-def _held(room: int, block: Block, lines: slice, counts: slice) -> Floats:
-    """Return the laws of the rows above some scores where these still are flagged, (w, counts).
-
-    The first count leaves `room` for rows of the other class: fewer are above.
-    """
-    mass, reached = block.mass[lines, counts], block.reached[lines]
-    place = room - 1 - block.least - np.arange(mass.shape[1])
-    return mass * np.where(place >= 0, reached[:, np.clip(place, 0, reached.shape[1] - 1)], 0.0)
 
 
 def _block(own: ClassCounts, other: ClassCounts, start: int) -> Block:
@@ -392,13 +385,6 @@ def _binomials(m: int, p: Floats) -> tuple[int, Floats]:
     low, high = ends[0][0], ends[1][1]
     require_room(len(p) * (high - low + 1))
     return low, np.exp(log_binomial(m, np.arange(low, high + 1), p[:, np.newaxis]))
-
-
-def _fewer(bound: Counts, m: int, p: float) -> Floats:
-    """P(Bin(m, p) < bound)."""
-    low, mass = binomial_window(m, p)
-    reached = np.concatenate([[0.0], np.cumsum(mass)])
-    return np.asarray(reached[np.clip(bound - low, 0, len(mass))])
 
 
 def _pass(law: Floats, low: int, held: Floats, share: float) -> None:

@@ -7,7 +7,6 @@ flagged count is binomial; in a full one the class sizes are random, and that is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal, get_args
@@ -208,26 +207,16 @@ def threshold_intervals(
     }
     caveats = resample_caveats(m_pos, sample.n_pos, m_neg, sample.n_neg)
     if method == "clopper-pearson":
-        caveats += _conservative(laws, options.tail, at)
+        # An interval of whole counts that never covers too little covers too much by about half a step at
+        # either end: by phi(z) / sd, sd the deviation of the count.
+        excess = normal_density(quantile_beyond(options.tail))
+        for name, law in laws.items():
+            where = excess > MOST_EXCESS * np.sqrt(law.count * (law.n - law.count) / law.n)
+            if where.any():
+                count, points = np.count_nonzero(where), plain_points(at[where])
+                more = Caveat("conservative", rate=name.upper(), count=count, total=len(at), at=points)
+                caveats += (more,)
     return ThresholdIntervals(threshold=at, joint=joint, **measured(sample, laws, options, at, caveats))
-
-
-def _conservative(laws: Mapping[str, ThresholdRate], tail: float, at: Floats) -> tuple[Caveat, ...]:
-    """Return where the intervals of a rate hold it clearly more often than their level (`conservative`).
-
-    An interval of whole counts that never covers too little covers too much by about half a step at either
-    end: by phi(z) / sd, sd the deviation of the count.
-    """
-    excess = normal_density(quantile_beyond(tail))
-    caveats = []
-    for name, law in laws.items():
-        deviation = np.sqrt(law.count * (law.n - law.count) / law.n)
-        where = excess > MOST_EXCESS * deviation
-        if where.any():
-            count = np.count_nonzero(where)
-            points = plain_points(at[where])
-            caveats.append(Caveat("conservative", rate=name.upper(), count=count, total=len(at), at=points))
-    return tuple(caveats)
 
 
 @dataclass(frozen=True, eq=False)

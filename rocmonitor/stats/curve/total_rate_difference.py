@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,7 +132,7 @@ def total_rate_difference(
     r, moved = nearest_ranks(rates, n, "rates")
     laws = dict(zip(("dtpr", "dfpr"), _laws(ranked, r), strict=True))
     if not enumerable(ranked) and method != "empirical":
-        moved += (Caveat("joint-law-approximated", rows=ranked.own.total + ranked.other.total),)
+        moved += (Caveat("joint-law-approximated", rows=ranked.own_1.total + ranked.other_1.total),)
     fields = measured(pair, laws, options, r / n, moved)
     if not enumerable(ranked) and method != "empirical":
         fields["method"] = f"{method}-approximated"
@@ -170,7 +170,7 @@ def total_rate_difference_law(pair: PairedSample, rate: float) -> TotalRateDiffe
     require_room(2 * n + 2)
     laws = []
     for difference in _laws(ranked, r):
-        m, (low, mass) = difference.ranked.own.total, difference.nets[0].law()
+        m, (low, mass) = difference.ranked.own_1.total, difference.nets[0].law()
         law = np.zeros(2 * m + 1)
         law[m + low : m + low + len(mass)] = mass
         laws.append(law)
@@ -190,14 +190,6 @@ def _ranked(pair: PairedSample) -> RankedPair:
     return RankedPair.of(pair)
 
 
-class _Moments(NamedTuple):
-    """The moments of one row's share, by rank: mean, mean square, and covariance of two rows, (h,) each."""
-
-    gap: Floats
-    apart: Floats
-    together: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class _DifferenceLaw(BootstrapLaw):
     """The law of the difference of the flagged shares of the class `own` at the r-th largest scores."""
@@ -205,24 +197,26 @@ class _DifferenceLaw(BootstrapLaw):
     ranked: RankedPair
     r: Counts
     nets: Sequence[NetLaw]
-    of_rows: _Moments
+    gap: Floats  # (h,): mean of one row's share, by rank
+    apart: Floats  # its mean square
+    together: Floats  # covariance of two rows
     smoothing = AGRESTI_MIN
     least = -1.0
 
     @property
     def mean(self) -> Floats:
-        return self.of_rows.gap
+        return self.gap
 
     def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
         """(apart - gap²) / m + (1 - 1/m) together for the variance, as in [DG09] eq. 24 to 27."""
-        m = self.ranked.own.total
+        m = self.ranked.own_1.total
         rows = m + added.rows
-        gap, apart = m / rows * self.of_rows.gap, (m * self.of_rows.apart + 2 * added.kind) / rows
-        together = (m / rows) ** 2 * self.of_rows.together
+        gap, apart = m / rows * self.gap, (m * self.apart + 2 * added.kind) / rows
+        together = (m / rows) ** 2 * self.together
         return gap, np.maximum((apart - gap**2) / rows + (1 - 1 / rows) * together, 0.0)
 
     def quantiles(self, i: int, tail: float) -> tuple[float, float]:
-        return law_ends(*self.nets[i].law(), self.ranked.own.total, tail)
+        return law_ends(*self.nets[i].law(), self.ranked.own_1.total, tail)
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Return values of resamples that serve all rates."""
@@ -237,7 +231,7 @@ class _DifferenceLaw(BootstrapLaw):
                 above = np.cumsum(np.bincount(level, weights=own))
                 both = above + np.cumsum(np.bincount(level, weights=other))
                 line += sign * above[np.searchsorted(both, self.r)]
-        return drawn / ranked.own.total
+        return drawn / ranked.own_1.total
 
 
 def _laws(ranked: RankedPair, r: Counts) -> tuple[_DifferenceLaw, _DifferenceLaw]:
@@ -247,9 +241,9 @@ def _laws(ranked: RankedPair, r: Counts) -> tuple[_DifferenceLaw, _DifferenceLaw
 
 
 def _law(ranked: RankedPair, r: Counts, nets: Sequence[NetLaw]) -> _DifferenceLaw:
-    m = ranked.own.total
+    m = ranked.own_1.total
     spreads = np.array([net.spread for net in nets])
     gap, apart = spreads[:, 0] / m, spreads[:, 1] / m
     alone = np.maximum(apart - gap**2, 0.0) / m
     together = (spreads[:, 2] / m**2 - alone) / (1 - 1 / m) if m > 1 else np.zeros(len(r))
-    return _DifferenceLaw(ranked, r, nets, _Moments(gap, apart, together))
+    return _DifferenceLaw(ranked, r, nets, gap, apart, together)

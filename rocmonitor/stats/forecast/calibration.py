@@ -95,14 +95,18 @@ def conformal_root(
     if not missing.any():
         return observed_root(outside, weights, confidence_level)
     deviation = np.sqrt(missing)
+    noisy = deviation > 0
+    scale = np.where(noisy, deviation, 1.0)
+
+    def beyond(root: float) -> Floats:
+        """(n,): the chance that each window, with its missing noise, lies beyond the root distance."""
+        far = scipy.special.ndtr((-shifts - root) / scale)
+        if alternative == "two-sided":
+            far = scipy.special.ndtr((shifts - root) / scale) + far
+        return np.asarray(np.where(noisy, far, outside > root))
+
     largest = float(np.max(np.abs(shifts) + _FAR * deviation))
-    return noisy_root(
-        lambda root: _outside(root, shifts, deviation, alternative),
-        outside,
-        weights,
-        confidence_level,
-        largest,
-    )
+    return noisy_root(beyond, outside, weights, confidence_level, largest)
 
 
 def noisy_root(
@@ -184,13 +188,3 @@ def observed_root(outside: Floats, weights: Floats, confidence_level: float) -> 
 def _wanted(confidence_level: float, total: float) -> float:
     """Return how many windows of `total` the level wants; 20 * 0.95 may come out just above 19."""
     return round(confidence_level * (total + 1), 9)
-
-
-def _outside(root: float, shifts: Floats, deviation: Floats, alternative: Alternative) -> Floats:
-    """(n,): the chance that each window, with its missing noise, lies beyond the root distance."""
-    noisy = deviation > 0
-    scale = np.where(noisy, deviation, 1.0)
-    if alternative == "less":
-        return np.asarray(np.where(noisy, scipy.special.ndtr((-shifts - root) / scale), -shifts > root))
-    beyond = scipy.special.ndtr((shifts - root) / scale) + scipy.special.ndtr((-shifts - root) / scale)
-    return np.asarray(np.where(noisy, beyond, np.abs(shifts) > root))

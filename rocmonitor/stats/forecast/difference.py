@@ -146,11 +146,30 @@ def forecast_difference(
     """
     level = require_level(confidence_level)
     reference.require_both_classes()
-    past = _past(reference, distance, windows, inside)
-    distance, achieved = _chosen(past, distance, level)
+    if (distance is None) == (windows is None):
+        given = "both were" if distance is not None else "none was"
+        raise InputError(
+            f"forecast_difference needs distance or windows, one of them; {given} given: past windows give "
+            "the interval a level"
+        )
+    past, achieved = UsedWindows(), None
+    if windows is not None:
+        given_windows = valid_windows(windows, PairedSample)
+        if not given_windows:
+            raise InputError("windows is empty; give past windows, or a fixed distance")
+        past = past_differences(reference, given_windows, inside=inside)
+        ones = np.ones(len(past.shifts))
+        root, achieved = conformal_root(np.array(past.shifts), 0 * ones, ones, level, "two-sided")
+        distance = own_distance(past.distances, root)
+    elif distance is None or not is_number(distance) or not 0 <= distance < math.inf:
+        raise InputError(f"distance must be a finite number >= 0; it is {distance}")
     auc_1, auc_2 = area(reference.first), area(reference.second)
     difference = auc_1 - auc_2
-    kernel, moved = _kernel(PairedRows.of(reference), difference)
+    rows, moved = PairedRows.of(reference), 0.0
+    kernel = rows.kernel(EXACT_CELLS)
+    if kernel.shares.shape[1] != len(rows.first):  # what joining cells took from the difference
+        joined = kernel.areas(kernel.shares)
+        moved = difference - (joined[0] - joined[1])
     high, low = furthest(kernel, distance), furthest(kernel.swapped(), distance)
     method, n_windows = "fixed" if achieved is None else "calibrated", len(past.shifts)
     shown = level_caveats(method, level, achieved, n_windows, past.inside)
@@ -176,47 +195,6 @@ def forecast_difference(
         optimum=optimum(kernel.unique, low, high),
         caveats=(*past.caveats, *shown, *_caveats(distance, reference, (low, high))),
     )
-
-
-def _past(
-    reference: PairedSample,
-    distance: float | None,
-    windows: Sequence[PairedSample] | None,
-    inside: bool | None,
-) -> UsedWindows:
-    """Return the windows' distances, none for a fixed distance; refuses all that is neither."""
-    if (distance is None) == (windows is None):
-        given = "both were" if distance is not None else "none was"
-        raise InputError(
-            f"forecast_difference needs distance or windows, one of them; {given} given: past windows give "
-            "the interval a level"
-        )
-    if windows is None:
-        if distance is None or not is_number(distance) or not 0 <= distance < math.inf:
-            raise InputError(f"distance must be a finite number >= 0; it is {distance}")
-        return UsedWindows()
-    given_windows = valid_windows(windows, PairedSample)
-    if not given_windows:
-        raise InputError("windows is empty; give past windows, or a fixed distance")
-    return past_differences(reference, given_windows, inside=inside)
-
-
-def _chosen(past: UsedWindows, distance: float | None, level: float) -> tuple[float, float | None]:
-    """Return the distance and its level: the conformal quantile of the windows, or the fixed one."""
-    if distance is not None:
-        return distance, None
-    ones = np.ones(len(past.shifts))
-    root, achieved = conformal_root(np.array(past.shifts), 0 * ones, ones, level, "two-sided")
-    return own_distance(past.distances, root), achieved
-
-
-def _kernel(rows: PairedRows, difference: float) -> tuple[Reach, float]:
-    """Return the statistic on all cells or on joined ones, and what joining took from the difference."""
-    kernel = rows.kernel(EXACT_CELLS)
-    if kernel.shares.shape[1] == len(rows.first):
-        return kernel, 0.0
-    joined = kernel.areas(kernel.shares)
-    return kernel, difference - (joined[0] - joined[1])
 
 
 def _caveats(distance: float, reference: PairedSample, ends: tuple[Extreme, Extreme]) -> Iterator[Caveat]:
@@ -281,21 +259,16 @@ class Reach(TwoOrders):
 
     def _cut_between(self) -> tuple[int, int] | None:
         """Ranks (a, b) between which the second model turns round what the first orders, or None."""
-        pair = self._strict_pair()
-        if pair is None:
-            return None
-        on_grid = self._cut_on_grid()
-        cuts = [pair] if on_grid is None else [pair, on_grid]
-        return min((self._descended(*cut) for cut in cuts), key=lambda descended: descended[1])[0]
-
-    def _strict_pair(self) -> tuple[int, int] | None:
-        """Return (a, b) with a negative and a positive on either side of both cuts; O(k)."""
+        # A negative and a positive on either side of both cuts.
         _, positives, highest = self._highest_below()
         lead = highest[self.first[positives]] - self.second[positives]
         place = int(np.argmax(lead))
         if lead[place] <= 0:
             return None
-        return int(self.first[positives[place]]) - 1, int(self.second[positives[place]])
+        pair = int(self.first[positives[place]]) - 1, int(self.second[positives[place]])
+        on_grid = self._cut_on_grid()
+        cuts = [pair] if on_grid is None else [pair, on_grid]
+        return min((self._descended(*cut) for cut in cuts), key=lambda descended: descended[1])[0]
 
     def _cut_on_grid(self) -> tuple[int, int] | None:
         bins = [self._binned(rank) for rank in (self.first, self.second)]

@@ -210,16 +210,12 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     if not isinstance(sample, Sample):
         raise InputError(f"sample must be a Sample, not a {type(sample).__name__}")
     starts = cell_starts(sample, whole_number(cells, "cells", 2))
-    return sample if len(starts) == len(sample.score) else _with_ends(sample, starts)
-
-
-def _with_ends(sample: Sample, starts: NDArray[np.intp]) -> Sample:
-    """Return the joined sample, with what `condensed_error` needs."""
-    few = joined(sample, starts)
+    if len(starts) == len(sample.score):
+        return sample
     low = sample.score if sample.ends is None else sample.ends.low
     high = sample.score if sample.ends is None else sample.ends.high
     last = np.append(starts[1:], len(sample.score)) - 1
-    return few.with_ends(CellEnds(low[starts], high[last]))
+    return joined(sample, starts).with_ends(CellEnds(low[starts], high[last]))
 
 
 def cell_starts(sample: Sample, cells: int) -> NDArray[np.intp]:

@@ -8,6 +8,7 @@ favourable one of [M18]: the closest reweighting of the reference with the windo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -166,14 +167,21 @@ def explain_shift(
     ends = bin_ends(reference.score, weights, bins)
     old, new = (_placed(sample, scale, ends) for sample in (reference, window))
     before, now, moved = _in_bins(old), _in_bins(new), _contributions(old, new)
-    cheapest = _least_favourable(reference, area(window))
+    distance, similarity = None, None
     least: Sequence[Floats | None] | Floats = (None, None)
-    least_moved, distance, similarity = least, None, None
-    if cheapest is not None:
-        weights, distance = cheapest
-        shifted = old._replace(shares=weights)
+    least_moved = least
+    with suppress(DegenerateDataError):  # the reference's scores do not overlap in that direction
+        distance = auc_distance(reference, area(window))
+    if distance is not None:
+        bounds = auc_bounds(reference, distance)
+        cheapest = bounds.low_weights if area(window) < bounds.auc else bounds.high_weights
+        shifted = old._replace(shares=cheapest)
         least_moved, in_bins = _contributions(old, shifted), _in_bins(shifted)
-        least, similarity = in_bins, _similarity(before, now, in_bins)
+        least = in_bins
+        first, second = np.sqrt(now) - np.sqrt(before), np.sqrt(in_bins) - np.sqrt(before)
+        lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
+        cosine = float(np.vdot(first, second)) / lengths if lengths > 0 else 0.0
+        similarity = min(1.0, max(-1.0, cosine))
     return ShiftExplanation(
         low=np.concatenate([[min(reference.score[0], window.score[0])], ends]),
         high=np.concatenate([ends, [max(reference.score[-1], window.score[-1])]]),
@@ -195,7 +203,7 @@ def explain_shift(
         similarity=similarity,
         n_pos=window.n_pos,
         n_neg=window.n_neg,
-        caveats=_caveats(window, len(ends) + 1, reached=cheapest is not None),
+        caveats=_caveats(window, len(ends) + 1, reached=distance is not None),
     )
 
 
@@ -206,16 +214,6 @@ class _Placed(NamedTuple):
     place: NDArray[np.intp]
     bin: NDArray[np.intp]
     bins: int
-
-
-def _least_favourable(reference: Sample, target: float) -> tuple[Floats, float] | None:
-    """Return the closest reweighting of the reference with a given AUC: weights (2, k) and distance."""
-    try:
-        distance = auc_distance(reference, target)
-    except DegenerateDataError:  # the reference's scores do not overlap in that direction
-        return None
-    bounds = auc_bounds(reference, distance)
-    return bounds.low_weights if target < bounds.auc else bounds.high_weights, distance
 
 
 def _placed(sample: Sample, scale: Floats, ends: Floats) -> _Placed:
@@ -245,12 +243,6 @@ def _placements_in(other: _Placed, rows: _Placed) -> Floats:
 def _in_bins(placed: _Placed) -> Floats:
     """(2, h): sums over the bins."""
     return np.stack([np.bincount(placed.bin, line, placed.bins) for line in placed.shares])
-
-
-def _similarity(before: Floats, now: Floats, least: Floats) -> float:
-    first, second = np.sqrt(now) - np.sqrt(before), np.sqrt(least) - np.sqrt(before)
-    lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return min(1.0, max(-1.0, float(np.vdot(first, second)) / lengths)) if lengths > 0 else 0.0
 
 
 def _caveats(window: Sample, bins: int, *, reached: bool) -> tuple[Caveat, ...]:

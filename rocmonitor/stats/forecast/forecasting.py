@@ -178,7 +178,20 @@ def forecast_interval(
             "Sample(y_true, y_score), and give its windows, as in forecast_interval(Sample.merge(weeks), "
             "windows=weeks)"
         )
-    dates, day = _two(days)
+    dates: Any = None
+    day: float | None = None
+    if days is not None:
+        if not isinstance(days, tuple | list) or len(days) != 2:
+            raise InputError(
+                "days must be two: one number for each window, and that of the coming window or None"
+            )
+        dates, coming = days
+        if coming is not None:
+            if not is_number(coming) or not math.isfinite(coming):
+                raise InputError(
+                    f"days must have a finite number, or None, for the coming window; it is {coming!r}"
+                )
+            day = float(coming)
     if given is None:
         fit = forecast_fit(
             reference,
@@ -258,7 +271,14 @@ def forecast_fit(
     require_method(correlation, get_args(Correlation), "correlation")
     if correlation == "estimated" and method != "calibrated":
         raise InputError("correlation 'estimated' belongs to method 'calibrated': leave one of the two out")
-    dates = None if days is None else _valid_days(days, len(given), method, weights)
+    if days is not None:
+        if method != "calibrated" or weights is not None:
+            raise InputError("days belongs to method 'calibrated' without weights: leave one of them out")
+        dates = window_numbers(days, "days").tolist()
+        if len(dates) != len(given):
+            raise InputError(
+                f"days must have a number for each of the {len(given)} windows; they have {len(dates)}"
+            )
     sizes = None if batch is None else valid_batch(batch)
     past = used_windows(reference, given, method, symmetric, inside)
     used = [given[place] for place in past.kept]
@@ -268,7 +288,7 @@ def forecast_fit(
         distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
     elif method in ("binned", "dual"):
         distance = float(np.average(past.distances, weights=worth))
-    when = None if dates is None else [dates[place] for place in past.kept]
+    when = None if days is None else [dates[place] for place in past.kept]
     wave, rests = season_of(past.shifts, when, inside=past.inside)
     pairs = moments(reference)
     fit = ForecastFit(
@@ -326,28 +346,6 @@ def _valid_windows(
     require_sample(reference, "reference")
     reference.require_both_classes()
     return [] if windows is None else aligned(reference, valid_windows(windows, Sample))
-
-
-def _two(days: object) -> tuple[Any, float | None]:
-    if days is None:
-        return None, None
-    if not isinstance(days, tuple | list) or len(days) != 2:
-        raise InputError(
-            "days must be two: one number for each window, and that of the coming window or None"
-        )
-    past, coming = days
-    if not (coming is None or (is_number(coming) and math.isfinite(coming))):
-        raise InputError(f"days must have a finite number, or None, for the coming window; it is {coming!r}")
-    return past, None if coming is None else float(coming)
-
-
-def _valid_days(days: ArrayLike, windows: int, method: str, weights: object) -> list[float]:
-    if method != "calibrated" or weights is not None:
-        raise InputError("days belongs to method 'calibrated' without weights: leave one of them out")
-    past: list[float] = window_numbers(days, "days").tolist()
-    if len(past) != windows:
-        raise InputError(f"days must have a number for each of the {windows} windows; they have {len(past)}")
-    return past
 
 
 def _require_arguments(

@@ -61,7 +61,12 @@ def error_of(reference: Sample, score: Floats, count: Counts | None) -> Error:
     """
     pos, neg, ends = _joined(reference, score, count)
     rows, window = pos + neg, counted_in(ends, score, count)
-    smooth = _smoothed(pos, rows)
+    reached, reached_pos = (np.concatenate([[0.0], np.cumsum(counts)]) for counts in (rows, pos))
+    middle = (reached[1:] + reached[:-1]) / 2
+    from_, to = np.maximum(middle - _NEAR, 0.0), np.minimum(middle + _NEAR, reached[-1])
+    positives = np.interp(to, reached, reached_pos) - np.interp(from_, reached, reached_pos)
+    share = (positives + 0.5) / (to - from_ + 1)  # never 0 or 1
+    smooth = np.asarray(scipy.optimize.isotonic_regression(share, weights=rows).x)
     then, now = (area_in_cells(counts * smooth, counts * (1 - smooth)) for counts in (rows, window))
     true = now - then
     rng = np.random.default_rng(_SEED)
@@ -106,16 +111,6 @@ def _joined(reference: Sample, score: Floats, count: Counts | None) -> tuple[Flo
     ends = ends[ends < reference.score[-1]]
     pos, neg = (binned_counts(reference.score, counts, ends) for counts in (reference.pos, reference.neg))
     return pos, neg, ends
-
-
-def _smoothed(pos: Floats, rows: Floats) -> Floats:
-    """P(y = 1 | score) in each cell: rising, of about `_NEAR` rows on either side, and never 0 or 1."""
-    reached, reached_pos = (np.concatenate([[0.0], np.cumsum(counts)]) for counts in (rows, pos))
-    middle = (reached[1:] + reached[:-1]) / 2
-    from_, to = np.maximum(middle - _NEAR, 0.0), np.minimum(middle + _NEAR, reached[-1])
-    positives = np.interp(to, reached, reached_pos) - np.interp(from_, reached, reached_pos)
-    share = (positives + 0.5) / (to - from_ + 1)
-    return np.asarray(scipy.optimize.isotonic_regression(share, weights=rows).x)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -281,7 +276,17 @@ def split(
     """
     realised = area(window)
     error = error_of(reference, *scores)
-    label_distance = _label_distance(cells, reference, window)
+    old = np.stack(
+        [binned_counts(reference.score, counts, cells.ends) for counts in (reference.neg, reference.pos)]
+    )
+    counted = [counted_in(cells.ends, window.score, counts) for counts in (window.neg, window.pos)]
+    new = np.stack(counted).astype(np.float64)
+    share = np.maximum(old, FLOOR)
+    share /= share.sum(axis=0)
+    rows = new.sum(axis=0)
+    seen = rows > 0
+    distances = scipy.special.rel_entr(new[:, seen] / rows[seen], share[:, seen]).sum(axis=0)
+    label_distance = max(0.0, float(np.sum(rows[seen] * distances)) / float(rows.sum()))
     return ForeseenChange(
         reference_auc=expected.reference_auc,
         expected_auc=expected.auc,
@@ -300,18 +305,3 @@ def split(
         n_neg=window.n_neg,
         caveats=expected.caveats,
     )
-
-
-def _label_distance(cells: ScoreCells, reference: Sample, window: Sample) -> float:
-    """Return the mean over the window's rows of KL(label | cell)."""
-    old = np.stack(
-        [binned_counts(reference.score, counts, cells.ends) for counts in (reference.neg, reference.pos)]
-    )
-    counted = [counted_in(cells.ends, window.score, rows) for rows in (window.neg, window.pos)]
-    new = np.stack(counted).astype(np.float64)
-    share = np.maximum(old, FLOOR)
-    share /= share.sum(axis=0)
-    rows = new.sum(axis=0)
-    seen = rows > 0
-    distances = scipy.special.rel_entr(new[:, seen] / rows[seen], share[:, seen]).sum(axis=0)
-    return max(0.0, float(np.sum(rows[seen] * distances)) / float(rows.sum()))

@@ -26,7 +26,6 @@ from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
     Noise,
-    Root,
     conformal_root,
     resized,
     sampling_root,
@@ -170,7 +169,24 @@ def score_forecast(
         wide, plain = (_width(option, option.ends(alternative), alternative) for option in (choice, without))
         interval = ends(without, history.roots[0]) if wide > WIDEST * plain else ends(choice, roots)
     strength = interval.choice.strength
-    fit = _fit(history, interval.roots, sized, alternative, _factor(coming.widening, strength))
+    fit = ForecastFit(
+        auc=history.auc,
+        method="calibrated",
+        alternative=alternative,
+        confidence_level=asked.level,
+        batch=sized.batch,
+        window_distances=tuple(root * root / 2 for root in interval.roots),
+        window_shifts=interval.roots,
+        window_n_pos=history.window_n_pos,
+        window_n_neg=history.window_n_neg,
+        weights=history.weights,
+        inside=history.inside,
+        set_aside=history.caveats,
+        n_pos=history.n_pos,
+        n_neg=history.n_neg,
+        pair_variances=history.pair_variances,
+        widening=_factor(coming.widening, strength),
+    )
     stated, achieved = stated or expected, interval.choice.level
     return ScoreForecast(
         auc=stated.auc,
@@ -230,29 +246,6 @@ def _factor(widening: float, strength: float) -> float:
 def _width(choice: ForecastAtStrength, ends: tuple[float, float], alternative: Alternative) -> float:
     """Return how far an interval reaches; of one end alone, from what is foreseen down to it."""
     return ends[1] - ends[0] if alternative == "two-sided" else choice.foreseen - ends[0]
-
-
-def _fit(
-    history: ScoreHistory, roots: tuple[float, ...], asked: Asked, alternative: Alternative, widening: float
-) -> ForecastFit:
-    return ForecastFit(
-        auc=history.auc,
-        method="calibrated",
-        alternative=alternative,
-        confidence_level=asked.level,
-        batch=asked.batch,
-        window_distances=tuple(root * root / 2 for root in roots),
-        window_shifts=roots,
-        window_n_pos=history.window_n_pos,
-        window_n_neg=history.window_n_neg,
-        weights=history.weights,
-        inside=history.inside,
-        set_aside=history.caveats,
-        n_pos=history.n_pos,
-        n_neg=history.n_neg,
-        pair_variances=history.pair_variances,
-        widening=widening,
-    )
 
 
 def divided(rows: int, prevalence: float) -> tuple[int, int]:
@@ -317,8 +310,7 @@ def at_strength(
     strength = history.strengths[place]
     roots = _factor(widening, strength) * np.array(history.roots[place])
     left = noises.left(strength)
-    quantile = _quantile(history, noises, roots, left, strength, confidence_level, alternative)
-    return _choice(history, laws, cells, strength, quantile)
+    return _forecast(history, laws, cells, noises, roots, left, strength, confidence_level, alternative)
 
 
 def learned(
@@ -342,33 +334,30 @@ def learned(
     roots, strength = np.array(history.roots)[others, window], history.strengths[place]
     wider = np.array([_factor(widening, strength) for strength in history.strengths])[others]
     own = left[others, :, window].T
-    quantile = _quantile(history, noises, wider * roots, own, strength, confidence_level, alternative)
-    return _choice(history, laws, cells, strength, quantile), tuple(roots.tolist())
+    forecast = _forecast(
+        history, laws, cells, noises, wider * roots, own, strength, confidence_level, alternative
+    )
+    return forecast, tuple(roots.tolist())
 
 
-def _quantile(
+def _forecast(
     history: ScoreHistory,
+    laws: Laws,
+    cells: Sample,
     noises: Noises,
     roots: Floats,
     left: Floats,
     strength: float,
     confidence_level: float,
     alternative: Alternative,
-) -> Root:
+) -> ForecastAtStrength:
+    """Return the forecast at a strength, from the roots of past windows and the noise `left` in them."""
     scale = noises.scale if noises.scale > 0 else 1.0
-    quantile = conformal_root(
+    root, level = conformal_root(
         *resized(roots, *(left / scale)), history.worth(), confidence_level, alternative
     )
-    # Too few windows to know: at least the known noise.
-    if quantile.level < confidence_level - LEVEL_ROUNDING:
-        alone = sampling_root(noises.alone(strength) / scale, confidence_level, alternative)
-        return Root(max(quantile.root, alone), quantile.level)
-    return quantile
-
-
-def _choice(
-    history: ScoreHistory, laws: Laws, cells: Sample, strength: float, quantile: Root
-) -> ForecastAtStrength:
+    if level < confidence_level - LEVEL_ROUNDING:  # too few windows to know: at least the known noise
+        root = max(root, sampling_root(noises.alone(strength) / scale, confidence_level, alternative))
     law = cells if strength == 0 else laws.blended(strength)
     own = history.auc if strength == 0 or law is None else area(law)
-    return ForecastAtStrength(strength, own, law, *quantile)
+    return ForecastAtStrength(strength, own, law, root, level)

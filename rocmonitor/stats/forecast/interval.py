@@ -92,14 +92,6 @@ def level_caveats(
         yield Caveat("windows-inside-reference", n_windows=n_windows, enough=ENOUGH_PARTS)
 
 
-def by_model(
-    caveats: Sequence[Caveat], level: float, achieved: float | None, n_windows: int
-) -> tuple[Caveat, ...]:
-    """Return the caveats of an interval at a model's level: without those on the level of the windows."""
-    kept = (caveat for caveat in caveats if caveat.code not in _OF_WINDOWS)
-    return (*kept, Caveat("level-by-model", n_windows=n_windows, known=achieved, confidence_level=level))
-
-
 class Asked(NamedTuple):
     """The window that an interval is for, and the confidence level."""
 
@@ -258,7 +250,11 @@ class ForecastFit(Result):
         if full_level and further is not None:
             within = bounds or bounds_of(reference)
             (low, high), model = self._apart(within, further, self.seasonal_root(day))[1], (None, None)
-            distance, achieved, caveats = further, level, by_model(caveats, level, achieved, self.n_windows)
+            by_model = Caveat(
+                "level-by-model", n_windows=self.n_windows, known=achieved, confidence_level=level
+            )
+            caveats = (*(caveat for caveat in caveats if caveat.code not in _OF_WINDOWS), by_model)
+            distance, achieved = further, level
         elif ends.model_low is not None:
             beside = {"low": ends.model_low, "high": ends.model_high, "level": level}
             caveats = (*caveats, Caveat("model-beside", **beside, n_windows=self.n_windows))
@@ -341,12 +337,9 @@ class ForecastFit(Result):
         yield from self.set_aside
         level, windows = (self.method, asked.level, achieved), (self.n_windows, self.inside, self.weights)
         yield from level_caveats(*level, *windows, batch=asked.batch is not None)
-        if achieved is not None:
-            yield from self._size_caveats(asked.batch)
-
-    def _size_caveats(self, batch: tuple[int, int] | None) -> Iterator[Caveat]:
-        """Yield caveats on the sizes of the reference, the past windows and the batch."""
-        noise, past = self.noise, self.window_noise()
+        if achieved is None:
+            return
+        noise, past, batch = self.noise, self.window_noise(), asked.batch
         if not self.inside and noise.variance(self.n_pos, self.n_neg) > _NOISIER * np.median(past):
             yield Caveat("reference-smaller-than-windows", n_pos=self.n_pos, n_neg=self.n_neg)
         if batch is None:

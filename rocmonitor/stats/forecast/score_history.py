@@ -280,7 +280,14 @@ def score_history(
     """
     require_sample(reference, "reference")
     reference.require_both_classes()
-    given, past = _usable(reference, windows, inside)
+    given = valid_windows(windows, Sample)
+    past = past_windows(reference, given, take_out=True, inside=inside) if given else UsedWindows()
+    if len(past.kept) < ENOUGH_WINDOWS:
+        raise DegenerateDataError(
+            f"a forecast given the scores needs at least {ENOUGH_WINDOWS} past windows with both classes; "
+            f"{len(past.kept)} of {len(given)} can be used: give more or shorter windows, or forecast "
+            "without the scores"
+        )
     worth = None if weights is None else valid_weights(weights, len(given), past.kept)
     used, pairs, cells = [given[place] for place in past.kept], moments(reference), few(reference)
     of_scores = score_cells(cells)
@@ -310,18 +317,3 @@ def score_history(
         n_neg=reference.n_neg,
         caveats=past.caveats,
     )
-
-
-def _usable(
-    reference: Sample, windows: Sequence[Sample], inside: bool | None
-) -> tuple[list[Sample], UsedWindows]:
-    """Return the windows, and which of them can be used; refused when those are too few."""
-    given = valid_windows(windows, Sample)
-    past = past_windows(reference, given, take_out=True, inside=inside) if given else UsedWindows()
-    if len(past.kept) < ENOUGH_WINDOWS:
-        raise DegenerateDataError(
-            f"a forecast given the scores needs at least {ENOUGH_WINDOWS} past windows with both classes; "
-            f"{len(past.kept)} of {len(given)} can be used: give more or shorter windows, or forecast "
-            "without the scores"
-        )
-    return given, past

@@ -188,7 +188,13 @@ def lasting_chart(
     -----
     Cost: O(6000 horizon + n g), some 20 ms for 52 windows.
     """
-    probability, ahead = _valid_promise(false_alarm_probability, horizon, alternative)
+    require_method(alternative, ("two-sided", "less"), "alternative")
+    probability = false_alarm_probability
+    if not is_number(probability) or not 0.001 <= probability <= 0.5:
+        raise InputError(
+            f"false_alarm_probability must lie within 0.001 and 0.5, for example 0.05; it is {probability!r}"
+        )
+    ahead = whole_number(horizon, "horizon", most=LONGEST)
     numbers = valid_numbers(windows, "reference")
     used = [window for window in numbers if window is not None]
     _require_windows(len(used), len(numbers))
@@ -202,7 +208,17 @@ def lasting_chart(
         )
     noise = noises(used, pairs, float(values.var()))
     between = scatter_between(values, noise)
-    shape, outlook = _shape(values, noise, between, wave, used), possible(values, noise, places)
+    weight, typical = 1 / (noise + between), float(np.median(noise))
+    days = [window.day for window in used if window.day is not None] if any(wave) else []
+    shape = ChartShape(
+        mean=float(weight @ values / weight.sum()),
+        noise=typical,
+        deviation=math.sqrt(between + typical),
+        mean_share=float(1 / weight.sum()) / (between + typical),
+        wave_error=math.sqrt(2 / weight.sum()) if days else 0.0,
+        wave_step=float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS if days else 0.0,
+    )
+    outlook = possible(values, noise, places)
     largest = largest_values(outlook, shape, ahead, two_sided=alternative == "two-sided")
     return LastingChart(
         mean=shape.mean,
@@ -216,7 +232,7 @@ def lasting_chart(
         places=places,
         pair_variances=pairs,
         wave=wave,
-        false_alarm_probability=probability,
+        false_alarm_probability=float(probability),
         horizon=ahead,
         alternative=alternative,
         n_windows=len(used),
@@ -314,36 +330,12 @@ def _numbers(
     return numbers
 
 
-def _valid_promise(probability: float, horizon: int, alternative: str) -> tuple[float, int]:
-    require_method(alternative, ("two-sided", "less"), "alternative")
-    if not is_number(probability) or not 0.001 <= probability <= 0.5:
-        raise InputError(
-            f"false_alarm_probability must lie within 0.001 and 0.5, for example 0.05; it is {probability!r}"
-        )
-    return float(probability), whole_number(horizon, "horizon", most=LONGEST)
-
-
 def _require_windows(usable: int, given: int) -> None:
     if usable < FEWEST_WINDOWS:
         raise DegenerateDataError(
             f"a lasting change needs at least {FEWEST_WINDOWS} reference windows with both classes, which "
             f"show how much windows differ; {usable} of {given} can be used: give more or shorter windows"
         )
-
-
-def _shape(
-    values: Floats, noise: Floats, between: float, wave: tuple[float, float], used: Sequence[WindowAuc]
-) -> ChartShape:
-    weight, typical = 1 / (noise + between), float(np.median(noise))
-    days = [window.day for window in used if window.day is not None] if any(wave) else []
-    return ChartShape(
-        mean=float(weight @ values / weight.sum()),
-        noise=typical,
-        deviation=math.sqrt(between + typical),
-        mean_share=float(1 / weight.sum()) / (between + typical),
-        wave_error=math.sqrt(2 / weight.sum()) if days else 0.0,
-        wave_step=float(np.median(np.diff(days))) * 2 * math.pi / YEAR_DAYS if days else 0.0,
-    )
 
 
 def _caveats(used: Sequence[WindowAuc], serial: float) -> tuple[Caveat, ...]:

@@ -70,30 +70,32 @@ def valid_numbers(windows: object, name: str) -> list[WindowAuc | None]:
     """Return the windows as a list; one without rows of both classes is a gap, None."""
     if not isinstance(windows, Iterable):
         raise InputError(f"{name} must be a list of WindowAuc, not a {type(windows).__name__}")
-    return [_valid(window, f"{name}[{place}]") for place, window in enumerate(windows)]
+    numbers: list[WindowAuc | None] = []
+    for place, window in enumerate(windows):
+        if window is None:
+            numbers.append(None)
+            continue
+        called = f"{name}[{place}]"
+        if not isinstance(window, tuple) or not 3 <= len(window) <= len(WindowAuc._fields):
+            raise InputError(f"{called} must be a WindowAuc or None for a gap, not {window!r}")
+        auc, n_pos, n_neg, day = own = WindowAuc(*window)
+        whole_number(n_pos, f"{called}.n_pos", 0)
+        whole_number(n_neg, f"{called}.n_neg", 0)
+        if not n_pos or not n_neg:
+            numbers.append(None)
+            continue
+        if not is_number(auc) or not 0 <= auc <= 1:
+            raise InputError(f"{called}.auc must lie within [0, 1]; it is {auc!r}")
+        if day is not None and not (is_number(day) and math.isfinite(day)):
+            raise InputError(f"{called}.day must be a number of days since a fixed date; it is {day!r}")
+        numbers.append(own)
+    return numbers
 
 
 def noises(windows: Sequence[WindowAuc], pairs: PairVariances, scatter: float) -> Floats:
     """(n,): sampling variance of each window, above 0."""
     variances = np.array([pairs.noise(window.n_pos, window.n_neg) for window in windows])
     return np.asarray(np.maximum(variances, _LEAST_SHARE * max(scatter, _LEAST_SHARE)))
-
-
-def _valid(window: object, name: str) -> WindowAuc | None:
-    if window is None:
-        return None
-    if not isinstance(window, tuple) or not 3 <= len(window) <= len(WindowAuc._fields):
-        raise InputError(f"{name} must be a WindowAuc or None for a gap, not {window!r}")
-    numbers = WindowAuc(*window)
-    for field in ("n_pos", "n_neg"):
-        whole_number(getattr(numbers, field), f"{name}.{field}", 0)
-    if not numbers.n_pos or not numbers.n_neg:
-        return None
-    if not is_number(numbers.auc) or not 0 <= numbers.auc <= 1:
-        raise InputError(f"{name}.auc must lie within [0, 1]; it is {numbers.auc!r}")
-    if numbers.day is not None and not (is_number(numbers.day) and math.isfinite(numbers.day)):
-        raise InputError(f"{name}.day must be a number of days since a fixed date; it is {numbers.day!r}")
-    return numbers
 
 
 def seasonal(wave: tuple[float, float], window: WindowAuc) -> float:

@@ -32,8 +32,6 @@ class AveragingTable(Table):
         above the threshold.
     by_threshold_low, by_threshold_high, by_fpr_low, by_fpr_high, by_total_rate_low, by_total_rate_high:
         Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape (h,).
-    ndarray: Intervals of the TPR with the threshold, the FPR or the total positive rate held fixed, shape
-        (h,).
     confidence_level: Of each interval by itself.
     caveats: Rates that had to move away from 0 or 1, and those of the three intervals.
     """

@@ -133,7 +133,12 @@ def roc_functional(
     curve = empirical_curve(sample)
     law = curve if method == "naive" else smoothed_curve(sample, bandwidths(sample, bandwidth)).curve
     value = _called(of_curve, name, curve)
-    fluctuation = _fluctuations(of_curve, name, sample, law, resamples, source)
+    ranks = band_ranks(sample.n_neg)
+    fpr = np.concatenate([[0.0], ranks / sample.n_neg, [1.0]])
+    drawn = drawn_curves(law, ranks, sample.n_pos, sample.n_neg, resamples, source)
+    whole = (np.concatenate([[0.0], tpr, [1.0]]) for tpr in (law.at(fpr[1:-1]), *drawn))
+    centre, *values = (_called(of_curve, name, Curve(fpr, tpr)) for tpr in whole)
+    fluctuation = np.array(values) - centre
     se = float(fluctuation.std(ddof=1)) if resamples > 1 else 0.0
     fluctuation.sort()
     low, high = value - fluctuation[[place]], value - fluctuation[[resamples - 1 - place]]
@@ -154,22 +159,6 @@ def roc_functional(
         n_neg=sample.n_neg,
         caveats=adjusted + clipping,
     )
-
-
-def _fluctuations(
-    of_curve: Functional, name: str, sample: Sample, law: Curve, resamples: int, rng: np.random.Generator
-) -> Floats:
-    """Phi(R*) - Phi(R) of each replicate, on the same rates."""
-    ranks = band_ranks(sample.n_neg)
-    fpr = np.concatenate([[0.0], ranks / sample.n_neg, [1.0]])
-    drawn = drawn_curves(law, ranks, sample.n_pos, sample.n_neg, resamples, rng)
-    centre = _called(of_curve, name, _ended(fpr, law.at(fpr[1:-1])))
-    values = np.array([_called(of_curve, name, _ended(fpr, tpr)) for tpr in drawn])
-    return values - centre
-
-
-def _ended(fpr: Floats, tpr: Floats) -> Curve:
-    return Curve(fpr, np.concatenate([[0.0], tpr, [1.0]]))
 
 
 def _named(functional: object) -> tuple[str, Functional]:
