@@ -244,16 +244,18 @@ def rows(columns: Mapping[str, Any], **first: Any) -> list[Row]:
     >>> rows({"threshold": [0.5, math.inf], "cost": [0.1, 0.2]}, w=0.3)
     [{'w': 0.3, 'threshold': 0.5, 'cost': 0.1}, {'w': 0.3, 'threshold': None, 'cost': 0.2}]
     """
-    plain = [values.tolist() if hasattr(values, "tolist") else list(values) for values in columns.values()]
+    plain = [
+        values.tolist()
+        if hasattr(values, "tolist")
+        else [value.item() if hasattr(value, "item") else value for value in values]
+        for values in columns.values()
+    ]
+    infinite = (math.inf, -math.inf)
     return [
-        first | {name: _plain(value) for name, value in zip(columns, line, strict=True)}
+        first
+        | {name: None if value in infinite else value for name, value in zip(columns, line, strict=True)}
         for line in zip(*plain, strict=True)
     ]
-
-
-def _plain(value: Any) -> Any:
-    plain = value.item() if hasattr(value, "item") else value
-    return None if isinstance(plain, float) and math.isinf(plain) else plain
 
 
 def _columns(result: Any, *names: str) -> dict[str, Any]:

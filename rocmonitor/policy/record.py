@@ -130,8 +130,8 @@ def plain(value: Any) -> Any:
     kind = type(value)
     if kind in _PLAIN:  # nearly all of a table; the questions below take most of the time of saving
         return value
-    if kind is dict:
-        return {name: item if type(item) in _PLAIN else plain(item) for name, item in value.items()}
+    if kind is dict and _PLAIN.issuperset(map(type, value.values())):
+        return value
     if isinstance(value, Caveat):
         return value.to_dict()
     if isinstance(value, StrEnum):
@@ -139,9 +139,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     if isinstance(value, Mapping):
-        return {name: plain(item) for name, item in value.items()}
+        return {name: item if type(item) in _PLAIN else plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [item if type(item) in _PLAIN else plain(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {name.name: plain(getattr(value, name.name)) for name in fields(value)}
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -107,12 +108,15 @@ def _hung(done: dict[str, Tick | None], monitor: Monitor) -> None:
 def _wait(runtime: Runtime, pools: Sequence[Workers]) -> None:
     """Until all is done; a person who interrupts waits for the window at hand only."""
     try:
+        attend_at = time.monotonic() + 1
         while not all(workers.idle() for workers in pools):
             if runtime.stop.wait(0.02):
                 leave(runtime, pools, code=_STOPPED)
                 return
-            for workers in pools:
-                workers.attend()
+            if time.monotonic() >= attend_at:
+                attend_at += 1
+                for workers in pools:
+                    workers.attend()
     except KeyboardInterrupt:
         runtime.stop.set()
         leave(runtime, pools, code=_INTERRUPTED)

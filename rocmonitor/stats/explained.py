@@ -117,7 +117,7 @@ def explained(doc: str, added: Mapping[str, Mapping[str, str]], also: str = "") 
     cited = [f".. [{key}] {paper}" for key, paper in PAPERS.items() if f"[{key}]" in doc + also]
     if cited:
         parts["References"] = "\n".join(["References\n----------", *cited])
-    return "\n\n".join(parts[section] for section in _ORDER if section in parts)
+    return "\n\n".join([parts[section] for section in _ORDER if section in parts])
 
 
 def explain(functions: Iterable[Any]) -> None:
@@ -131,7 +131,7 @@ def explain(functions: Iterable[Any]) -> None:
         name = str(function.__annotations__.get("return"))
         kind = inspect.unwrap(function).__globals__.get(name)
         if isinstance(kind, type) and is_dataclass(kind):
-            names = " ".join(f".{field.name}" for field in fields(kind) if field.repr)
+            names = " ".join([f".{field.name}" for field in fields(kind) if field.repr])
             returned[name] = textwrap.fill(names, 100, subsequent_indent="    ")
         function.__doc__ = explained(
             function.__doc__, {"Parameters": arguments, "Returns": returned, "Raises": ERRORS}

@@ -90,7 +90,7 @@ class Result:
         # A dataclass writes a __repr__ with every number of every array, unless its class body has one.
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
         if cls.__doc__:
-            also = " ".join(str(method.__doc__) for method in vars(cls).values())
+            also = " ".join([str(method.__doc__) for method in vars(cls).values()])
             cls.__doc__ = explained(cls.__doc__, {"Attributes": _fields(cls)}, also)
 
     def __post_init__(self) -> None:
@@ -195,7 +195,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray | tuple):
-        return [_plain(item) for item in (value if isinstance(value, tuple) else value.tolist())]
+        items = value if isinstance(value, tuple) else value.tolist()
+        return [item if type(item) is float and math.isfinite(item) else _plain(item) for item in items]
     if isinstance(value, Caveat | Result):
         return value.to_dict()
     if isinstance(value, timedelta):
@@ -220,8 +221,8 @@ def _reader(annotation: Any) -> _Reader:
         (dtype,) = get_args(arguments[1])
         return lambda value: np.array(value, dtype=dtype)
     if origin is tuple and arguments[-1] is Ellipsis:
-        item_reader = _reader(arguments[0])
-        return lambda value: tuple(item_reader(item) for item in value)
+        item_reader = float if arguments[0] is float else _reader(arguments[0])
+        return lambda value: tuple(map(item_reader, value))
     if origin is tuple:
         parts = [_reader(one) for one in arguments]
         return lambda value: tuple(part(item) for part, item in zip(parts, value, strict=True))

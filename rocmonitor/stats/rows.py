@@ -226,7 +226,9 @@ def weighted_sum(weights: Counts | Floats, values: Floats | Counts) -> float:
 
     Not @: its rounding and its time depend on the processors.
     """
-    return math.fsum(float(np.sum(weights[part] * values[part])) for part in parts(len(values)))
+    if len(values) <= _AT_ONCE:
+        return float(np.sum(weights * values))
+    return math.fsum([float(np.sum(weights[part] * values[part])) for part in parts(len(values))])
 
 
 def class_sums(weights: Floats, values: Floats) -> Floats:

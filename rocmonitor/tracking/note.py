@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -191,7 +192,7 @@ def caveats(items: Iterable[object]) -> list[str]:
 def line(text: str) -> str:
     """Text from outside on one line, with nothing that Markdown or HTML would take for its own."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
-    return "".join(f"\\{sign}" if sign in "\\`*_[]|#" else sign for sign in text)
+    return re.sub(r"[\\`*_\[\]|#]", r"\\\g<0>", text)
 
 
 NOTE, NOTE_DIGEST = "mlflow.note.content", "rocmonitor.note_digest"
