@@ -86,6 +86,7 @@ EXAMPLES = [
     Caveat("no-difference-in-any-pair", pairs=3),
     Caveat("few-clusters", clusters=12, effective=7.3, enough=30),
     Caveat("large-clusters", largest=2, clusters=20, share=0.81, of_rows=0.53),
+    Caveat("large-clusters", largest=1, clusters=20, share=0.6, of_rows=0.5, estimate=0.8, low=0.7, high=0.9),
     Caveat("rests-on-few", rows=2.4, kind="positives", of=50, end=1),
     Caveat("difference-rests-on-few", rows=2.4, kind="positives", of=50),
     Caveat("few-rows-in-range", rows=2.0, kind="negatives"),

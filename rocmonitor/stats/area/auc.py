@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
@@ -376,9 +376,15 @@ def auc(
     pairs = moments(sample)
     numbers: dict[str, Any] = {"auc": pairs.auc, "n_pos": sample.n_pos, "n_neg": sample.n_neg}
     numbers["zeta"] = (pairs.zeta10, pairs.zeta01)
-    if sample.clusters is not None:
-        of_rows = tuple(values[sample.clusters.index] for values in deviations(sample, pairs))
-        variance_of_clusters, of_clusters = clustered_error(of_rows, sample, numbers["zeta"])
+    if (clusters := sample.clusters) is not None:
+
+        def estimated(cells: NDArray[np.bool_]) -> tuple[float, float, float]:
+            score = sample.score[clusters.index[cells]]
+            own = auc(Sample.from_counts(score, clusters.pos[cells], clusters.neg[cells]))
+            return own.auc, *own.ci()
+
+        of_rows = tuple(values[clusters.index] for values in deviations(sample, pairs))
+        variance_of_clusters, of_clusters = clustered_error(of_rows, sample, numbers["zeta"], estimated)
         if variance_of_clusters == 0:
             of_clusters["caveats"] += (Caveat("no-scatter", pairs=min(of_clusters["clusters"])),)
         return _with_carriers(

@@ -7,10 +7,11 @@ design effect says how much less the rows show than as many independent ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
@@ -68,12 +69,16 @@ def _worth(own: Floats, clusters: Clusters, zeta: float, *, positive: bool) -> i
 
 
 def clustered_error(
-    by_cell: Sequence[Floats], sample: Sample | PairedSample, zetas: tuple[float, float]
+    by_cell: Sequence[Floats],
+    sample: Sample | PairedSample,
+    zetas: tuple[float, float],
+    estimated: Callable[[NDArray[np.bool_]], tuple[float, float, float]],
 ) -> tuple[float, dict[str, Any]]:
     """Return the variance of an area, or of a paired difference, and the fields of a result for clusters.
 
     by_cell, shape (c,): As of `clustered_variance`.
     zetas: Variances of the placement values, or of their differences.
+    estimated: The area or difference of some cells, with its 95 % interval for independent rows.
     """
     clusters, n_pos, n_neg = sample.clusters, sample.n_pos, sample.n_neg
     assert clusters is not None
@@ -102,6 +107,11 @@ def clustered_error(
         share, of_rows = (float(parts[order[:n]].sum() / parts.sum()) for parts in (correction.parts, rows))
         if share >= _LARGE:
             large = {"largest": n, "clusters": len(rows), "share": share, "of_rows": of_rows}
+            try:
+                estimate, low, high = estimated(np.isin(clusters.cluster, order[:n]))
+                large |= {"estimate": estimate, "low": low, "high": high}
+            except DegenerateDataError:  # they have one class only
+                pass
             caveats.append(Caveat("large-clusters", **large))
     numbers["caveats"] = tuple(caveats)
     return variance, numbers

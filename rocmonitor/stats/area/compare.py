@@ -341,8 +341,14 @@ def compare_auc_paired(
         variance = exact_bootstrap_variance(zeta10, zeta01, kernel, n_pos, n_neg)
     numbers: dict[str, Any] = {"caveats": (Caveat("single-row"),) if min(n_pos, n_neg) == 1 else ()}
     if pair.clusters is not None:
+
+        def estimated(cells: NDArray[np.bool_]) -> tuple[float, float, float]:
+            scores = pair.first.score[pair.index_1[cells]], pair.second.score[pair.index_2[cells]]
+            own = compare_auc_paired(PairedSample.from_counts(*scores, pair.pos[cells], pair.neg[cells]))
+            return own.difference, *own.ci()
+
         of_rows = below / n_neg - difference, above / n_pos - difference
-        variance, numbers = clustered_error(of_rows, pair, (zeta10, zeta01))
+        variance, numbers = clustered_error(of_rows, pair, (zeta10, zeta01), estimated)
         method = METHOD
     worth = max(numbers.get("design_effect") or 1.0, 1.0)
     of_pos, of_neg = balance_of(below / n_neg, pair.pos), balance_of(above / n_pos, pair.neg)

@@ -9,11 +9,22 @@ from rocmonitor.wording.format import are
 _MOST_GROUPS = 5
 
 
-def _large_clusters(largest: int, clusters: int, share: float, of_rows: float) -> str:
-    which, make = ("the largest", "makes") if largest == 1 else ("the two largest", "make")
+def _large_clusters(
+    largest: int,
+    clusters: int,
+    share: float,
+    of_rows: float,
+    estimate: float | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> str:
+    which, make, own = (
+        ("the largest", "makes", "its") if largest == 1 else ("the two largest", "make", "their")
+    )
+    alone = "one class only" if estimate is None else f"{estimate:.3f} ({low:.3f} to {high:.3f})"
     return (
         f"{which} of {clusters:,} clusters, with {of_rows:.0%} of the rows, {make} {share:.0%} of the "
-        "variance: a 95 % interval may hold in 86 to 92 %"
+        f"variance: a 95 % interval may hold in 86 to 92 %; {own} own rows show {alone}"
     )
 
 

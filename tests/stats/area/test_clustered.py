@@ -215,3 +215,32 @@ def test_one_or_two_clusters_that_make_most_of_the_variance_are_said(
         assert each.values["clusters"] == len(sizes)
         assert each.values["of_rows"] == pytest.approx(400 * giants / len(ids))
         assert 0.5 <= each.values["share"] <= 1
+        own = auc(y[ids < giants], s[ids < giants])
+        shown = [each.values[name] for name in ("estimate", "low", "high")]
+        assert shown == pytest.approx([own.auc, *own.ci()])
+
+
+def test_the_difference_in_the_largest_cluster_is_said() -> None:
+    rng = np.random.default_rng(4)
+    ids = np.repeat(np.arange(19), [400] + [20] * 18)
+    y = rng.random(len(ids)) < np.where(ids == 0, 0.9, 0.3)
+    shared = np.where(ids == 0, 1.5, 0.0) * y
+    first, second = (rng.normal(y + sign * shared) for sign in (1, -0.3))
+    [said] = [
+        caveat
+        for caveat in compare_auc_paired(y, first, second, cluster=ids).caveats
+        if caveat.code == "large-clusters"
+    ]
+    own = compare_auc_paired(y[ids == 0], first[ids == 0], second[ids == 0])
+    shown = [said.values[name] for name in ("estimate", "low", "high")]
+    assert shown == pytest.approx([own.difference, *own.ci()])
+    assert f"its own rows show {own.difference:.3f}" in str(said)
+
+
+def test_a_largest_cluster_of_one_class_has_no_area() -> None:
+    rng = np.random.default_rng(5)
+    ids = np.repeat(np.arange(19), [400] + [20] * 18)
+    y = (ids > 0) & (rng.random(len(ids)) < 0.5)
+    s = y + np.repeat(rng.normal(size=19), [400] + [20] * 18) + rng.normal(size=len(ids))
+    [said] = [caveat for caveat in auc(y, s, cluster=ids).caveats if caveat.code == "large-clusters"]
+    assert "its own rows show one class only" in str(said)
