@@ -39,7 +39,7 @@ from rocmonitor.policy.label_delay import LabelDelay
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import DAY, Calendar, Months, Window, split
-from rocmonitor.rules import AnyRule, Rule, by_name
+from rocmonitor.rules import AnyRule, by_name
 
 _MOST_REFERENCE_WINDOWS = 100_000
 
@@ -84,8 +84,16 @@ class Monitor(Section):
         monitor = made(given)
         rules = given.get("rules") if isinstance(given, Mapping) else None
         if isinstance(rules, list | tuple):
-            named = zip(by_name(monitor.rules).items(), rules, strict=True)
-            monitor._written = frozenset(name for (name, rule), raw in named if _has_own_level(rule, raw))
+            keys, written_levels = ("confidence_level", "false_alarm_probability", "horizon"), set()
+            for (name, rule), raw in zip(by_name(monitor.rules).items(), rules, strict=True):
+                if isinstance(raw, Mapping):  # even the default counts
+                    is_written = any(key in raw for key in keys)
+                else:  # made in Python
+                    levels = [(getattr(rule, key, None), getattr(type(rule), key, None)) for key in keys]
+                    is_written = any(level != default for level, default in levels)
+                if is_written:
+                    written_levels.add(name)
+            monitor._written = frozenset(written_levels)
         return monitor
 
     @field_validator("review")
@@ -384,11 +392,3 @@ class Monitor(Section):
 
     def _instant(self, wall: datetime) -> datetime:
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)
-
-
-def _has_own_level(rule: Rule, raw: object) -> bool:
-    """Return True if a rule's level is written, even the default; if made in Python, not the default."""
-    keys = ("confidence_level", "false_alarm_probability", "horizon")
-    if isinstance(raw, Mapping):
-        return any(key in raw for key in keys)
-    return any(hasattr(rule, key) and getattr(rule, key) != getattr(type(rule), key, None) for key in keys)

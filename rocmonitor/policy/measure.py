@@ -123,7 +123,7 @@ def measure(
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
     result = auc(champion)
-    metrics = auc_metrics("champion", result, confidence_level)
+    values = {"champion": auc_values(result, confidence_level)}
     caveats = [
         *caveats_of(result),
         *(
@@ -137,12 +137,13 @@ def measure(
         pair = None
     if pair is not None:
         samples["challenger"], difference = pair.first, compare_auc_paired(pair)
-        metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
-        metrics |= difference_metrics(difference, confidence_level)
+        values["challenger"] = auc_values(auc(pair.first), confidence_level)
+        values["difference"] = difference_values(difference, confidence_level)
         both = pair.n_pos + pair.n_neg
         if lacking := champion.n_pos + champion.n_neg - both if missing is None else missing:
             compared = {"rows": both, "champion_auc": float(difference.auc_2)}
             caveats.append(Caveat("challenger-scores-missing", missing=lacking, **compared))
+    metrics = {f"{what}/{name}": value for what, named in values.items() for name, value in named.items()}
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
     caveats += [
         Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
@@ -151,9 +152,9 @@ def measure(
     ]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
-        at_points, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
+        at_points, rates = _operating_points(model, sample, fprs, thresholds, confidence_level)
         tables |= {name: [*tables[name], *lines] for name, lines in at_points.items()}
-        metrics |= named
+        metrics |= rates
         caveats += [
             Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
             for fpr, row in zip(fprs, at_points["fprs"], strict=True)
@@ -208,18 +209,6 @@ def difference_values(difference: AucDifference, confidence_level: float = LEVEL
         "auc_low": low,
         "auc_high": high,
         "pvalue": difference.pvalue,
-    }
-
-
-def auc_metrics(prefix: str, result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
-    """`auc_values` as metrics: ``champion/auc`` for the prefix ``champion``."""
-    return {f"{prefix}/{name}": value for name, value in auc_values(result, confidence_level).items()}
-
-
-def difference_metrics(difference: AucDifference, confidence_level: float = LEVEL) -> dict[str, float]:
-    """`difference_values` as metrics: ``difference/auc``, ``difference/pvalue``."""
-    return {
-        f"difference/{name}": value for name, value in difference_values(difference, confidence_level).items()
     }
 
 

@@ -255,10 +255,11 @@ def _reasons(review: Review) -> list[str]:
         better = _better(review.comparisons)
         return [f"{better[0].upper()}{better[1:]}.", _regions(review.tables.get("regions", ()))]
     margin = review.rule.get("margin") or 0
+    not_above = f" and is not above {margin:g}" if area.high is not None and area.high < margin else ""
     others = _better([comparison for comparison in review.comparisons if comparison.fpr is not None])
     also = f"Also: {others}." if others else ""
     if review.decision is Decision.UNDECIDED:
-        may_be = f"below −{margin:g}{_not_above(area, margin)}" if margin else "0"
+        may_be = f"below −{margin:g}{not_above}" if margin else "0"
         mean = f"{_mean(review, area)}, which may be {may_be}."
         # Too few rows speak against the difference, and nothing else keeps the rule undecided.
         few = next((str(caveat) for caveat in review.caveats if caveat.code == "few-rows-keep-undecided"), "")
@@ -267,7 +268,7 @@ def _reasons(review: Review) -> list[str]:
     if review.decision is Decision.NOT_WORSE:
         assert area.low is not None
         least = "0" if area.low > 0 else f"−{margin:g}"
-        shown = f", above {least}{_not_above(area, margin) or f' but not clearly above {margin:g}'}"
+        shown = f", above {least}{not_above or f' but not clearly above {margin:g}'}"
         return [f"{_mean(review, area)}{shown}.", _since(review), _earlier(review, margin), also]
     beyond = f", more than {margin:g} from 0" if margin else ""
     return [f"{_mean(review, area)}{beyond}.", _since(review), also]
@@ -285,11 +286,6 @@ def _mean(review: Review, area: Comparison) -> str:
         estimate = signed(area.estimate or 0.0, 3)
         return f"AUROC difference, {mean}: {estimate} (not bounded yet, at all checks together)"
     return f"AUROC difference, {mean}: {_estimate(area, ', at all checks together')}"
-
-
-def _not_above(area: Comparison, margin: float) -> str:
-    assert area.high is not None
-    return f" and is not above {margin:g}" if area.high < margin else ""
 
 
 def _since(review: Review) -> str:
