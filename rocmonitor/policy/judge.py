@@ -26,7 +26,6 @@ from rocmonitor.stats import (
     PairedSample,
     Sample,
     ScoreForecast,
-    ScoreHistory,
     WindowAuc,
     condensed_error,
     explain_shift,
@@ -349,11 +348,23 @@ def foresee(
     metrics |= {
         f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None
     }
+    tables: Tables = {}
+    if warns:
+        shift = history.shift(cells, scores)
+        columns = {
+            "low": shift.low,
+            "high": shift.high,
+            "reference": shift.reference_share,
+            "window": shift.window_share,
+            "nats": shift.nats,
+        }
+        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+        tables["scores"] = [dict(zip(columns, line, strict=True)) for line in lines]
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
         verdicts=tuple(verdicts),
         metrics=metrics | moved,
-        tables={"scores": _moved(history, cells, scores)} if warns else {},
+        tables=tables,
         caveats=(*withdrawn(since), *dict.fromkeys(caveats_of(expected, "outlook"))),
     )
 
@@ -393,16 +404,3 @@ def outlook_limits(
             limits["forecast"] = ranges.range(name, expected.batch, day=day).low
             break
     return limits
-
-
-def _moved(history: ScoreHistory, cells: Sample, scores: ScoreCounts) -> list[Row]:
-    shift = history.shift(cells, scores)
-    columns = {
-        "low": shift.low,
-        "high": shift.high,
-        "reference": shift.reference_share,
-        "window": shift.window_share,
-        "nats": shift.nats,
-    }
-    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, line, strict=True)) for line in lines]

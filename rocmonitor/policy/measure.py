@@ -157,7 +157,7 @@ def measure(
         metrics |= rates
         caveats += [
             Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
-            for fpr, row in zip(fprs, at_points["fprs"], strict=True)
+            for fpr, row in zip(fprs, at_points["fprs"], strict=False)  # all of them, or none
             if abs(row["fpr"] - fpr) > 0.1 * fpr
         ]
     if costs:
@@ -167,7 +167,9 @@ def measure(
             metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
     # One score for all rows that both scored may be one of several for all that the champion scored.
     if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
-        tables["dominance"] = _dominance(pair, list(thresholds.values()))
+        law = threshold_dominance(pair, [(at, at) for at in thresholds.values()])
+        shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
+        tables["dominance"] = rows({"threshold": list(thresholds.values()), **shares})
     elif pair is not None and thresholds:
         caveats.append(Caveat("no-dominance"))
     once = tuple(dict.fromkeys(caveats))
@@ -254,7 +256,8 @@ def _operating_points(
 ) -> tuple[Tables, dict[str, float]]:
     """Return the points of one model as tables and as metrics."""
     sizes = effective_sizes(sample) or (None, None)
-    at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs and sizes[1] != 1 else []
+    fprs = fprs if sizes[1] != 1 else ()  # negatives that are worth one row have no rate between 0 and 1
+    at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs else []
     at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
     rates = [("tpr", f"fpr_{fpr:g}", row) for fpr, row in zip(fprs, at_fprs, strict=True)]
     for threshold, row in zip(thresholds, at_thresholds, strict=True):
@@ -305,9 +308,3 @@ def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float
         return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
 
     return of_any_order(sample, table)
-
-
-def _dominance(pair: PairedSample, thresholds: Sequence[float]) -> list[Row]:
-    law = threshold_dominance(pair, [(at, at) for at in thresholds])
-    shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
-    return rows({"threshold": thresholds, **shares})

@@ -135,7 +135,9 @@ def one_check(review: Review) -> str:
         return ""
     if -margin <= high and low <= margin:
         return ""
-    holds = "" if area is None or not _interval(area) else f" ({_interval(area)})"
+    holds = ""
+    if area is not None and area.low is not None and area.high is not None:
+        holds = f" ({signed_with_interval(0, area.low, area.high)[1]})"
     beyond = f"the margin of {margin:g}" if margin else "0"
     return (
         f"Why is a clear difference no decision? The interval of all rows, "
@@ -319,11 +321,11 @@ def _better(comparisons: Sequence[Comparison]) -> str:
     """Return which model is better by which comparisons, with their intervals over all checks."""
     parts = []
     for better in ("challenger", "champion"):
-        shown = [
-            f"{_name(comparison)}, {_estimate(comparison)}"
-            for comparison in comparisons
-            if comparison.better == better
-        ]
+        shown = []
+        for comparison in comparisons:
+            if comparison.better == better:
+                rate = "" if comparison.fpr is None else f"TPR at {100 * comparison.fpr:g} % FPR"
+                shown.append(f"{rate or 'AUROC'}, {_estimate(comparison)}")
         if shown:
             parts.append(f"the {better} is better by {', '.join(shown)}")
     return "; ".join(parts)
@@ -340,16 +342,6 @@ def _regions(regions: Sequence[Row]) -> str:
             verb = "" if parts else " is better"
             parts.append(f"the {better}{verb} at FPR {listed(spans)}")
     return f"In the band over the whole period {', '.join(parts)}." if parts else ""
-
-
-def _name(comparison: Comparison) -> str:
-    return "AUROC" if comparison.fpr is None else f"TPR at {100 * comparison.fpr:g} % FPR"
-
-
-def _interval(comparison: Comparison) -> str:
-    if comparison.low is None or comparison.high is None:
-        return ""
-    return signed_with_interval(0, comparison.low, comparison.high)[1]
 
 
 def _estimate(comparison: Comparison, more: str = "") -> str:

@@ -77,6 +77,16 @@ def test_every_interval_has_the_level_that_is_asked_for():
     )
 
 
+def test_negatives_that_are_worth_one_row_have_no_rates():
+    """Two clusters that lie far apart: there is no false positive rate between 0 and 1."""
+    far, clusters = np.r_[np.arange(1.0, 31), np.zeros(68), [99, 99]], np.r_[np.arange(99), 98]
+    clusters[30:98] = 100
+    found = measure(Sample(Y, far, cluster=clusters), None, **ASKED)
+    assert (found.tables["fprs"], found.tables["roc"]) == ([], [])
+    assert "champion/tpr_at_threshold_0.5" in found.metrics
+    assert "champion/tpr_at_fpr_0.1" not in found.metrics
+
+
 def test_the_names_of_areas_and_differences():
     area, pair = auc(Y, GOOD), compare_auc_paired(Y, GOOD[::-1], GOOD)
     low, high = area.ci(0.9)

@@ -151,10 +151,12 @@ def _cost(
             "money_low": float(expected.low[0]),
             "money_high": float(expected.high[0]),
         }
+    # None flags nothing.
+    challenger, champion = (None if math.isinf(threshold) else threshold for threshold in at)
     return {
         "w": w,
-        "champion_threshold": _finite(at[1]),
-        "challenger_threshold": _finite(at[0]),
+        "champion_threshold": champion,
+        "challenger_threshold": challenger,
         "champion_cost": own[1],
         "challenger_cost": own[0],
         "saved": float(saved.cost[0]),
@@ -162,8 +164,3 @@ def _cost(
         "high": float(saved.high[0]),
         **priced,
     }
-
-
-def _finite(threshold: float) -> float | None:
-    """Return the threshold; None if it flags nothing."""
-    return None if math.isinf(threshold) else threshold
