@@ -134,7 +134,8 @@ class Monitor(Section):
                 "reference.without leaves out windows of the calendar, and window.rows or window.pool join "
                 "them: leave the rows out in the query"
             )
-        starts = [self._wall(window.start) for window in self.whole_reference] if without else []
+        windows = self.whole_reference if without else []
+        starts = [window.start.astimezone(self.timezone).replace(tzinfo=None) for window in windows]
         if unknown := [at for at in without if at not in starts]:
             listed = ", ".join(f"{at:%Y-%m-%d}" if at.time() == time() else f"{at}" for at in starts)
             raise ValueError(
@@ -308,8 +309,12 @@ class Monitor(Section):
         Those of `reference.without` are left out. Where the monitor's windows are joined, these are joined
         likewise: see `rocmonitor.service.pieces`.
         """
-        without = set(self.reference.without)
-        return [window for window in self.whole_reference if self._wall(window.start) not in without]
+        zone, without = self.timezone, set(self.reference.without)
+        return [
+            window
+            for window in self.whole_reference
+            if window.start.astimezone(zone).replace(tzinfo=None) not in without
+        ]
 
     @property
     def whole_reference(self) -> list[Window]:
@@ -318,9 +323,6 @@ class Monitor(Section):
         if self.reference.windows is not None:
             return split(self.reference.start, self.reference.end, self.reference.windows, self.timezone)
         return self.calendar.within(period.start, period.end)
-
-    def _wall(self, instant: datetime) -> datetime:
-        return instant.astimezone(self.timezone).replace(tzinfo=None)
 
     @property
     def start(self) -> datetime:
