@@ -29,6 +29,18 @@ _MERGE = "tag:yaml.org,2002:merge"
 _MOST_MERGED = 100_000
 _DEEPEST, _MOST_VALUES = 50, 1_000_000
 _LONGEST = 2_000  # characters of one problem
+_FIXED = {
+    **dict.fromkeys(
+        ("missing", "missing_argument", "missing_keyword_only_argument"), "required, but missing"
+    ),
+    # Without the value: it may be a URL with a password.
+    **dict.fromkeys(
+        ("model_type", "model_attributes_type", "dict_type", "dataclass_type"),
+        "must be a mapping (key: value)",
+    ),
+    "tuple_type": "must be a list ([…])",
+}
+"""What is said of some kinds of pydantic's problems, whatever the value is."""
 
 
 def load(path: Path) -> Config:
@@ -228,12 +240,19 @@ def _first_causes(problems: Sequence[Any]) -> Iterator[Any]:
 
 def _told(problem: Any) -> str:
     """One pydantic problem as `dotted.path: rule; value`."""
-    where = _path_of(problem["loc"])
+    loc = problem["loc"]
+    where = [part if isinstance(part, str) and len(part) <= 100 else quoted(part) for part in loc]
+    # A tagged union puts the tag into the path, where the file has no such key.
+    if "rules" in where and len(where) > (at := where.index("rules")) + 2:
+        del where[at + 2]
+    if where[0] == "sources" and where[2:3] and where[2] in ("database", "files", "spark"):
+        del where[2]
+    where = where[:-1] if where[-1] == "[key]" else where
     path, kind = ".".join(where), problem["type"]
     if kind == "extra_forbidden" or kind == "unexpected_keyword_argument":
-        return f"{path}: {_unknown_key(problem['loc'])}"
-    if kind in ("missing", "missing_argument", "missing_keyword_only_argument"):
-        return f"{path}: required, but missing"
+        return f"{path}: {_unknown_key(loc)}"
+    if kind in _FIXED:
+        return f"{path}: {_FIXED[kind]}"
     if kind == "union_tag_invalid":
         return (
             f"{path}.kind: must be one of {problem['ctx']['expected_tags']}; "
@@ -241,10 +260,6 @@ def _told(problem: Any) -> str:
         )
     if kind == "union_tag_not_found":
         return f"{path}.kind: required: {', '.join(KINDS[:-1])} or {KINDS[-1]}"
-    if kind in ("model_type", "model_attributes_type", "dict_type", "dataclass_type"):
-        return f"{path}: must be a mapping (key: value)"  # without the value: it may be a URL with a password
-    if kind == "tuple_type":
-        return f"{path}: must be a list ([…])"
     if kind == "too_short":
         return f"{path}: needs at least one {where[-1].removesuffix('s')}"
     message = problem["msg"].removeprefix("Value error, ")
@@ -259,16 +274,6 @@ def _told(problem: Any) -> str:
     limits = problem.get("ctx", {})
     advice = _share(where[-1], problem["input"]) if 1 in (limits.get("lt"), limits.get("le")) else ""
     return f"{path}: {message}{shown}{advice}"
-
-
-def _path_of(loc: Sequence[Any]) -> list[str]:
-    where = [part if isinstance(part, str) and len(part) <= 100 else quoted(part) for part in loc]
-    # A tagged union puts the tag into the path, where the file has no such key.
-    if "rules" in where and len(where) > (at := where.index("rules")) + 2:
-        del where[at + 2]
-    if where[0] == "sources" and where[2:3] and where[2] in ("database", "files", "spark"):
-        del where[2]
-    return where[:-1] if where[-1] == "[key]" else where
 
 
 def _shown(value: object, message: str) -> str:

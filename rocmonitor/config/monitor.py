@@ -39,7 +39,7 @@ from rocmonitor.policy.label_delay import LabelDelay
 from rocmonitor.policy.review.settings import ReviewRule, ReviewSettings
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import DAY, Calendar, Months, Window, split
-from rocmonitor.rules import AnyRule, Rule, by_name
+from rocmonitor.rules import AnyRule, by_name
 
 _MOST_REFERENCE_WINDOWS = 100_000
 
@@ -84,8 +84,16 @@ class Monitor(Section):
         monitor = made(given)
         rules = given.get("rules") if isinstance(given, Mapping) else None
         if isinstance(rules, list | tuple):
-            named = zip(by_name(monitor.rules).items(), rules, strict=True)
-            monitor._written = frozenset(name for (name, rule), raw in named if _has_own_level(rule, raw))
+            keys, written_levels = ("confidence_level", "false_alarm_probability", "horizon"), set()
+            for (name, rule), raw in zip(by_name(monitor.rules).items(), rules, strict=True):
+                if isinstance(raw, Mapping):  # even the default counts
+                    is_written = any(key in raw for key in keys)
+                else:  # made in Python
+                    levels = [(getattr(rule, key, None), getattr(type(rule), key, None)) for key in keys]
+                    is_written = any(level != default for level, default in levels)
+                if is_written:
+                    written_levels.add(name)
+            monitor._written = frozenset(written_levels)
         return monitor
 
     @field_validator("review")
@@ -126,7 +134,8 @@ class Monitor(Section):
                 "reference.without leaves out windows of the calendar, and window.rows or window.pool join "
                 "them: leave the rows out in the query"
             )
-        starts = [self._wall(window.start) for window in self.whole_reference] if without else []
+        windows = self.whole_reference if without else []
+        starts = [window.start.astimezone(self.timezone).replace(tzinfo=None) for window in windows]
         if unknown := [at for at in without if at not in starts]:
             listed = ", ".join(f"{at:%Y-%m-%d}" if at.time() == time() else f"{at}" for at in starts)
             raise ValueError(
@@ -300,8 +309,12 @@ class Monitor(Section):
         Those of `reference.without` are left out. Where the monitor's windows are joined, these are joined
         likewise: see `rocmonitor.service.pieces`.
         """
-        without = set(self.reference.without)
-        return [window for window in self.whole_reference if self._wall(window.start) not in without]
+        zone, without = self.timezone, set(self.reference.without)
+        return [
+            window
+            for window in self.whole_reference
+            if window.start.astimezone(zone).replace(tzinfo=None) not in without
+        ]
 
     @property
     def whole_reference(self) -> list[Window]:
@@ -310,9 +323,6 @@ class Monitor(Section):
         if self.reference.windows is not None:
             return split(self.reference.start, self.reference.end, self.reference.windows, self.timezone)
         return self.calendar.within(period.start, period.end)
-
-    def _wall(self, instant: datetime) -> datetime:
-        return instant.astimezone(self.timezone).replace(tzinfo=None)
 
     @property
     def start(self) -> datetime:
@@ -384,11 +394,3 @@ class Monitor(Section):
 
     def _instant(self, wall: datetime) -> datetime:
         return wall.replace(tzinfo=self.timezone).astimezone(UTC)
-
-
-def _has_own_level(rule: Rule, raw: object) -> bool:
-    """Return True if a rule's level is written, even the default; if made in Python, not the default."""
-    keys = ("confidence_level", "false_alarm_probability", "horizon")
-    if isinstance(raw, Mapping):
-        return any(key in raw for key in keys)
-    return any(hasattr(rule, key) and getattr(rule, key) != getattr(type(rule), key, None) for key in keys)

@@ -82,25 +82,17 @@ class Columns(Section):
     cluster: Column | None = None
     explain: tuple[Column, ...] = ()
 
-    @field_validator("explain")
+    @field_validator("cluster", "explain")
     @classmethod
-    def _inputs(cls, explain: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    def _of_their_own(cls, named: object, info: ValidationInfo) -> object:
+        columns = named if isinstance(named, tuple) else (named,)
+        is_cluster = info.field_name == "cluster"  # which may be the id
+        what = "what rows belong to, such as a customer" if is_cluster else "inputs or groups of cases"
         for role in ("time", "champion", "label", "challenger", "id", "labelled_at"):
-            if info.data.get(role) in explain:
-                raise ValueError(
-                    f"must name inputs or groups of cases; {quoted(info.data[role])} is columns.{role}"
-                )
-        return explain
-
-    @field_validator("cluster")
-    @classmethod
-    def _of_its_own(cls, cluster: str | None, info: ValidationInfo) -> str | None:
-        for role in ("time", "champion", "label", "challenger", "labelled_at"):
-            if cluster is not None and cluster == info.data.get(role):
-                raise ValueError(
-                    f"must name what rows belong to, such as a customer; {quoted(cluster)} is columns.{role}"
-                )
-        return cluster
+            column = info.data.get(role)
+            if column is not None and column in columns and not (is_cluster and role == "id"):
+                raise ValueError(f"must name {what}; {quoted(column)} is columns.{role}")
+        return named
 
 
 class Positive(Section):

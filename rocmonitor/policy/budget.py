@@ -125,7 +125,15 @@ def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
     raising = [(load, name, rule) for load in loads for name, rule in load.rules.items() if rule.tail > 0]
     written = sum(load.families * rule.tail for load, name, rule in raising if name in load.written)
     free = [(load.families, rule.tail) for load, name, rule in raising if name not in load.written]
-    tail = _shared(max(budget - written, LEAST_SHARE * budget), free)
+    amount = max(budget - written, LEAST_SHARE * budget)
+    tail = max((most for _, most in free), default=0.0)
+    if sum(families * most for families, most in free) > amount:  # else all keep their defaults
+        low, high = 0.0, tail
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            used = sum(families * min(middle, most) for families, most in free)
+            low, high = (middle, high) if used <= amount else (low, middle)
+        tail = low
     levels = {}
     for load in loads:
         derived = {
@@ -160,15 +168,3 @@ def allotments(budget: AlarmBudget, loads: Sequence[Load]) -> list[Allotment]:
         own = [load for load in loads if grouped.get(load.monitor) == name]
         allotted.append(allot(group.false_alarms_per_year, own, name))
     return allotted
-
-
-def _shared(amount: float, free: Sequence[tuple[float, float]]) -> float:
-    """Return the chance at which verdicts, with their families and largest chances, use the amount."""
-    if sum(families * most for families, most in free) <= amount:
-        return max((most for _, most in free), default=0.0)
-    low, high = 0.0, max(most for _, most in free)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        used = sum(families * min(middle, most) for families, most in free)
-        low, high = (middle, high) if used <= amount else (low, middle)
-    return low

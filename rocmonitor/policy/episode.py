@@ -363,6 +363,14 @@ def _pooled(episode: Decline, points: Sequence[Point], changes: Sequence[Change]
     size, _ = weighted_mean([change.value for change in changes], errors)
     sampling = NORMAL_95 * error
     reach = NORMAL_95 * math.hypot(error, changes[-1].reference_error)
+    challenger = None  # in the same windows, unless it was not compared in any
+    compared = [values for point in points if (values := known(point.metrics, *CHALLENGER)) is not None]
+    errors = [(high - low) / (2 * NORMAL_95) for _, _, low, high in compared]
+    if compared and min(errors) > 0:
+        own, _ = weighted_mean([row[0] for row in compared], errors)
+        difference, error = weighted_mean([row[1] for row in compared], errors)
+        low, high = difference - NORMAL_95 * error, difference + NORMAL_95 * error
+        challenger = {"auc": own, "difference": difference, "low": low, "high": high}
     return replace(
         episode,
         windows=len(points),
@@ -372,17 +380,5 @@ def _pooled(episode: Decline, points: Sequence[Point], changes: Sequence[Change]
         size=size,
         size_low=size - reach,
         size_high=size + reach,
-        challenger=_challenger(points),
+        challenger=challenger,
     )
-
-
-def _challenger(points: Sequence[Point]) -> dict[str, float] | None:
-    """Return the challenger in the same windows; None where it was not compared in any."""
-    compared = [values for point in points if (values := known(point.metrics, *CHALLENGER)) is not None]
-    errors = [(high - low) / (2 * NORMAL_95) for _, _, low, high in compared]
-    if not compared or min(errors) <= 0:
-        return None
-    auc, _ = weighted_mean([row[0] for row in compared], errors)
-    difference, error = weighted_mean([row[1] for row in compared], errors)
-    reach = NORMAL_95 * error
-    return {"auc": auc, "difference": difference, "low": difference - reach, "high": difference + reach}

@@ -8,9 +8,8 @@ from types import MappingProxyType
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import LEVEL
-from rocmonitor.errors import DegenerateDataError
+from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking
-from rocmonitor.policy.curve_change import curve_change
 from rocmonitor.policy.episode import CHANGE
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
@@ -27,10 +26,11 @@ from rocmonitor.stats import (
     PairedSample,
     Sample,
     ScoreForecast,
-    ScoreHistory,
     WindowAuc,
     condensed_error,
     explain_shift,
+    vertical_difference_unpaired,
+    vertical_intervals,
 )
 from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook
 from rocmonitor.stats.sample import ScoreCounts
@@ -259,6 +259,33 @@ def _explained(finding: Finding, reference: Reference, champion: Sample, scores:
     )
 
 
+FPRS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
+"""False positive rates at which the curves are compared."""
+
+CURVE_LEVEL = 0.95
+"""The confidence level of all intervals of a table together, by Bonferroni."""
+
+
+def curve_change(reference: Sample, window: Sample) -> list[Row]:
+    """Return the true positive rates of a window and its reference at some false positive rates.
+
+    Each line has ``fpr, tpr, reference_tpr, difference, low, high``. Empty where a sample has no curve, such
+    as one of a single score. Rates are those that both samples offer.
+    """
+    rates = [fpr for fpr in FPRS if fpr * min(window.n_neg, reference.n_neg) >= 1]
+    if not rates:
+        return []
+    level = 1 - (1 - CURVE_LEVEL) / len(rates)
+    try:
+        change = vertical_difference_unpaired(window, reference, rates, confidence_level=level)
+        tpr, before = (vertical_intervals(sample, rates).tpr for sample in (window, reference))
+    except InputError:  # one class or one score: the AUROC says all there is
+        return []
+    columns = (rates, tpr, before, change.dtpr, change.dtpr_low, change.dtpr_high)
+    names = ("fpr", "tpr", "reference_tpr", "difference", "low", "high")
+    return [dict(zip(names, map(float, line), strict=True)) for line in zip(*columns, strict=True)]
+
+
 OUTLOOK_LEVEL = 0.95
 """The level of the interval, unless a rule ``outlook`` asks for another."""
 
@@ -321,11 +348,23 @@ def foresee(
     metrics |= {
         f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None
     }
+    tables: Tables = {}
+    if warns:
+        shift = history.shift(cells, scores)
+        columns = {
+            "low": shift.low,
+            "high": shift.high,
+            "reference": shift.reference_share,
+            "window": shift.window_share,
+            "nats": shift.nats,
+        }
+        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+        tables["scores"] = [dict(zip(columns, line, strict=True)) for line in lines]
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
         verdicts=tuple(verdicts),
         metrics=metrics | moved,
-        tables={"scores": _moved(history, cells, scores)} if warns else {},
+        tables=tables,
         caveats=(*withdrawn(since), *dict.fromkeys(caveats_of(expected, "outlook"))),
     )
 
@@ -365,16 +404,3 @@ def outlook_limits(
             limits["forecast"] = ranges.range(name, expected.batch, day=day).low
             break
     return limits
-
-
-def _moved(history: ScoreHistory, cells: Sample, scores: ScoreCounts) -> list[Row]:
-    shift = history.shift(cells, scores)
-    columns = {
-        "low": shift.low,
-        "high": shift.high,
-        "reference": shift.reference_share,
-        "window": shift.window_share,
-        "nats": shift.nats,
-    }
-    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, line, strict=True)) for line in lines]

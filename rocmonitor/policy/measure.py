@@ -123,7 +123,7 @@ def measure(
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
     result = auc(champion)
-    metrics = auc_metrics("champion", result, confidence_level)
+    values = {"champion": auc_values(result, confidence_level)}
     caveats = [
         *caveats_of(result),
         *(
@@ -137,12 +137,13 @@ def measure(
         pair = None
     if pair is not None:
         samples["challenger"], difference = pair.first, compare_auc_paired(pair)
-        metrics |= auc_metrics("challenger", auc(pair.first), confidence_level)
-        metrics |= difference_metrics(difference, confidence_level)
+        values["challenger"] = auc_values(auc(pair.first), confidence_level)
+        values["difference"] = difference_values(difference, confidence_level)
         both = pair.n_pos + pair.n_neg
         if lacking := champion.n_pos + champion.n_neg - both if missing is None else missing:
             compared = {"rows": both, "champion_auc": float(difference.auc_2)}
             caveats.append(Caveat("challenger-scores-missing", missing=lacking, **compared))
+    metrics = {f"{what}/{name}": value for what, named in values.items() for name, value in named.items()}
     points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
     caveats += [
         Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
@@ -151,12 +152,12 @@ def measure(
     ]
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
     for model, sample in points:
-        at_points, named = _operating_points(model, sample, fprs, thresholds, confidence_level)
+        at_points, rates = _operating_points(model, sample, fprs, thresholds, confidence_level)
         tables |= {name: [*tables[name], *lines] for name, lines in at_points.items()}
-        metrics |= named
+        metrics |= rates
         caveats += [
             Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
-            for fpr, row in zip(fprs, at_points["fprs"], strict=True)
+            for fpr, row in zip(fprs, at_points["fprs"], strict=False)  # all of them, or none
             if abs(row["fpr"] - fpr) > 0.1 * fpr
         ]
     if costs:
@@ -166,7 +167,9 @@ def measure(
             metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
     # One score for all rows that both scored may be one of several for all that the champion scored.
     if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
-        tables["dominance"] = _dominance(pair, list(thresholds.values()))
+        law = threshold_dominance(pair, [(at, at) for at in thresholds.values()])
+        shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
+        tables["dominance"] = rows({"threshold": list(thresholds.values()), **shares})
     elif pair is not None and thresholds:
         caveats.append(Caveat("no-dominance"))
     once = tuple(dict.fromkeys(caveats))
@@ -208,18 +211,6 @@ def difference_values(difference: AucDifference, confidence_level: float = LEVEL
         "auc_low": low,
         "auc_high": high,
         "pvalue": difference.pvalue,
-    }
-
-
-def auc_metrics(prefix: str, result: AucResult, confidence_level: float = LEVEL) -> dict[str, float]:
-    """`auc_values` as metrics: ``champion/auc`` for the prefix ``champion``."""
-    return {f"{prefix}/{name}": value for name, value in auc_values(result, confidence_level).items()}
-
-
-def difference_metrics(difference: AucDifference, confidence_level: float = LEVEL) -> dict[str, float]:
-    """`difference_values` as metrics: ``difference/auc``, ``difference/pvalue``."""
-    return {
-        f"difference/{name}": value for name, value in difference_values(difference, confidence_level).items()
     }
 
 
@@ -267,7 +258,8 @@ def _operating_points(
 ) -> tuple[Tables, dict[str, float]]:
     """Return the points of one model as tables and as metrics."""
     sizes = effective_sizes(sample) or (None, None)
-    at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs and sizes[1] != 1 else []
+    fprs = fprs if sizes[1] != 1 else ()  # negatives that are worth one row have no rate between 0 and 1
+    at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs else []
     at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
     rates = [("tpr", f"fpr_{fpr:g}", row) for fpr, row in zip(fprs, at_fprs, strict=True)]
     for threshold, row in zip(thresholds, at_thresholds, strict=True):
@@ -318,9 +310,3 @@ def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float
         return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
 
     return of_any_order(sample, table)
-
-
-def _dominance(pair: PairedSample, thresholds: Sequence[float]) -> list[Row]:
-    law = threshold_dominance(pair, [(at, at) for at in thresholds])
-    shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
-    return rows({"threshold": thresholds, **shares})

@@ -41,38 +41,15 @@ def allow_for_missing(
     if (lack := arrival.refused(reference, counts, awaiting.min_labelled)) is not None:
         return refused(finding, lack)
     estimate = arrival.estimate(reference, champion, awaiting)
-    if isinstance(estimate, Estimate):
-        return _estimated(finding, estimate, ranges, rules, day, past)
-    doubts = () if estimate is None else (estimate,)
     if isinstance(estimate, Caveat) and counts.labelled_share < (
         awaiting.min_labelled or arrival.MIN_LABELLED
     ):
         return refused(finding, estimate)
-    return replace(finding, caveats=(*finding.caveats, *doubts, *arrival.shares_differ(reference, counts)))
-
-
-def refused(finding: Finding, lack: Caveat) -> Finding:
-    """Return a finding that is measured and not judged."""
-    judged = verdict_metrics(finding.verdicts)
-    metrics = {name: value for name, value in finding.metrics.items() if name not in judged}
-    return replace(
-        finding,
-        outcome=Status.INSUFFICIENT,
-        verdicts=(Verdict.lacking("data", "data", lack),),
-        metrics=_labelled_alone(metrics),
-        tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
-    )
-
-
-def _estimated(
-    finding: Finding,
-    estimate: Estimate,
-    ranges: NormalRanges,
-    rules: Mapping[str, Rule],
-    day: float | None,
-    past: Course | None,
-) -> Finding:
-    reference, intervals = ranges.reference, arrival.forecasts(estimate, rules, ranges, day)
+    if not isinstance(estimate, Estimate):
+        doubts = () if estimate is None else (estimate,)
+        differ = arrival.shares_differ(reference, counts)
+        return replace(finding, caveats=(*finding.caveats, *doubts, *differ))
+    intervals = arrival.forecasts(estimate, rules, ranges, day)
     evidence = arrival.evidence(estimate, intervals, ranges, past)
     verdicts = tuple(
         verdict
@@ -87,23 +64,31 @@ def _estimated(
         for name, value in finding.metrics.items()
         if name.split("/")[0] not in replaced and name not in judged
     }
-    doubts = [caveat for name, interval in intervals.items() for caveat in caveats_of(interval, name)]
-    kept = [caveat for caveat in finding.caveats if not replaced.intersection(caveat.about[:1])]
+    without = replaced | {"explanation"}
+    kept = [caveat for caveat in finding.caveats if without.isdisjoint(caveat.about[:1])]
+    caveats = [*estimate.caveats, *kept]
+    for name, interval in intervals.items():
+        caveats += caveats_of(interval, name)
     return replace(
         finding,
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
         metrics=_labelled_alone(metrics) | estimate.metrics | rule_metrics(verdicts, reference, intervals),
         tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
-        caveats=tuple(
-            dict.fromkeys(
-                [
-                    *estimate.caveats,
-                    *(caveat for caveat in kept if caveat.about[:1] != ("explanation",)),
-                    *doubts,
-                ]
-            )
-        ),
+        caveats=tuple(dict.fromkeys(caveats)),
+    )
+
+
+def refused(finding: Finding, lack: Caveat) -> Finding:
+    """Return a finding that is measured and not judged."""
+    judged = verdict_metrics(finding.verdicts)
+    metrics = {name: value for name, value in finding.metrics.items() if name not in judged}
+    return replace(
+        finding,
+        outcome=Status.INSUFFICIENT,
+        verdicts=(Verdict.lacking("data", "data", lack),),
+        metrics=_labelled_alone(metrics),
+        tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
     )
 
 

@@ -8,6 +8,7 @@ windows that count less the older they are do not scatter about one mean.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -38,10 +39,19 @@ class NormalRanges:
     @classmethod
     def of(cls, reference: Reference, derived: Mapping[str, Rule] = MappingProxyType({})) -> NormalRanges:
         """Return the ranges of a reference that was frozen for the same rules, at any levels."""
+        level = next(iter(reference.charts.values()), None)
+        if level is None and reference.cells is not None:
+            windows: list[WindowAuc | None] = []
+            for window in reference.windows:
+                day = day_of(Window.from_dict(window)) if "start" in window else None  # or it is counted only
+                sizes = window["n_pos"], window["n_neg"]
+                windows.append(WindowAuc(window["auc"], *sizes, day) if is_usual(window) else None)
+            pairs = moments(reference.cells)
+            whole = (pairs.auc, pairs.zeta10, pairs.zeta01, pairs.kernel)
+            with suppress(DegenerateDataError):
+                level = lasting_chart(windows, whole, horizon=1)
         bounds = None if reference.cells is None else FollowedBounds(reference.cells)
-        ranges = cls(
-            reference=reference, derived={}, charts=reference.charts, bounds=bounds, level=_level(reference)
-        )
+        ranges = cls(reference=reference, derived={}, charts=reference.charts, bounds=bounds, level=level)
         return ranges.at(derived)
 
     def at(self, derived: Mapping[str, Rule]) -> NormalRanges:
@@ -96,19 +106,3 @@ class NormalRanges:
             return None
         aucs = [fit.auc_at(self.bounds, fit.seasonal_root(month * YEAR_DAYS / 12)) for month in range(12)]
         return min(aucs), max(aucs)
-
-
-def _level(reference: Reference) -> LastingChart | None:
-    """Return a chart of the reference windows, that of a rule `lasting` if there is one."""
-    if reference.charts or reference.cells is None:
-        return next(iter(reference.charts.values()), None)
-    windows: list[WindowAuc | None] = []
-    for window in reference.windows:
-        day = day_of(Window.from_dict(window)) if "start" in window else None  # or it is counted only
-        sizes = window["n_pos"], window["n_neg"]
-        windows.append(WindowAuc(window["auc"], *sizes, day) if is_usual(window) else None)
-    whole = moments(reference.cells)
-    try:
-        return lasting_chart(windows, (whole.auc, whole.zeta10, whole.zeta01, whole.kernel), horizon=1)
-    except DegenerateDataError:
-        return None

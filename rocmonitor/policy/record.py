@@ -182,9 +182,13 @@ def as_scored(
     >>> tables["thresholds"], caveats[0].values
     ([{'threshold': 0.2, 'tpr': 0.7}], {'rows': 9, 'score': 0.5})
     """
-    shown = {name: [_row(row) for row in rows] for name, rows in tables.items()}
-    for name in _SCORE_BINS:
-        if name in shown:
+    shown: Tables = {}
+    for name, rows in tables.items():
+        shown[name] = [
+            {column: _back(value) if column in _COLUMNS else value for column, value in row.items()}
+            for row in rows
+        ]
+        if name in _SCORE_BINS:
             shown[name] = [
                 row | {"low": _back(row["high"]), "high": _back(row["low"])} for row in reversed(shown[name])
             ]
@@ -193,10 +197,6 @@ def as_scored(
         values = {name: _back(value) for name, value in caveat.values.items() if name in _VALUES}
         turned.append(caveat.replacing(**values) if values else caveat)
     return shown, tuple(turned)
-
-
-def _row(row: Row) -> Row:
-    return {name: _back(value) if name in _COLUMNS else value for name, value in row.items()}
 
 
 def _back(value: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +22,7 @@ from rocmonitor.policy.outlying import Far, far_from_others, marked
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.policy.windows import DAY, Window, day_of
 from rocmonitor.rules import Rule
-from rocmonitor.rules.evidence import ReferenceWindows
+from rocmonitor.rules.evidence import LearnedReference, ReferenceWindows
 from rocmonitor.stats import (
     AucResult,
     ForecastFit,
@@ -45,7 +46,7 @@ _UTC = ZoneInfo("UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(LearnedReference):
     """A reference period of one segment, frozen when it was first computed.
 
     Fits, by the name of the rule that asks for one, give the normal range of any window and are made for a
@@ -59,20 +60,12 @@ class Reference:
     due; of all rows only.
     """
 
-    auc: AucResult | None  # None when the period has fewer than two rows of a class
     fits: dict[str, ForecastFit] = field(default_factory=dict)
     charts: dict[str, LastingChart] = field(default_factory=dict)
-    cells: Sample | None = None  # rows for later batches, neighbouring scores joined; None without an AUC
     joined: bool = False  # True if scores were joined at all
-    history: ScoreHistory | None = None  # what the windows show of forecasts from scores
     serial: dict[str, SerialCorrelation] = field(default_factory=dict)  # of calibrated forecast rules
-    cost_thresholds: dict[float, float] = field(default_factory=dict)  # that cost least, by condition w
-    cost_errors: dict[float, WrongDecisions] = field(default_factory=dict)
-    """The wrong decisions of the reference, each part of it at the threshold that the others choose."""
     labels: LabelHistory | None = None  # when they became known; None without ``columns.labelled_at``
-    windows: list[dict[str, Any]] = field(default_factory=list)
     pieces: list[dict[str, Any]] = field(default_factory=list)
-    caveats: tuple[Caveat, ...] = ()  # about one rule each, or about ``reference``
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -106,17 +99,6 @@ class Reference:
     def learned(self) -> list[Mapping[str, Any]]:
         """The windows that everything was learned from: all that were not left out."""
         return learned(self.windows, self.windows)
-
-    def cost_at(self, w: float) -> float | None:
-        """Return the operating condition of the reference that is written as `w`, or None."""
-        return next((condition for condition in self.cost_thresholds if f"{condition:g}" == f"{w:g}"), None)
-
-    def cost_of(self, w: float) -> tuple[float, tuple[WrongDecisions, int, int]]:
-        """Return the threshold of an operating condition that there is, and the errors of the reference."""
-        at = self.cost_at(w)
-        assert at is not None
-        assert self.auc is not None
-        return self.cost_thresholds[at], (self.cost_errors[at], self.auc.n_pos, self.auc.n_neg)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Reference:
@@ -173,8 +155,7 @@ def freeze(
     """
     areas = [None if shows_no_scatter(sample) else auc(sample) for _, sample in windows]
     far = far_from_others([window for window, _ in windows], areas) if outliers == "leave-out" else Far()
-    sizes = [_measured(*entry, area) for entry, area in zip(windows, areas, strict=True)]
-    sizes = marked(sizes, far)
+    sizes = marked([_measured(*entry, area) for entry, area in zip(windows, areas, strict=True)], far)
     above = [window for place, (window, _) in enumerate(windows) if place in far.high]
     windows = [entry for place, entry in enumerate(windows) if place not in far.low]
     samples = [sample for _, sample in windows]
@@ -200,8 +181,11 @@ def freeze(
         history = score_history(whole, samples, inside=True)
     except DegenerateDataError as error:
         missing = [_not_computed("outlook", error)] if outlooks else []
-    serial = _serial(fits)
-    alike = [caveat for name, correlation in serial.items() for caveat in caveats_of(correlation, name)]
+    serial, alike = dict[str, SerialCorrelation](), list[Caveat]()
+    for name, fit in fits.items():
+        with suppress(DegenerateDataError):  # nothing can be known, and nothing is claimed
+            serial[name] = serial_correlation(fit)
+            alike += caveats_of(serial[name], name)
     doubts = (*pooled, *lacking, *missing, *alike, *doubt(sizes, zone))
     caveats = (*caveats_of(overall), *spanning(samples), *doubts)
     cells = condensed(whole)
@@ -308,17 +292,6 @@ def _learned(
         except DegenerateDataError as error:
             caveats.append(_not_computed(name, error))
     return learned, caveats
-
-
-def _serial(fits: Mapping[str, ForecastFit]) -> dict[str, SerialCorrelation]:
-    """Return the serial correlation of the windows of each forecast that has a level and enough of them."""
-    serial = {}
-    for name, fit in fits.items():
-        try:
-            serial[name] = serial_correlation(fit)
-        except DegenerateDataError:  # nothing can be known, and nothing is claimed
-            continue
-    return serial
 
 
 def _not_computed(what: str, error: DegenerateDataError) -> Caveat:

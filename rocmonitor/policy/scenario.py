@@ -240,6 +240,9 @@ def simulation(
     coming = draw(scenario.processes() if processes is None else processes, noise, windows)
     missing, without = uncounted(scenario), without_chart(scenario)
     usable = sum(bool(past["n_pos"] and past["n_neg"]) for past in scenario.reference.learned)
+    two_sided = {
+        name for name, rule in scenario.rules.items() if settings_of(rule).get("alternative") == "two-sided"
+    }
     rules = {}
     for name, rule in scenario.alarming.items():
         if name in missing or name in without:
@@ -265,7 +268,7 @@ def simulation(
                 own = draw(learned(*scenario.numbers(name)), noise, windows)
             rules[name] = SimulatedRule(
                 coming=own,
-                steps=promised(own, rule.tail, usable, two_sided=_two_sided(rule))
+                steps=promised(own, rule.tail, usable, two_sided=name in two_sided)
                 if _unread(scenario, name)
                 else scenario.steps(name),
                 at_sizes=() if _unread(scenario, name) else scenario.at_sizes(name),
@@ -278,7 +281,7 @@ def simulation(
         coming=coming,
         rules=rules,
         stated={
-            name: (rule.tail, rule.tail if _two_sided(rule) else 0.0)
+            name: (rule.tail, rule.tail if name in two_sided else 0.0)
             for name, rule in scenario.alarming.items()
             if name in without
         },
@@ -289,10 +292,6 @@ def simulation(
 def _unread(scenario: Scenario, name: str) -> bool:
     """Return True for a rule whose normal range is not known; it counts with the chance that it promises."""
     return scenario.rules[name].needs.range and name not in scenario.reference.fits
-
-
-def _two_sided(rule: Rule) -> bool:
-    return bool(settings_of(rule).get("alternative") == "two-sided")
 
 
 def sampling_only(scenario: Scenario) -> list[str]:

@@ -150,8 +150,12 @@ class Arrival:
     def rows(self, window: Window, age: timedelta) -> Expected | None:
         """Rows of windows like this one at this age."""
         alike = [(other, labelled + (waiting or 0)) for other, labelled, waiting in self._windows]
-        comparable = self._at_this_time_of_week([other for other, _ in alike], window)
-        length = window.end - window.start
+        length, comparable = window.end - window.start, {other for other, _ in alike}
+        if length < WEEK:
+            zone, time_of_week = self._zone, "%w %H:%M"
+            now = f"{window.start.astimezone(zone):{time_of_week}}"
+            same = {other for other in comparable if f"{other.start.astimezone(zone):{time_of_week}}" == now}
+            comparable = same if len(same) >= FEWEST_WINDOWS else comparable
         counts = [rows * (length / (other.end - other.start)) for other, rows in alike if other in comparable]
         expected = Expected.of(counts)
         if expected is None:
@@ -225,14 +229,6 @@ class Arrival:
             if other < window and before and other.end + age <= self._counted_until:
                 counted.append(before[-1])
         return counted
-
-    def _at_this_time_of_week(self, windows: Sequence[Window], window: Window) -> set[Window]:
-        if window.end - window.start >= WEEK:
-            return set(windows)
-        zone, time_of_week = self._zone, "%w %H:%M"
-        now = f"{window.start.astimezone(zone):{time_of_week}}"
-        alike = {other for other in windows if f"{other.start.astimezone(zone):{time_of_week}}" == now}
-        return alike if len(alike) >= FEWEST_WINDOWS else set(windows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,35 +76,31 @@ class Rule(ABC):
 
     def judge(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Judge a window, or say why the rule cannot."""
-        if lacks := self._lacks(name, evidence, reference):
+        needs, lacks = self.needs, tuple[Caveat, ...]()
+        no_range = needs.range and name not in evidence.forecasts
+        if evidence.partly is not None and needs.all_labels:
+            lacks = (evidence.partly,)
+        elif evidence.lacks and not (needs.challenger or needs.all_labels):
+            lacks = evidence.lacks
+        elif needs.rows and evidence.sample is None and evidence.calibration is None:
+            lacks = (Caveat("no-rows"),)
+        elif evidence.partly is not None and no_range:
+            lacks = (evidence.partly,)
+        elif (
+            no_range
+            or (needs.chart and name not in evidence.charts)
+            or (needs.auc and not (needs.range or needs.chart) and reference.auc is None)
+            or any(reference.cost_at(w) is None for w in needs.costs)
+        ):
+            own = tuple(caveat.bare() for caveat in reference.caveats if caveat.about[:1] == (name,))
+            lacks = own or reference.caveats or (Caveat("segment-not-in-reference"),)
+        if lacks:
             return Verdict.lacking(name, self.kind, *lacks)
         return self._verdict(name, evidence, reference)
 
     def _verdict(self, name: str, evidence: Evidence, reference: LearnedReference) -> Verdict:
         """Judge evidence that has all that the rule needs."""
         raise NotImplementedError
-
-    def _lacks(self, name: str, evidence: Evidence, reference: LearnedReference) -> tuple[Caveat, ...]:
-        needs = self.needs
-        if evidence.partly is not None and needs.all_labels:
-            return (evidence.partly,)
-        if evidence.lacks and not (needs.challenger or needs.all_labels):
-            return evidence.lacks
-        if needs.rows and evidence.sample is None and evidence.calibration is None:
-            return (Caveat("no-rows"),)
-        no_range = needs.range and name not in evidence.forecasts
-        if evidence.partly is not None and no_range:
-            return (evidence.partly,)
-        absent = (
-            no_range
-            or (needs.chart and name not in evidence.charts)
-            or (needs.auc and not (needs.range or needs.chart) and reference.auc is None)
-            or any(reference.cost_at(w) is None for w in needs.costs)
-        )
-        if not absent:
-            return ()
-        own = tuple(caveat.bare() for caveat in reference.caveats if caveat.about[:1] == (name,))
-        return own or reference.caveats or (Caveat("segment-not-in-reference"),)
 
 
 class AtLevel(Rule):

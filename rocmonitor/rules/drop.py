@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Interval
@@ -65,10 +66,7 @@ class Drop(TwoSided):
         if reference.cells is None or reference.auc is None or usual < 2:
             return 0.0
         pairs = moments(reference.cells)
-
-        def noise(n_pos: int, n_neg: int) -> float:
-            return exact_bootstrap_variance(pairs.zeta10, pairs.zeta01, pairs.kernel, n_pos, n_neg)
-
+        noise = partial(exact_bootstrap_variance, pairs.zeta10, pairs.zeta01, pairs.kernel)
         coming = coming_window(
             [0.0 if auc is None else auc - reference.auc.auc for auc in past],
             [

@@ -135,34 +135,29 @@ class ReferenceWindows(NamedTuple):
     ages: Sequence[int]  # windows between each and the latest
 
 
-class LearnedReference(Protocol):
-    """The questions that a rule may ask of a reference; `rocmonitor.policy.reference` answers them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedReference:
+    """The part of a `rocmonitor.policy.reference.Reference` that a rule may ask."""
 
-    @property
-    def auc(self) -> AucResult | None:
-        """The AUROC of the whole period."""
-
-    @property
-    def cells(self) -> Sample | None:
-        """The rows, neighbouring scores joined."""
-
-    @property
-    def history(self) -> ScoreHistory | None:
-        """A record of which AUROC the scores of its windows led to."""
-
-    @property
-    def windows(self) -> Sequence[Mapping[str, Any]]:
-        """Its windows with sizes and AUROCs."""
-
-    @property
-    def caveats(self) -> tuple[Caveat, ...]:
-        """Doubts about one rule each, or about the reference."""
+    auc: AucResult | None  # None when the period has fewer than two rows of a class
+    cells: Sample | None = None  # rows for later batches, neighbouring scores joined; None without an AUC
+    history: ScoreHistory | None = None  # what the windows show of forecasts from scores
+    cost_thresholds: dict[float, float] = field(default_factory=dict)  # that cost least, by condition w
+    cost_errors: dict[float, WrongDecisions] = field(default_factory=dict)
+    """The wrong decisions of the reference, each part of it at the threshold that the others choose."""
+    windows: list[dict[str, Any]] = field(default_factory=list)
+    caveats: tuple[Caveat, ...] = ()  # about one rule each, or about ``reference``
 
     def cost_at(self, w: float) -> float | None:
-        """Return its operating condition of the name of `w`; None where there is none."""
+        """Return the operating condition of the reference that is written as `w`, or None."""
+        return next((condition for condition in self.cost_thresholds if f"{condition:g}" == f"{w:g}"), None)
 
     def cost_of(self, w: float) -> tuple[float, tuple[WrongDecisions, int, int]]:
         """Return the threshold of an operating condition, and its errors, positives and negatives there."""
+        at = self.cost_at(w)
+        assert at is not None
+        assert self.auc is not None
+        return self.cost_thresholds[at], (self.cost_errors[at], self.auc.n_pos, self.auc.n_neg)
 
 
 def is_usual(window: Mapping[str, Any]) -> bool:

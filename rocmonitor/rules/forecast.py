@@ -53,15 +53,12 @@ class Forecast(AtLevel):
             return 0.0
         return 0.5 if self.alternative == "two-sided" else 1.0
 
-    @property
-    def takes_season(self) -> bool:
-        """True if the interval lies around the season of a window, where the reference shows one."""
-        return self.method == "calibrated" and self.half_life is None
-
     def learn(self, past: ReferenceWindows, whole: Sample) -> ForecastFit:
         """Return the fit for a batch as large as the median window."""
         from rocmonitor.stats import forecast_fit
 
+        # Around the season of a window, where the reference shows one.
+        takes_season = self.method == "calibrated" and self.half_life is None
         return forecast_fit(
             whole,
             windows=None if self.method == "fixed" else past.samples,
@@ -74,8 +71,8 @@ class Forecast(AtLevel):
                 median_low(sample.n_neg for sample in past.samples if sample.n_neg),
             ),
             alternative=self.alternative,
-            correlation=self.correlation if self.takes_season else "none",
-            days=past.days if self.takes_season else None,
+            correlation=self.correlation if takes_season else "none",
+            days=past.days if takes_season else None,
             weights=window_weights(self, past.ages),
         )
 

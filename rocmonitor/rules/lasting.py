@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -12,11 +11,11 @@ from annotated_types import Interval
 from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError
 from rocmonitor.rules.base import STRICT, Needs, Rule
-from rocmonitor.rules.evidence import Evidence, LearnedReference, Past, ReferenceWindows
+from rocmonitor.rules.evidence import Evidence, LearnedReference, ReferenceWindows
 from rocmonitor.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from rocmonitor.stats import LastingChange, LastingChart, Sample
+    from rocmonitor.stats import LastingChart, Sample
 
 
 LEVEL = 0.95
@@ -90,6 +89,14 @@ class Lasting(Rule):
         last, sign = float(followed.statistic[-1]), int(followed.alarm[-1])
         change = chart.apply(numbers) if sign else None
         interval = None if change is None else change.ci(LEVEL)
+        since: dict[str, str] = {}
+        ends = None if change is None else change.since_ci(LEVEL)
+        if change is not None and past is not None and change.since is not None and ends is not None:
+            names = [past.name(place) for place in (change.since, *ends)]
+            since = {
+                "unit": past.unit,
+                **dict(zip(("since", "since_first", "since_last"), names, strict=True)),
+            }
         ahead = abs(last) if chart.alternative == "two-sided" else last
         return Verdict(
             rule=name,
@@ -109,15 +116,7 @@ class Lasting(Rule):
                 "windows": len(numbers),
                 "false_alarm_probability": chart.false_alarm_probability,
                 "horizon": chart.horizon,
-                **({} if change is None else _since(change, past)),
+                **since,
                 **evidence.stated,
             },
         )
-
-
-def _since(change: LastingChange, past: Past | None) -> Mapping[str, object]:
-    ends = change.since_ci(LEVEL)
-    if past is None or change.since is None or ends is None:
-        return {}
-    names = [past.name(place) for place in (change.since, *ends)]
-    return {"unit": past.unit, **dict(zip(("since", "since_first", "since_last"), names, strict=True))}

@@ -35,10 +35,18 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
         rival = episodes.challenger(episode)
     doubts = [] if evaluation is None else doubts_of(evaluation.reference)
     doubt = str(doubts[0].bare()) if doubts else ""
+    unsaid: list[Reason] = []  # an error, k-of-n, a rule that knows no normal range
+    for reason in change.reasons:
+        if isinstance(reason, Caveat):
+            is_said = reason.code in OF_EPISODE
+        else:
+            is_said = reason.outcome is Status.OK or (reason.kind == "forecast" and not reason.lacks)
+        if not is_said:
+            unsaid.append(reason)
     by_label = {
         "How sure": how_sure(change, evaluation, episode) if evaluation else "",
         "Reference": doubt[:1].upper() + doubt[1:],
-        "Why": "" if words.lasting(change, episode) else "; ".join(_why(change)),
+        "Why": "" if words.lasting(change, episode) else "; ".join(reasons(unsaid)),
         "What moved": moved,
         "Challenger": rival,
         "Check": words.advice(change, evaluation),
@@ -51,19 +59,6 @@ def briefly(status: str, given: Iterable[Reason], episode: Decline | None) -> st
     if status == "ok" or (text := episodes.brief(episode)):
         return "" if status == "ok" else text
     return "".join(one_line(without_basis(reason), 52) for reason in reasons(given)[:1])
-
-
-def _why(change: Transition) -> list[str]:
-    """Return what the first line does not say: an error, k-of-n, a rule that knows no normal range."""
-    unsaid: list[Reason] = []
-    for reason in change.reasons:
-        if isinstance(reason, Caveat):
-            is_said = reason.code in OF_EPISODE
-        else:
-            is_said = reason.outcome is Status.OK or (reason.kind == "forecast" and not reason.lacks)
-        if not is_said:
-            unsaid.append(reason)
-    return reasons(unsaid)
 
 
 def how_sure(change: Transition, evaluation: Evaluation, episode: Decline | None = None) -> str:

@@ -63,22 +63,21 @@ def in_status(outage: Outage) -> str:
 
 def effect(notice: Notice, *, named: bool = False) -> str:
     """Return what does not happen meanwhile, and to which monitors."""
-    kind = notice.outage.place.partition(":")[0]
-
-    def many(monitors: Sequence[str]) -> str:
-        return names(monitors, FEW_NAMES) if named else count(len(monitors), "monitor")
-
-    parts = []
+    kind, parts = notice.outage.place.partition(":")[0], list[str]()
+    unjudged, unreviewed, concerned = (
+        names(monitors, FEW_NAMES) if named else count(len(monitors), "monitor")
+        for monitors in (notice.unjudged, notice.unreviewed, notice.concerned)
+    )
     if kind == "monitor":
         parts.append(_ABOUT_MONITORS if notice.unjudged else _ABOUT_REVIEWS)
     elif notice.unjudged:
-        parts.append(f"{many(notice.unjudged)} cannot be judged")
+        parts.append(f"{unjudged} cannot be judged")
     if notice.unreviewed and kind != "monitor":
-        parts.append(f"{many(notice.unreviewed)} cannot be reviewed")
+        parts.append(f"{unreviewed} cannot be reviewed")
     if notice.concerned and kind == MLFLOW:
-        parts.append(f"results of {many(notice.concerned)} do not reach it")
+        parts.append(f"results of {concerned} do not reach it")
     if notice.concerned and kind == "channel":
-        parts.append(f"messages of {many(notice.concerned)} do not arrive")
+        parts.append(f"messages of {concerned} do not arrive")
     return listed(parts)
 
 

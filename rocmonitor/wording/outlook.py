@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from rocmonitor.policy.evaluation import Status, Transition, known
 from rocmonitor.policy.explanation import explanation_of
@@ -75,13 +74,13 @@ def moved(outlook: Outlook) -> str:
         return ""
     more = max(rows, key=lambda row: row["window"] - row["reference"])
     fewer = min(rows, key=lambda row: row["window"] - row["reference"])
-    return f"{_share(more)}; {_share(fewer)}."
-
-
-def _share(row: Mapping[str, Any]) -> str:
-    low, high = row["low"], row["high"]
-    if low is None:
-        where = f"up to {high:.4g}"
-    else:
-        where = f"above {low:.4g}" if high is None else f"from {low:.4g} to {high:.4g}"
-    return f"{percent(row['window'])} of scores {where}, {percent(row['reference'])} in the reference"
+    parts = []
+    for row in (more, fewer):
+        low, high = row["low"], row["high"]
+        if low is None:
+            where = f"up to {high:.4g}"
+        else:
+            where = f"above {low:.4g}" if high is None else f"from {low:.4g} to {high:.4g}"
+        now, before = percent(row["window"]), percent(row["reference"])
+        parts.append(f"{now} of scores {where}, {before} in the reference")
+    return f"{'; '.join(parts)}."

@@ -116,7 +116,17 @@ def headline(statuses: Mapping[str, int], last_tick: timedelta | None, over: str
         status = next(status for status, number in statuses.items() if number)
         sentences = [f"The model {_ONE.get(status, 'is ok')}."]
     else:
-        sentences = [_first(statuses, sum(statuses.get(status, 0) for status in _ATTENTION), total)]
+        urgent = sum(statuses.get(status, 0) for status in _ATTENTION)
+        if not total:
+            sentences = ["No model is watched."]
+        elif urgent:
+            sentences = [f"{urgent} of {total} models {'needs' if urgent == 1 else 'need'} attention."]
+        elif sum(statuses.get(status, 0) for status in ("ok", "improved")) == total:
+            sentences = ["Both models are ok." if total == 2 else f"All {total} models are ok."]
+        elif total == 2:
+            sentences = ["Neither model is degraded."]
+        else:
+            sentences = [f"None of the {total} models is degraded."]
         if risky := statuses.get("at-risk", 0):
             sentences.append(f"{risky} {are(risky)} at risk.")
         if lacking := statuses.get("insufficient", 0):
@@ -397,16 +407,6 @@ def segments_line(statuses: Mapping[str, int]) -> str:
     first, *others = bad
     number, _, word = first.partition(" ")
     return ", ".join([f"{number} of {count(total, 'segment')} {word}", *others])
-
-
-def _first(statuses: Mapping[str, int], urgent: int, total: int) -> str:
-    if not total:
-        return "No model is watched."
-    if urgent:
-        return f"{urgent} of {total} models {'needs' if urgent == 1 else 'need'} attention."
-    if sum(statuses.get(status, 0) for status in ("ok", "improved")) == total:
-        return "Both models are ok." if total == 2 else f"All {total} models are ok."
-    return "Neither model is degraded." if total == 2 else f"None of the {total} models is degraded."
 
 
 def provenance(

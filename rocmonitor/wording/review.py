@@ -135,7 +135,9 @@ def one_check(review: Review) -> str:
         return ""
     if -margin <= high and low <= margin:
         return ""
-    holds = "" if area is None or not _interval(area) else f" ({_interval(area)})"
+    holds = ""
+    if area is not None and area.low is not None and area.high is not None:
+        holds = f" ({signed_with_interval(0, area.low, area.high)[1]})"
     beyond = f"the margin of {margin:g}" if margin else "0"
     return (
         f"Why is a clear difference no decision? The interval of all rows, "
@@ -255,10 +257,11 @@ def _reasons(review: Review) -> list[str]:
         better = _better(review.comparisons)
         return [f"{better[0].upper()}{better[1:]}.", _regions(review.tables.get("regions", ()))]
     margin = review.rule.get("margin") or 0
+    not_above = f" and is not above {margin:g}" if area.high is not None and area.high < margin else ""
     others = _better([comparison for comparison in review.comparisons if comparison.fpr is not None])
     also = f"Also: {others}." if others else ""
     if review.decision is Decision.UNDECIDED:
-        may_be = f"below −{margin:g}{_not_above(area, margin)}" if margin else "0"
+        may_be = f"below −{margin:g}{not_above}" if margin else "0"
         mean = f"{_mean(review, area)}, which may be {may_be}."
         # Too few rows speak against the difference, and nothing else keeps the rule undecided.
         few = next((str(caveat) for caveat in review.caveats if caveat.code == "few-rows-keep-undecided"), "")
@@ -267,7 +270,7 @@ def _reasons(review: Review) -> list[str]:
     if review.decision is Decision.NOT_WORSE:
         assert area.low is not None
         least = "0" if area.low > 0 else f"−{margin:g}"
-        shown = f", above {least}{_not_above(area, margin) or f' but not clearly above {margin:g}'}"
+        shown = f", above {least}{not_above or f' but not clearly above {margin:g}'}"
         return [f"{_mean(review, area)}{shown}.", _since(review), _earlier(review, margin), also]
     beyond = f", more than {margin:g} from 0" if margin else ""
     return [f"{_mean(review, area)}{beyond}.", _since(review), also]
@@ -285,11 +288,6 @@ def _mean(review: Review, area: Comparison) -> str:
         estimate = signed(area.estimate or 0.0, 3)
         return f"AUROC difference, {mean}: {estimate} (not bounded yet, at all checks together)"
     return f"AUROC difference, {mean}: {_estimate(area, ', at all checks together')}"
-
-
-def _not_above(area: Comparison, margin: float) -> str:
-    assert area.high is not None
-    return f" and is not above {margin:g}" if area.high < margin else ""
 
 
 def _since(review: Review) -> str:
@@ -323,11 +321,11 @@ def _better(comparisons: Sequence[Comparison]) -> str:
     """Return which model is better by which comparisons, with their intervals over all checks."""
     parts = []
     for better in ("challenger", "champion"):
-        shown = [
-            f"{_name(comparison)}, {_estimate(comparison)}"
-            for comparison in comparisons
-            if comparison.better == better
-        ]
+        shown = []
+        for comparison in comparisons:
+            if comparison.better == better:
+                rate = "" if comparison.fpr is None else f"TPR at {100 * comparison.fpr:g} % FPR"
+                shown.append(f"{rate or 'AUROC'}, {_estimate(comparison)}")
         if shown:
             parts.append(f"the {better} is better by {', '.join(shown)}")
     return "; ".join(parts)
@@ -344,16 +342,6 @@ def _regions(regions: Sequence[Row]) -> str:
             verb = "" if parts else " is better"
             parts.append(f"the {better}{verb} at FPR {listed(spans)}")
     return f"In the band over the whole period {', '.join(parts)}." if parts else ""
-
-
-def _name(comparison: Comparison) -> str:
-    return "AUROC" if comparison.fpr is None else f"TPR at {100 * comparison.fpr:g} % FPR"
-
-
-def _interval(comparison: Comparison) -> str:
-    if comparison.low is None or comparison.high is None:
-        return ""
-    return signed_with_interval(0, comparison.low, comparison.high)[1]
 
 
 def _estimate(comparison: Comparison, more: str = "") -> str:

@@ -24,11 +24,17 @@ CHECK_SETTINGS = "were the rules changed on purpose? They now find these windows
 
 def title(revisions: Sequence[Revised]) -> str:
     """Return what a title says after the monitor's name."""
-    if len(revisions) == 1:
-        return f"judged again, {_values(revisions[0])}"
-    worse = sum(revision.is_worse for revision in revisions)
-    which = f"{worse} now degraded" if worse else "none degraded now"
-    return f"{len(revisions)} windows judged again, {which}"
+    if len(revisions) > 1:
+        worse = sum(revision.is_worse for revision in revisions)
+        which = f"{worse} now degraded" if worse else "none degraded now"
+        return f"{len(revisions)} windows judged again, {which}"
+    revision = revisions[0]
+    if revision.auc is None:
+        return f"judged again, was {revision.before}"
+    if revision.auc_before is None or revision.auc_before == revision.auc:
+        return f"judged again, AUROC {revision.auc:.2f}, was {revision.before}"
+    now, before = apart(revision.auc, revision.auc_before)
+    return f"judged again, AUROC {now}, was {before}{'' if revision.is_worse else f' and {Status.DEGRADED}'}"
 
 
 def headline(revisions: Sequence[Revised]) -> str:
@@ -87,12 +93,3 @@ def _compared(before: float | None, now: float | None) -> str:
         return f"AUROC {area(now)}, "
     shown = apart(before, now)
     return f"AUROC {shown[0]} → {shown[1]}, "
-
-
-def _values(revision: Revised) -> str:
-    if revision.auc is None:
-        return f"was {revision.before}"
-    if revision.auc_before is None or revision.auc_before == revision.auc:
-        return f"AUROC {revision.auc:.2f}, was {revision.before}"
-    now, before = apart(revision.auc, revision.auc_before)
-    return f"AUROC {now}, was {before}{'' if revision.is_worse else f' and {Status.DEGRADED}'}"

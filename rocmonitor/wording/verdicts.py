@@ -142,7 +142,7 @@ def _floor(finding: Verdict) -> str:
         finding.estimate, finding.low, finding.high, beside(floor, finding.low, finding.high)
     )
     clearly = "clearly" if finding.outcome is Status.DEGRADED else "not clearly"
-    return f"AUROC {value} is {clearly} below the floor {floor:g}{_other_level(finding)}"
+    return f"AUROC {value} is {clearly} below the floor {floor:g}{_at_level(finding, unless=LEVEL)}"
 
 
 def _drop(finding: Verdict) -> str:
@@ -228,9 +228,12 @@ def _outlook(finding: Verdict) -> str:
     return f"outlook AUROC {ends}{_at_level(finding)} is all below the {what}"
 
 
-def _at_level(finding: Verdict, before: str = "") -> str:
+def _at_level(finding: Verdict, before: str = "", *, unless: float | None = None) -> str:
+    """Return the level of an interval, unless it is the one that goes without saying."""
     level = finding.confidence_level
-    return "" if level is None else f"{before}{percent(level)}" if before else f" ({percent(level)})"
+    if level is None or level == unless:
+        return ""
+    return f"{before}{percent(level)}" if before else f" ({percent(level)})"
 
 
 def _difference(finding: Verdict, limit: float = 0) -> str:
@@ -239,12 +242,7 @@ def _difference(finding: Verdict, limit: float = 0) -> str:
     assert finding.low is not None
     assert finding.high is not None
     value, ends = signed_with_interval(finding.estimate, finding.low, finding.high, limit)
-    return f"{value} ({ends}{_other_level(finding, ', ')})"
-
-
-def _other_level(finding: Verdict, before: str = "") -> str:
-    """Return the level of an interval that is not the usual one."""
-    return "" if finding.confidence_level in (None, LEVEL) else _at_level(finding, before)
+    return f"{value} ({ends}{_at_level(finding, ', ', unless=LEVEL)})"
 
 
 def _interval(finding: Verdict, *, sign: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocmonitor.policy.curve_change import FPRS, curve_change
+from rocmonitor.policy.judge import FPRS, curve_change
 from rocmonitor.stats import Sample
 from rocmonitor.wording.explanation import curve_sentence
 

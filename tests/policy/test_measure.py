@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.measure import auc_metrics, curves, difference_metrics, measure, rows
+from rocmonitor.policy.measure import auc_values, curves, difference_values, measure, rows
 from rocmonitor.stats import (
     PairedSample,
     Sample,
@@ -77,22 +77,32 @@ def test_every_interval_has_the_level_that_is_asked_for():
     )
 
 
+def test_negatives_that_are_worth_one_row_have_no_rates():
+    """Two clusters that lie far apart: there is no false positive rate between 0 and 1."""
+    far, clusters = np.r_[np.arange(1.0, 31), np.zeros(68), [99, 99]], np.r_[np.arange(99), 98]
+    clusters[30:98] = 100
+    found = measure(Sample(Y, far, cluster=clusters), None, **ASKED)
+    assert (found.tables["fprs"], found.tables["roc"]) == ([], [])
+    assert "champion/tpr_at_threshold_0.5" in found.metrics
+    assert "champion/tpr_at_fpr_0.1" not in found.metrics
+
+
 def test_the_names_of_areas_and_differences():
     area, pair = auc(Y, GOOD), compare_auc_paired(Y, GOOD[::-1], GOOD)
     low, high = area.ci(0.9)
-    assert auc_metrics("reference", area, 0.9) == {
-        "reference/auc": area.auc,
-        "reference/auc_se": area.se,
-        "reference/auc_low": low,
-        "reference/auc_high": high,
+    assert auc_values(area, 0.9) == {
+        "auc": area.auc,
+        "auc_se": area.se,
+        "auc_low": low,
+        "auc_high": high,
     }
     low, high = pair.ci(0.9)
-    assert difference_metrics(pair, 0.9) == {
-        "difference/auc": pair.difference,
-        "difference/auc_se": pair.se,
-        "difference/auc_low": low,
-        "difference/auc_high": high,
-        "difference/pvalue": pair.pvalue,
+    assert difference_values(pair, 0.9) == {
+        "auc": pair.difference,
+        "auc_se": pair.se,
+        "auc_low": low,
+        "auc_high": high,
+        "pvalue": pair.pvalue,
     }
 
 

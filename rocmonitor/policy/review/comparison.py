@@ -236,7 +236,16 @@ def _in_use(
 ) -> dict[str, list[Row]]:
     """Return the tables of thresholds and costs."""
     progress("thresholds and costs")
-    chosen = _usable(setting, settings, caveats)
+    chosen = None  # the rows on which thresholds are chosen
+    if setting is None:
+        caveats.append(Caveat("no-rows-for-thresholds"))
+    elif too_few(setting, settings.min_per_class):
+        sizes = {"n_pos": setting.n_pos, "n_neg": setting.n_neg, "needed": max(settings.min_per_class, 2)}
+        caveats.append(Caveat("few-rows-for-thresholds", **sizes))
+    elif has_constant_scores(setting):
+        caveats.append(Caveat("constant-scores-for-thresholds"))
+    else:
+        chosen = setting
     tables: dict[str, list[Row]] = {"thresholds": [], "dominance": [], "costs": []}
     if not has_constant_scores(pair):
         caveats += scale_caveats(pair, settings.thresholds)
@@ -246,22 +255,6 @@ def _in_use(
             tables["dominance"] = dominance(pair, chosen, settings)
         tables["costs"] = costs(pair, chosen, settings, caveats)
     return tables
-
-
-def _usable(
-    setting: PairedSample | None, settings: ReviewSettings, caveats: list[Caveat]
-) -> PairedSample | None:
-    """Return the rows on which thresholds are chosen; None, with a caveat, if they cannot be used."""
-    if setting is None:
-        caveats.append(Caveat("no-rows-for-thresholds"))
-    elif too_few(setting, settings.min_per_class):
-        sizes = {"n_pos": setting.n_pos, "n_neg": setting.n_neg, "needed": max(settings.min_per_class, 2)}
-        caveats.append(Caveat("few-rows-for-thresholds", **sizes))
-    elif has_constant_scores(setting):
-        caveats.append(Caveat("constant-scores-for-thresholds"))
-    else:
-        return setting
-    return None
 
 
 def _metrics(

@@ -16,7 +16,6 @@ from rocmonitor.policy.record import Row
 from rocmonitor.policy.review.checks import part_caveats
 from rocmonitor.policy.review.settings import Money, ReviewSettings
 from rocmonitor.stats import (
-    CostDifference,
     PairedSample,
     calibrated_pairs,
     cost_curve,
@@ -48,14 +47,33 @@ def at_thresholds(
     given = settings.thresholds
     pairings: dict[str, Pairs] = {"given": [[threshold, threshold] for threshold in given]}
     if setting is not None:
-        pairings["flagged share"] = _same_share(setting, given, caveats)
-        pairings["calibrated"] = _calibrated(setting, given, caveats)
-    return [
-        {"pairing": pairing, **row}
-        for pairing, at in pairings.items()
-        if at
-        for row in _compared(pair, at, settings, pairing, caveats)
-    ]
+        shares = flagged_shares(setting.second, given).tolist()
+        flagging = [(share, at) for share, at in zip(shares, given, strict=True) if 0 < share < 1]
+        if missed := len(given) - len(flagging):
+            caveats.append(Caveat("thresholds-not-matched", count=missed, total=len(given)))
+        if flagging:
+            matched = matched_pairs(setting, [share for share, _ in flagging]).tolist()
+            pairings["flagged share"] = [[own[0], at] for own, (_, at) in zip(matched, flagging, strict=True)]
+        probabilities = [threshold for threshold in given if 0 < threshold < 1]
+        if missed := len(given) - len(probabilities):
+            caveats.append(Caveat("thresholds-not-calibrated", count=missed, total=len(given)))
+        if probabilities:  # which both models' thresholds mean after isotonic calibration
+            pairings["calibrated"] = calibrated_pairs(setting, probabilities).tolist()
+    table = []
+    for pairing, at in pairings.items():
+        difference = threshold_difference(pair, at, confidence_level=settings.rule.confidence_level)
+        caveats += part_caveats(difference, f"thresholds ({pairing})")
+        challenger, champion = zip(*at, strict=True)
+        columns: dict[str, Any] = {
+            "champion_threshold": champion,
+            "challenger_threshold": challenger,
+            "champion_flagged": flagged_shares(pair.second, champion),
+            "challenger_flagged": flagged_shares(pair.first, challenger),
+        }
+        names = ("dtpr", "dtpr_low", "dtpr_high", "dfpr", "dfpr_low", "dfpr_high")
+        columns |= {name: getattr(difference, name) for name in names} | _dominance(pair, at)
+        table += rows(columns, pairing=pairing)
+    return table
 
 
 def dominance(pair: PairedSample, setting: PairedSample, settings: ReviewSettings) -> list[Row]:
@@ -97,46 +115,6 @@ def scale_caveats(pair: PairedSample, thresholds: Sequence[float]) -> list[Cavea
     ]
 
 
-def _same_share(setting: PairedSample, given: Sequence[float], caveats: list[Caveat]) -> Pairs:
-    """Return the champion's thresholds as given, and the challenger's that flag as many rows of `setting`."""
-    shares = flagged_shares(setting.second, given).tolist()
-    some = [(share, threshold) for share, threshold in zip(shares, given, strict=True) if 0 < share < 1]
-    if len(some) < len(given):
-        left = len(given) - len(some)
-        caveats.append(Caveat("thresholds-not-matched", count=left, total=len(given)))
-    if not some:
-        return []
-    matched = matched_pairs(setting, [share for share, _ in some]).tolist()
-    return [[at[0], threshold] for at, (_, threshold) in zip(matched, some, strict=True)]
-
-
-def _calibrated(setting: PairedSample, given: Sequence[float], caveats: list[Caveat]) -> Pairs:
-    """Thresholds of both models that mean the given ones as probabilities, after isotonic calibration."""
-    some = [threshold for threshold in given if 0 < threshold < 1]
-    if len(some) < len(given):
-        left = len(given) - len(some)
-        caveats.append(Caveat("thresholds-not-calibrated", count=left, total=len(given)))
-    pairs: list[list[float]] = calibrated_pairs(setting, some).tolist() if some else []
-    return pairs
-
-
-def _compared(
-    pair: PairedSample, at: Pairs, settings: ReviewSettings, pairing: str, caveats: list[Caveat]
-) -> list[Row]:
-    difference = threshold_difference(pair, at, confidence_level=settings.rule.confidence_level)
-    caveats += part_caveats(difference, f"thresholds ({pairing})")
-    challenger, champion = zip(*at, strict=True)
-    columns: dict[str, Any] = {
-        "champion_threshold": champion,
-        "challenger_threshold": challenger,
-        "champion_flagged": flagged_shares(pair.second, champion),
-        "challenger_flagged": flagged_shares(pair.first, challenger),
-    }
-    names = ("dtpr", "dtpr_low", "dtpr_high", "dfpr", "dfpr_low", "dfpr_high")
-    columns |= {name: getattr(difference, name) for name in names} | _dominance(pair, at)
-    return rows(columns)
-
-
 def _dominance(pair: PairedSample, at: Pairs) -> dict[str, Any]:
     law = threshold_dominance(pair, at)
     return dict(zip(_SHARES, (law.second, law.first, law.both_higher, law.both_lower, law.tie), strict=True))
@@ -158,37 +136,31 @@ def _cost(
         float(cost_curve(sample, w, threshold, method="mover").cost[0])
         for sample, threshold in zip((pair.first, pair.second), at, strict=True)
     ]
+    if money is None:
+        names = ("unit", "false_positive", "false_negative", "prevalence", "decisions")
+        priced: Row = dict.fromkeys((*names, "money_saved", "money_low", "money_high"))
+    else:
+        expected = expected_cost(saved, money.condition(), decisions=money.decisions)
+        priced = {
+            "unit": money.unit,
+            "false_positive": money.false_positive,
+            "false_negative": money.false_negative,
+            "prevalence": money.prevalence,
+            "decisions": money.decisions,
+            "money_saved": float(expected.cost[0]),
+            "money_low": float(expected.low[0]),
+            "money_high": float(expected.high[0]),
+        }
+    # None flags nothing.
+    challenger, champion = (None if math.isinf(threshold) else threshold for threshold in at)
     return {
         "w": w,
-        "champion_threshold": _finite(at[1]),
-        "challenger_threshold": _finite(at[0]),
+        "champion_threshold": champion,
+        "challenger_threshold": challenger,
         "champion_cost": own[1],
         "challenger_cost": own[0],
         "saved": float(saved.cost[0]),
         "low": float(saved.low[0]),
         "high": float(saved.high[0]),
-        **_money(saved, money),
+        **priced,
     }
-
-
-def _money(saved: CostDifference, money: Money | None) -> Row:
-    """Return the saving in money, and the costs of errors that it is based on; None without them."""
-    if money is None:
-        names = ("unit", "false_positive", "false_negative", "prevalence", "decisions")
-        return dict.fromkeys((*names, "money_saved", "money_low", "money_high"))
-    expected = expected_cost(saved, money.condition(), decisions=money.decisions)
-    return {
-        "unit": money.unit,
-        "false_positive": money.false_positive,
-        "false_negative": money.false_negative,
-        "prevalence": money.prevalence,
-        "decisions": money.decisions,
-        "money_saved": float(expected.cost[0]),
-        "money_low": float(expected.low[0]),
-        "money_high": float(expected.high[0]),
-    }
-
-
-def _finite(threshold: float) -> float | None:
-    """Return the threshold; None if it flags nothing."""
-    return None if math.isinf(threshold) else threshold

@@ -37,18 +37,6 @@ def _unreadable_cells(
     )
 
 
-def _unreadable_lines(*, count: int, examples: Sequence[str]) -> str:
-    if count == 1:
-        return (
-            f"1 line of the files cannot be read, {examples[0]}: it has another number of columns or another "
-            "encoding, and is in no window"
-        )
-    return (
-        f"{count:,} lines of the files cannot be read, such as {', '.join(examples)}: they have another "
-        "number of columns or another encoding, and are in no window"
-    )
-
-
 def _two_labels(
     *, count: int, set_aside: int, rows: int, column: str, labelled_at: str | None, monitor: str
 ) -> str:
@@ -136,7 +124,11 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "text-scores": _text_scores,
     "cells-unreadable": _unreadable_cells,
-    "lines-unreadable": _unreadable_lines,
+    "lines-unreadable": (
+        "{count:,} {count:line|lines} of the files cannot be read, {count:|such as }{examples}: "
+        "{count:it has|they have} another number of columns or another encoding, and {count:is|are} in no "
+        "window"
+    ),
     # Windows that are joined, from rocmonitor.service.pieces
     "windows-pooled": (
         "{windows} windows ({every} each), {period}, are pooled: not each of them has "
