@@ -261,8 +261,15 @@ class Query:
         roles["label"] = self._plain(columns.label)
         if columns.cluster is not None:
             roles["cluster"] = self._plain(columns.cluster)
-        if self.instants:
-            roles["arrival"] = self._arrival()
+        if self.instants and columns.labelled_at is not None and self.known_clock is not None:
+            known: ColumnElement[Any] = column(columns.labelled_at)
+            time: ColumnElement[Any] = column(columns.time)
+            if self.backend == "sqlite":
+                roles["arrival"] = func.rocmonitor_arrival(known, time)
+            else:
+                alike = self.known_clock.zone == self.clock.zone
+                instants = [self.known_clock.at(instant) for instant in self.instants]
+                roles["arrival"] = arrival(known, time if alike else None, instants)
         return roles | {
             f"segment_{number}": self._segment(name) for number, name in enumerate(self.monitor.segments)
         }
@@ -350,17 +357,6 @@ class Query:
         return case(
             (and_(time >= literal(at(self.window)[0]), time < ends[-1]), place(1, len(ends))), else_=0
         )
-
-    def _arrival(self) -> ColumnElement[int]:
-        columns = self.monitor.columns
-        assert columns.labelled_at is not None
-        assert self.known_clock is not None
-        known: ColumnElement[Any] = column(columns.labelled_at)
-        time: ColumnElement[Any] = column(columns.time)
-        if self.backend == "sqlite":
-            return func.rocmonitor_arrival(known, time)
-        alike = self.known_clock.zone == self.clock.zone
-        return arrival(known, time if alike else None, [self.known_clock.at(at) for at in self.instants])
 
     def score(self, name: str) -> ColumnElement[Any]:
         """Single precision is widened in the database: as text it would lose digits, and tie."""
