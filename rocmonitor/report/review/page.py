@@ -95,7 +95,7 @@ def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
         tables=shown(review, zone),
         captions=notes.figures(review),
         left_out=notes.LEFT_OUT,
-        methods=notes.methods(review),
+        methods=[method for name, method in notes.METHODS.items() if review.tables.get(name)],
         level=wording.level(review.rule),
         model=model,
         command=_command(review, zone),
