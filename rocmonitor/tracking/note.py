@@ -51,8 +51,17 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     `full` says whether the run has every table and the window's page as a file; `page` is the address of
     rocmonitor's own.
     """
-    address = page_address(page, evaluation.monitor, evaluation.segment)
-    parts = [_headline(evaluation) + (f" [On its page]({address})." if address else "")]
+    zone, address = evaluation.zone, page_address(page, evaluation.monitor, evaluation.segment)
+    revision = f", revision {evaluation.revision} (late labels)" if evaluation.revision else ""
+    standing = ""
+    if evaluation.status is not evaluation.outcome:
+        standing = f" The monitor stands at **{evaluation.status}**."
+    parts = [
+        f"**{evaluation.outcome.upper()}.** {line(evaluation.monitor)}, "
+        f"{line(evaluation.segment) or 'all rows'}, "
+        f"{evaluation.window.in_zone(zone)} ({zone}){revision}.{standing}"
+        f"{f' [On its page]({address}).' if address else ''}"
+    ]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
     if verdicts:
@@ -126,19 +135,6 @@ def of_series(monitor: str, segment: str, points: Sequence[Point], zone: ZoneInf
         "axis to time, where a point stands at the end of its window. The link *lines* of the experiment "
         "opens them over time, with all five lines in one. `auc_over_time.png` has the intervals. When late "
         "labels change a window that is drawn already, a new run takes this one's place."
-    )
-
-
-def _headline(evaluation: Evaluation) -> str:
-    zone = evaluation.zone
-    revision = f", revision {evaluation.revision} (late labels)" if evaluation.revision else ""
-    standing = ""
-    if evaluation.status is not evaluation.outcome:
-        standing = f" The monitor stands at **{evaluation.status}**."
-    return (
-        f"**{evaluation.outcome.upper()}.** {line(evaluation.monitor)}, "
-        f"{line(evaluation.segment) or 'all rows'}, "
-        f"{evaluation.window.in_zone(zone)} ({zone}){revision}.{standing}"
     )
 
 

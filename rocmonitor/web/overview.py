@@ -31,7 +31,13 @@ def overview(site: Site, *, status: str = "", text: str = "", opened: str = "") 
     """
     config, kept, now = site.config(), site.store(), site.clock()
     state = all_states(kept)
-    rows = [_monitor(monitor, state, now) for monitor in config.monitors.values()]
+    rows = []
+    for monitor in config.monitors.values():
+        names = state.segments.get(monitor.name, ())
+        of_segments = Counter(state.status(monitor.name, segment) for segment in names)
+        worst = {name: of_segments[name] for name in WORST_FIRST if of_segments[name]}
+        row = _segment(monitor, "", state, now)
+        rows.append(row | {"model": monitor.model.name, "segments": worst})
     shown = [row for row in rows if status in ("", row["status"]) and _mentions(row, text)]
     shown.sort(key=lambda row: (WORST_FIRST.index(row["status"]), row["name"]))
     for row in shown:
@@ -110,13 +116,6 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
 def _mentions(row: Row, text: str) -> bool:
     names = (row["name"], row["model"], row["version"], row["owner"], row["attention"])
     return text.casefold() in " ".join(filter(None, names)).casefold()
-
-
-def _monitor(monitor: Monitor, state: AllStates, now: datetime) -> Row:
-    row, segments = _segment(monitor, "", state, now), state.segments.get(monitor.name, ())
-    counted = Counter(state.status(monitor.name, segment) for segment in segments)
-    worst = {status: counted[status] for status in WORST_FIRST if counted[status]}
-    return row | {"model": monitor.model.name, "segments": worst}
 
 
 def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) -> Row:
