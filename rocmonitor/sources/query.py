@@ -80,7 +80,9 @@ class Query:
     known_clock: Clock | None = None  # of ``columns.labelled_at``
     instants: tuple[datetime, ...] = ()
     decimal: str = "."  # of scores that are text
-    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)  # upper ends; a segment is their number
+    bins: Mapping[str, Sequence[float]] = field(
+        default_factory=dict
+    )  # upper ends; segments are numbers of bins
     parts: tuple[Window, ...] = ()  # side by side, where each row is to say in which of them it lies
 
     def rows(self, limit: int) -> Select[Any]:
