@@ -80,9 +80,8 @@ class Query:
     known_clock: Clock | None = None  # of ``columns.labelled_at``
     instants: tuple[datetime, ...] = ()
     decimal: str = "."  # of scores that are text
-    bins: Mapping[str, Sequence[float]] = field(
-        default_factory=dict
-    )  # upper ends; segments are numbers of bins
+    # Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its bin.
+    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
     parts: tuple[Window, ...] = ()  # side by side, where each row is to say in which of them it lies
 
     def rows(self, limit: int) -> Select[Any]:
