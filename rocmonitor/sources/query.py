@@ -133,8 +133,8 @@ class Query:
         else:
             keys.append(score)
         if sums:
-            sums_of = checksum(self.backend, *self._scores_and_segments(inner))
-            ends += [aggregate.label("checksum") for aggregate in sums_of]
+            aggregates = checksum(self.backend, *self._scores_and_segments(inner))
+            ends += [aggregate.label("checksum") for aggregate in aggregates]
         cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
         return cells.group_by(*keys).limit(limit)
 
@@ -471,7 +471,7 @@ def text_in_sql(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-class _OfBoth:
+class _ValuesAndCasts:
     """Values in SQL by their kind, as what the user binds has no type; and TRY_CAST, which both have."""
 
     wall_time: str
@@ -487,7 +487,7 @@ class _OfBoth:
         return f"TRY_CAST({process(cast.clause, **how)} AS {process(cast.typeclause, **how)})"
 
 
-class _DuckDBCompiler(_OfBoth, PGCompiler):
+class _DuckDBCompiler(_ValuesAndCasts, PGCompiler):
     """PostgreSQL's SQL, which DuckDB speaks."""
 
     wall_time, instant = "TIMESTAMP", "TIMESTAMPTZ"
@@ -509,7 +509,7 @@ class DuckDB(PGDialect):
         super().__init__(paramstyle="named")  # type: ignore[no-untyped-call] # else percent signs are doubled
 
 
-class _SparkCompiler(_OfBoth, SQLCompiler):
+class _SparkCompiler(_ValuesAndCasts, SQLCompiler):
     wall_time, instant = "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"
 
 
