@@ -96,10 +96,10 @@ def compose(
     also: Sequence[Transition] = (),
     episode: Decline | None = None,
 ) -> Message:
-    """Return the message about a change of status, and `also` those of other segments with one window.
+    """Return the message about a change of status, and about those of other segments in the same window.
 
-    The gravest is the `transition`. There is no `evaluation` where it failed. `episode` is the loss that the
-    change begins, changes or ends.
+    The `transition` is the gravest, `also` are the others. Without an `evaluation`, evaluating the window
+    failed. The `episode` is the loss that the change begins, changes or ends.
 
     Examples
     --------

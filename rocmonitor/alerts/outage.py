@@ -79,7 +79,7 @@ def compose_several(
     page: str | None,
     event_parts: Sequence[str],
 ) -> Message:
-    """Return one message that takes the place of several with the same news, which holds `since` then.
+    """Return one message that takes the place of several with the same news since an instant.
 
     `messages` are of one monitor each, the first `MOST_NAMED` of the `concerned`; `also` says how many
     segments changed with each, `shared` what all have in common, such as ``read source warehouse``.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -21,9 +20,6 @@ from rocmonitor.cli.terminal import (
     tables_option,
     width_of,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

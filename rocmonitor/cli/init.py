@@ -61,9 +61,7 @@ def init(
     else:
         if path.exists():
             raise ConfigError(f"{path} exists already and is left alone; name another with --config")
-        from rocmonitor.cli.proposed import (
-            proposed,
-        )  # it reads the configuration
+        from rocmonitor.cli.proposed import proposed  # it reads the configuration
 
         roles = {role: name for role, name in given.items() if name is not None}
         text, after = (

@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,17 +82,6 @@ def _ended_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def past_instant(text: str | None, monitor: Monitor, option: str) -> datetime:
-    """Return a time of the command line, not after now."""
-    now = datetime.now(UTC)
-    if text is None:
-        return now
-    instant = wall_time(text, monitor, option)
-    if instant > now:
-        raise ConfigError(f"{option} {text} lies in the future; leave it out to judge what is due now")
-    return instant
 
 
 def period(start: str | None, end: str | None, monitor: Monitor) -> tuple[datetime | None, datetime | None]:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from rocmonitor.cli.opening import load, monitor_argument, monitor_named, period
 from rocmonitor.cli.terminal import OK, echo, require_writable, write
 from rocmonitor.errors import ConfigError
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

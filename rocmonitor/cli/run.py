@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocmonitor.cli.opening import load, monitor_argument, monitor_named, open_runtime, past_instant, period
+from rocmonitor.cli.opening import load, monitor_argument, monitor_named, open_runtime, period, wall_time
 from rocmonitor.cli.terminal import (
     DEGRADED,
     EXTERNAL,
@@ -71,10 +71,13 @@ def run(
         from rocmonitor.service.outages import StoreWatch
 
     config = load(path)
-    chosen = [
-        (monitor, past_instant(at, monitor, "--at"))
-        for monitor in (monitor_named(config, name) for name in monitors or config.monitors)
-    ]
+    chosen = []
+    for name in monitors or config.monitors:
+        monitor, now = monitor_named(config, name), datetime.now(UTC)
+        asked = now if at is None else wall_time(at, monitor, "--at")
+        if asked > now:
+            raise ConfigError(f"--at {at} lies in the future; leave it out to judge what is due now")
+        chosen.append((monitor, asked))
     with (
         _heartbeat(config, dry_run),
         _store_watched(config, dry_run),
@@ -82,8 +85,8 @@ def run(
     ):
         with shown_progress() as progress:
             calls = {
-                monitor.name: partial(_tick, runtime, monitor, now, dry_run, progress)
-                for monitor, now in chosen
+                monitor.name: partial(_tick, runtime, monitor, asked, dry_run, progress)
+                for monitor, asked in chosen
             }
             ticks, delivered = run_once(runtime, calls, deliver=not dry_run, progress=progress)
         if not dry_run:

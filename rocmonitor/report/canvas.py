@@ -73,10 +73,8 @@ def png(figure: Figure) -> bytes:
     """Return the drawn figure as a file; equal figures give equal bytes."""
     FigureCanvasAgg(figure)
     buffer = io.BytesIO()
-    with (
-        _DRAWING,
-        warnings.catch_warnings(),
-    ):  # a segment's name may have signs that the font lacks: they become boxes
+    with _DRAWING, warnings.catch_warnings():
+        # A segment's name may have signs that the font lacks: they become boxes.
         warnings.filterwarnings("ignore", "Glyph", UserWarning)
         figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

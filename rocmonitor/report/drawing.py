@@ -98,13 +98,10 @@ def _signed(value: int) -> str:
 
 def _band(briefs: Sequence[Brief], y: Callable[[float], int]) -> str:
     """Return the forecast as steps over the windows; neighbours with equal ends share one."""
-
-    def ends_of(brief: Brief) -> tuple[int, int] | None:
-        low, high = brief.expected_low, brief.expected_high
-        return None if low is None or high is None else (y(high), y(low))
-
+    pairs = [(brief.expected_high, brief.expected_low) for brief in briefs]
+    drawn = [None if high is None or low is None else (y(high), y(low)) for high, low in pairs]
     path, first = "", 0
-    for ends, run in itertools.groupby(map(ends_of, briefs)):
+    for ends, run in itertools.groupby(drawn):
         count = len(list(run))
         if ends is not None:
             path += f"M{STEP * first} {ends[0]}h{STEP * count}V{ends[1]}h-{STEP * count}z"

@@ -152,7 +152,7 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
         finally:
             answer = getattr(raw, "_result", None) if engine.dialect.driver == "pymysql" else None
             if guard.overdue is not None and answer is not None:
-                answer.unbuffered_active = False  # else a finalizer reads the rest, the connection being cut
+                answer.unbuffered_active = False  # else a finalizer reads the rest from the cut connection
 
 
 def guarded(guard: Guard, parts: Iterable[Part]) -> Iterator[Part]:

@@ -7,8 +7,7 @@ compared with earlier sums of the same source only: every database hashes in its
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,18 +65,6 @@ def checksum(
         low = func.sum(hashed.op("&")(literal_column(str(2**32 - 1))))
         return [cast(cast(high, Numeric(38, 0)) * literal_column(str(2**32)) + low, String())]
     return [cast(func.sum(hashed), String()) if backend == "duckdb" else func.sum(hashed)]
-
-
-def combined(groups: Iterable[Sequence[Any]]) -> str:
-    """Return the groups of rows, with their keys and sums, in one short text; empty without a group.
-
-    Of a float only nine digits count: its last ones depend on the order in which the database adds.
-    """
-    lines = sorted(
-        "|".join(f"{value:.9g}" if isinstance(value, float) else str(value) for value in group)
-        for group in groups
-    )
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32] if lines else ""
 
 
 class RowCounter:

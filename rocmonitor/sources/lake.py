@@ -202,9 +202,8 @@ class LakeSession(ArrowSession):
         kept = self._opened.types
         if monitor.query not in kept:
             types = map(str, self._relation(without_rows(monitor), bound).types)
-            names = self._relation(
-                text(monitor.query), bound
-            ).columns  # as a table it would rename the second p
+            # As a table it would rename the second p.
+            names = self._relation(text(monitor.query), bound).columns
             kept[monitor.query] = list(zip(names, types, strict=True))
         return kept[monitor.query]
 

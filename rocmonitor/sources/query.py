@@ -80,7 +80,8 @@ class Query:
     known_clock: Clock | None = None  # of ``columns.labelled_at``
     instants: tuple[datetime, ...] = ()
     decimal: str = "."  # of scores that are text
-    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)  # upper ends; a segment is their number
+    # Upper ends of the bins of segment columns that hold numbers; a segment is then the number of its bin.
+    bins: Mapping[str, Sequence[float]] = field(default_factory=dict)
     parts: tuple[Window, ...] = ()  # side by side, where each row is to say in which of them it lies
 
     def rows(self, limit: int) -> Select[Any]:
@@ -132,8 +133,8 @@ class Query:
         else:
             keys.append(score)
         if sums:
-            sums_of = checksum(self.backend, *self._scores_and_segments(inner))
-            ends += [aggregate.label("checksum") for aggregate in sums_of]
+            aggregates = checksum(self.backend, *self._scores_and_segments(inner))
+            ends += [aggregate.label("checksum") for aggregate in aggregates]
         cells = select(*chosen, *ends, func.count().label("weight")).select_from(inner)
         return cells.group_by(*keys).limit(limit)
 
@@ -261,8 +262,15 @@ class Query:
         roles["label"] = self._plain(columns.label)
         if columns.cluster is not None:
             roles["cluster"] = self._plain(columns.cluster)
-        if self.instants:
-            roles["arrival"] = self._arrival()
+        if self.instants and columns.labelled_at is not None and self.known_clock is not None:
+            known: ColumnElement[Any] = column(columns.labelled_at)
+            time: ColumnElement[Any] = column(columns.time)
+            if self.backend == "sqlite":
+                roles["arrival"] = func.rocmonitor_arrival(known, time)
+            else:
+                alike = self.known_clock.zone == self.clock.zone
+                instants = [self.known_clock.at(instant) for instant in self.instants]
+                roles["arrival"] = arrival(known, time if alike else None, instants)
         return roles | {
             f"segment_{number}": self._segment(name) for number, name in enumerate(self.monitor.segments)
         }
@@ -350,17 +358,6 @@ class Query:
         return case(
             (and_(time >= literal(at(self.window)[0]), time < ends[-1]), place(1, len(ends))), else_=0
         )
-
-    def _arrival(self) -> ColumnElement[int]:
-        columns = self.monitor.columns
-        assert columns.labelled_at is not None
-        assert self.known_clock is not None
-        known: ColumnElement[Any] = column(columns.labelled_at)
-        time: ColumnElement[Any] = column(columns.time)
-        if self.backend == "sqlite":
-            return func.rocmonitor_arrival(known, time)
-        alike = self.known_clock.zone == self.clock.zone
-        return arrival(known, time if alike else None, [self.known_clock.at(at) for at in self.instants])
 
     def score(self, name: str) -> ColumnElement[Any]:
         """Single precision is widened in the database: as text it would lose digits, and tie."""
@@ -474,7 +471,7 @@ def text_in_sql(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-class _OfBoth:
+class _ValuesAndCasts:
     """Values in SQL by their kind, as what the user binds has no type; and TRY_CAST, which both have."""
 
     wall_time: str
@@ -490,7 +487,7 @@ class _OfBoth:
         return f"TRY_CAST({process(cast.clause, **how)} AS {process(cast.typeclause, **how)})"
 
 
-class _DuckDBCompiler(_OfBoth, PGCompiler):
+class _DuckDBCompiler(_ValuesAndCasts, PGCompiler):
     """PostgreSQL's SQL, which DuckDB speaks."""
 
     wall_time, instant = "TIMESTAMP", "TIMESTAMPTZ"
@@ -512,7 +509,7 @@ class DuckDB(PGDialect):
         super().__init__(paramstyle="named")  # type: ignore[no-untyped-call] # else percent signs are doubled
 
 
-class _SparkCompiler(_OfBoth, SQLCompiler):
+class _SparkCompiler(_ValuesAndCasts, SQLCompiler):
     wall_time, instant = "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"
 
 

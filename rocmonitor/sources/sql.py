@@ -27,7 +27,7 @@ from rocmonitor.sources.arrival import LATER
 from rocmonitor.sources.batch import Batch, Explaining, Rows, to_batch
 from rocmonitor.sources.chunk import Chunk
 from rocmonitor.sources.connect import Session, Sessions, new_engine, source_url
-from rocmonitor.sources.counting import LabelCounts, RowCounter, combined
+from rocmonitor.sources.counting import LabelCounts, RowCounter
 from rocmonitor.sources.database import DatabaseSessions
 from rocmonitor.sources.failures import Origin, translate_errors
 from rocmonitor.sources.preparing import prepared, type_name
@@ -537,13 +537,20 @@ def _label_counts(query: Query, lines: Sequence[Sequence[Any]]) -> LabelCounts:
         by_label[name_of(line[0])] += line[at]
     codes = encoded([line[0] for line in labelled], Encoder(query.monitor).label, np.int8)
     rows = np.array([line[at] for line in labelled], dtype=np.int64)
+    # Of a float only nine digits count: its last ones depend on the order in which the database adds.
+    texts = sorted(
+        "|".join(
+            f"{value:.9g}" if isinstance(value, float) else str(value) for value in (name_of(label), *rest)
+        )
+        for label, *rest in labelled
+    )
     return LabelCounts(
         rows=sum(line[at] for line in lines),
         labelled=sum(by_label.values()),
         by_label=dict(sorted(by_label.items())),
         n_pos=int(rows[codes == POSITIVE].sum()),
         n_neg=int(rows[codes == NEGATIVE].sum()),
-        digest=combined([(name_of(label), *rest) for label, *rest in labelled]),
+        digest=sha256("\n".join(texts).encode()).hexdigest()[:32] if texts else "",
     )
 
 

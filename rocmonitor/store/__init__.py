@@ -5,7 +5,6 @@
 another process has taken the lease over.
 """
 
-from rocmonitor.store.attention import acknowledge, attention, attentions, mute
 from rocmonitor.store.connection import Store, clock_seen, database_time, save_clock_seen
 from rocmonitor.store.counts import (
     KeptCounts,
@@ -28,6 +27,7 @@ from rocmonitor.store.episodes import (
     open_outages,
     open_stops,
 )
+from rocmonitor.store.history import acknowledge, attention, attentions, mute
 from rocmonitor.store.keep import (
     Publication,
     delete_arrivals,

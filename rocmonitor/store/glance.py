@@ -29,9 +29,9 @@ from rocmonitor.policy.status import Attention, is_alarm
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
-from rocmonitor.store.attention import attentions
 from rocmonitor.store.connection import Store, columns_of, window_of
 from rocmonitor.store.episodes import last_declines, open_stops
+from rocmonitor.store.history import attentions
 from rocmonitor.store.reading import SavedTransition, transition_of
 
 _AT_ONCE = 500  # values of a statement

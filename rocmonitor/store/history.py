@@ -1,4 +1,4 @@
-"""The data of a monitor's page: its windows with all revisions, its segments, its reviews."""
+"""A monitor's windows with all revisions, its segments and reviews; alarms, and who looks after them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, case, func, select
+from sqlalchemy import Connection, and_, case, func, select, update
 
 from rocmonitor.policy.evaluation import Point, Status
+from rocmonitor.policy.status import Attention
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
-from rocmonitor.store.connection import Store, columns_of, fields_of, having, window_key
+from rocmonitor.store.connection import Store, columns_of, fields_of, having, put_row, window_key
 from rocmonitor.store.reading import point_of
 from rocmonitor.store.tables import transition as table
 
@@ -89,7 +90,7 @@ def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
     ]
 
 
-ALARMS = (Status.DEGRADED, Status.AT_RISK)
+_ALARMS = (Status.DEGRADED, Status.AT_RISK)
 """The statuses an alarm budget counts; an error or a window without labels is no false alarm."""
 
 
@@ -120,8 +121,41 @@ def alarms_since(store: Store, start: datetime) -> dict[str, AlarmCount]:
     counts = [func.sum(case((among, 1), else_=0)).label(name) for name, among in which.items()]
     query = (
         select(table.c.monitor, *counts)
-        .where(table.c.at >= start, table.c.after.in_(ALARMS))
+        .where(table.c.at >= start, table.c.after.in_(_ALARMS))
         .group_by(table.c.monitor)
     )
     rows = store.rows(query)
     return {row["monitor"]: AlarmCount(**{name: int(row[name]) for name in which}) for row in rows}
+
+
+def attention(store: Store, monitor: str) -> Attention:
+    """Return what people said about a monitor."""
+    return attentions(store).get(monitor, Attention())
+
+
+def attentions(store: Store) -> dict[str, Attention]:
+    """Return what people said, by monitor; only of those about which something was said."""
+    rows = map(dict, store.rows(select(tables.attention)))
+    return {row.pop("monitor"): Attention(**row) for row in rows}
+
+
+def acknowledge(store: Store, monitor: str, *, by: str, at: datetime, note: str = "") -> None:
+    """Somebody takes on the alarm of a monitor, and with it of each segment the last change, if it is one."""
+    change = table.c
+    last = select(func.max(change.id)).where(change.monitor == monitor).group_by(change.segment)
+    with store.writing() as connection:
+        newest = change.id.in_(list(connection.scalars(last)))
+        alarms = (newest, change.notified, change.after.in_(_ALARMS), change.acknowledged_at.is_(None))
+        connection.execute(update(table).where(*alarms).values(acknowledged_at=at))
+        _put(connection, monitor, {"acknowledged_by": by, "acknowledged_at": at}, by, note)
+
+
+def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, note: str = "") -> None:
+    """Send nothing about a monitor until then; None sends again from now on."""
+    with store.writing() as connection:
+        _put(connection, monitor, {"muted_by": by if until else None, "muted_until": until}, by, note)
+
+
+def _put(connection: Connection, monitor: str, values: dict[str, Any], by: str | None, note: str) -> None:
+    values |= {"note": note, "note_by": by} if note else {}  # an earlier one stays
+    put_row(connection, tables.attention, {"monitor": monitor}, {"note": "", **values}, changed=values)

@@ -119,12 +119,10 @@ def series_tags(
     monitor: str, segment: str, points: Sequence[Point], zone: ZoneInfo, kind: str
 ) -> dict[str, str]:
     """Return what a series run is found by."""
-    windows = [point.window for point in points]
-    describe = note.of_outlooks if kind == "outlook" else note.of_series
     return origin(kind) | {
         "rocmonitor.monitor": monitor,
         "rocmonitor.segment": printable(segment),
-        "mlflow.note.content": describe(monitor, segment, windows, points[-1].metrics, zone),
+        "mlflow.note.content": note.of_series(monitor, segment, points, zone, kind),
     }
 
 

@@ -61,7 +61,7 @@ def series(
 ) -> tuple[list[Run], list[Run]]:
     """Return the series runs with this key; and those that have the first points, complete ones first."""
     drawn = [run for run in runs(client, experiment, key) if run.data.tags.get(STATE) != "superseded"]
-    fitting = []
+    fitting = []  # whose points are the first of these
     for run in drawn:
         count = int(run.data.tags.get(POINTS, 0))
         if count < len(digests) and run.data.tags.get(DIGEST) == digests[count]:

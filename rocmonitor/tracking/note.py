@@ -52,8 +52,17 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
     `full` says whether the run has every table and the window's page as a file; `page` is the address of
     rocmonitor's own.
     """
-    address = page_address(page, evaluation.monitor, evaluation.segment)
-    parts = [_headline(evaluation) + (f" [On its page]({address})." if address else "")]
+    zone, address = evaluation.zone, page_address(page, evaluation.monitor, evaluation.segment)
+    revision = f", revision {evaluation.revision} (late labels)" if evaluation.revision else ""
+    standing = ""
+    if evaluation.status is not evaluation.outcome:
+        standing = f" The monitor stands at **{evaluation.status}**."
+    parts = [
+        f"**{evaluation.outcome.upper()}.** {line(evaluation.monitor)}, "
+        f"{line(evaluation.segment) or 'all rows'}, "
+        f"{evaluation.window.in_zone(zone)} ({zone}){revision}.{standing}"
+        f"{f' [On its page]({address}).' if address else ''}"
+    ]
     # MLflow shows the first lines only until one asks for more: what decided comes first.
     verdicts = sorted(evaluation.verdicts, key=lambda verdict: verdict.outcome is not evaluation.outcome)
     if verdicts:
@@ -101,53 +110,32 @@ def episode(evaluation: Evaluation) -> tuple[str, Sequence[str]]:
     return facts.get("start", ""), facts.get("groups", ())
 
 
-def of_series(
-    monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
-) -> str:
-    """Return the description of a series run."""
-    span = Window(windows[0].start, windows[-1].end).in_zone(zone)
+def of_series(monitor: str, segment: str, points: Sequence[Point], zone: ZoneInfo, kind: str) -> str:
+    """Return the description of a run of windows, or of outlooks, over time."""
+    whose, number = f"**{line(monitor)}, {line(segment) or 'all rows'}**", count(len(points), "window")
+    span = f"{Window(points[0].window.start, points[-1].window.end).in_zone(zone)} ({zone})"
+    last = points[-1].metrics
+    if kind == "outlook":
+        outlook = expected(last)
+        return (
+            f"{whose}: outlooks of {number}, {span}, made from their scores before any label. "
+            f"Last window: {f'AUROC {outlook} expected' if outlook else 'none could be made'}.\n\n"
+            "`outlook/auc` is the AUROC that the scores lead one to expect, `outlook/low` and `outlook/high` "
+            "its interval, `outlook/score_distance` how far the scores have moved from the reference, in "
+            "nats. An outlook is made once; what came of it stands in the window's own run."
+        )
     ends = interval(last, "champion/auc")
     latest = "no AUROC: too little data"
     if "champion/auc" in last:
         latest = f"AUROC {area(last['champion/auc'])}{ends and f' ({100 * LEVEL:g} % interval {ends})'}"
     return (
-        f"**{line(monitor)}, {line(segment) or 'all rows'}**: {count(len(windows), 'window')}, "
-        f"{span} ({zone}). Last window: {latest}.\n\n"
+        f"{whose}: {number}, {span}. Last window: {latest}.\n\n"
         "The group `AUROC` comes first: the AUROC and its interval, its normal range and the distance to its "
         "limit, positives, and the share of labels that have come. Each metric has one point per window, of "
         "its newest revision. Charts begin with steps, 1 the first window: the gear above them sets the x "
         "axis to time, where a point stands at the end of its window. The link *lines* of the experiment "
         "opens them over time, with all five lines in one. `auc_over_time.png` has the intervals. When late "
         "labels change a window that is drawn already, a new run takes this one's place."
-    )
-
-
-def of_outlooks(
-    monitor: str, segment: str, windows: Sequence[Window], last: Mapping[str, float], zone: ZoneInfo
-) -> str:
-    """Return the description of a run with outlooks."""
-    outlook = expected(last)
-    span = Window(windows[0].start, windows[-1].end).in_zone(zone)
-    return (
-        f"**{line(monitor)}, {line(segment) or 'all rows'}**: outlooks of {count(len(windows), 'window')}, "
-        f"{span} ({zone}), made from their scores before any label. "
-        f"Last window: {f'AUROC {outlook} expected' if outlook else 'none could be made'}.\n\n"
-        "`outlook/auc` is the AUROC that the scores lead one to expect, `outlook/low` and `outlook/high` its "
-        "interval, `outlook/score_distance` how far the scores have moved from the reference, in nats. An "
-        "outlook is made once; what came of it stands in the window's own run."
-    )
-
-
-def _headline(evaluation: Evaluation) -> str:
-    zone = evaluation.zone
-    revision = f", revision {evaluation.revision} (late labels)" if evaluation.revision else ""
-    standing = ""
-    if evaluation.status is not evaluation.outcome:
-        standing = f" The monitor stands at **{evaluation.status}**."
-    return (
-        f"**{evaluation.outcome.upper()}.** {line(evaluation.monitor)}, "
-        f"{line(evaluation.segment) or 'all rows'}, "
-        f"{evaluation.window.in_zone(zone)} ({zone}){revision}.{standing}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -25,24 +24,24 @@ from rocmonitor.wording.page import WORST_FIRST
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """The filters that the address asks for, empty for all, and the monitor whose segments are shown."""
+def overview(site: Site, *, status: str = "", text: str = "", opened: str = "") -> dict[str, Any]:
+    """Return all that the overview shows, in plain JSON types.
 
-    status: str = ""
-    text: str = ""
-    opened: str = ""
-
-
-def overview(site: Site, filters: Filters) -> dict[str, Any]:
-    """Return all that the overview shows, in plain JSON types."""
+    Of the monitors those with a `status` and a `text` (empty for all), with the segments of one, if `opened`.
+    """
     config, kept, now = site.config(), site.store(), site.clock()
     state = all_states(kept)
-    rows = [_monitor(monitor, state, now) for monitor in config.monitors.values()]
-    shown = [row for row in rows if _asked_for(row, filters)]
+    rows = []
+    for monitor in config.monitors.values():
+        names = state.segments.get(monitor.name, ())
+        of_segments = Counter(state.status(monitor.name, segment) for segment in names)
+        worst = {name: of_segments[name] for name in WORST_FIRST if of_segments[name]}
+        row = _segment(monitor, "", state, now)
+        rows.append(row | {"model": monitor.model.name, "segments": worst})
+    shown = [row for row in rows if status in ("", row["status"]) and _mentions(row, text)]
     shown.sort(key=lambda row: (WORST_FIRST.index(row["status"]), row["name"]))
     for row in shown:
-        if row["name"] == filters.opened:
+        if row["name"] == opened:
             row["opened"] = [
                 _segment(config.monitors[row["name"]], segment, state, now)
                 for segment in state.segments.get(row["name"], ())
@@ -54,7 +53,7 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
         [(end and datetime.fromisoformat(end), zone) for end, zone in zip(ended, zones, strict=True)]
     )
     counted = Counter(row["status"] for row in rows)
-    counts = {status: counted[status] for status in WORST_FIRST if counted[status]}
+    counts = {name: counted[name] for name in WORST_FIRST if counted[name]}
     ticks = store.ticks(kept)
     followed = {name: signs for name, signs in store_signs(kept).items() if name in config.monitors}
     ticked = max((ticks[name].ended_at for name in config.monitors if name in ticks), default=None)
@@ -65,9 +64,9 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
         "calm": not {"error", "degraded", "at-risk"} & counts.keys(),
         "troubles": troubles(kept, config),
         "signs": [
-            {"monitor": name, "text": text}
+            {"monitor": name, "text": words}
             for name, signs in followed.items()
-            if (text := wording.signs(signs.warned, signs.outlooks, signs.charts))
+            if (words := wording.signs(signs.warned, signs.outlooks, signs.charts))
         ],
         "no_signs": wording.no_signs(
             sum(signs.warned for signs in followed.values()),
@@ -76,7 +75,7 @@ def overview(site: Site, filters: Filters) -> dict[str, Any]:
         ),
         "statuses": counts,
         "alarm_budget": alarm_year(config, kept, now),
-        "filters": {"status": filters.status, "text": filters.text, "opened": filters.opened},
+        "filters": {"status": status, "text": text, "opened": opened},
         "monitors": shown,
     }
 
@@ -114,18 +113,9 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
     return failures
 
 
-def _asked_for(row: Row, filters: Filters) -> bool:
-    if filters.status and row["status"] != filters.status:
-        return False
+def _mentions(row: Row, text: str) -> bool:
     names = (row["name"], row["model"], row["version"], row["owner"], row["attention"])
-    return filters.text.casefold() in " ".join(filter(None, names)).casefold()
-
-
-def _monitor(monitor: Monitor, state: AllStates, now: datetime) -> Row:
-    row, segments = _segment(monitor, "", state, now), state.segments.get(monitor.name, ())
-    counted = Counter(state.status(monitor.name, segment) for segment in segments)
-    worst = {status: counted[status] for status in WORST_FIRST if counted[status]}
-    return row | {"model": monitor.model.name, "segments": worst}
+    return text.casefold() in " ".join(filter(None, names)).casefold()
 
 
 def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) -> Row:

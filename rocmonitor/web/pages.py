@@ -18,7 +18,7 @@ from rocmonitor.report.html import STATIC, render, static
 from rocmonitor.web import actions
 from rocmonitor.web.actions import Permit
 from rocmonitor.web.monitor import Choice, monitor_view, review_of
-from rocmonitor.web.overview import Filters, as_json, overview, segments_view
+from rocmonitor.web.overview import as_json, overview, segments_view
 from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.page import WORST_FIRST
@@ -132,18 +132,18 @@ def _answering(view: Any, site: Site) -> Any:
 
 def _overview(site: Site) -> Any:
     status = request.args.get("status", "")
-    filters = Filters(
+    view = overview(
+        site,
         status=status if status in WORST_FIRST else "",
         text=request.args.get("text", "").strip()[:100],
         opened=request.args.get("open", ""),
     )
-    view = overview(site, filters)
     if _wants_json():
         return jsonify(as_json(view))
     return render(
         "overview.html.j2",
         view=view,
-        filters=filters,
+        filters=view["filters"],
         spark=drawing.spark,
         sparks=(drawing.STEP, drawing.HEIGHT),
         home=_home(),

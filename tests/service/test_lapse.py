@@ -14,7 +14,7 @@ from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.store.glance import all_states
-from rocmonitor.web.overview import Filters, overview
+from rocmonitor.web.overview import overview
 from rocmonitor.web.site import Site
 
 DAY = timedelta(days=1)
@@ -96,6 +96,6 @@ def test_ok_expires_where_nobody_looks_and_where_somebody_does(here: World, rocm
     with here.runtime(clock) as runtime:
         clock.now = week(31)
         site = Site(path=here.folder / "rocmonitor.yaml", clock=clock)
-        [row] = overview(site, Filters())["monitors"]
+        [row] = overview(site)["monitors"]
         assert (row["status"], row["attention"]) == ("insufficient", "not judged since 2026-06-01")
         assert all_states(runtime.store).status("credit") == "ok"

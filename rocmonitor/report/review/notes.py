@@ -33,7 +33,7 @@ LEFT_OUT = {
 
 _PAIRED = "Independent rows, each scored by both models; resampling keeps the number of rows of each class."
 
-_METHODS = {
+METHODS = {
     "windows": (
         "Checks",
         "Each window with enough rows of both classes is one check. The interval of the running mean is a"
@@ -107,6 +107,7 @@ _METHODS = {
         "2018, for two models). Past windows and the next one are treated as exchangeable.",
     ),
 }
+"""A heading and a short paragraph for each method that a review uses, by the name of its table."""
 
 
 def figures(review: Review) -> dict[str, tuple[str, str]]:
@@ -149,11 +150,6 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
             f"Cost saved: {'; '.join(saved)}.",
         ),
     }
-
-
-def methods(review: Review) -> list[tuple[str, str]]:
-    """Return a heading and a short paragraph for each method that the review used."""
-    return [method for name, method in _METHODS.items() if review.tables.get(name)]
 
 
 def key_numbers(review: Review) -> list[tuple[str, str, str]]:

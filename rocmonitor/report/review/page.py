@@ -95,7 +95,7 @@ def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
         tables=shown(review, zone),
         captions=notes.figures(review),
         left_out=notes.LEFT_OUT,
-        methods=notes.methods(review),
+        methods=[method for name, method in notes.METHODS.items() if review.tables.get(name)],
         level=wording.level(review.rule),
         model=model,
         command=_command(review, zone),
@@ -117,10 +117,8 @@ def brief(review: Review, zone: ZoneInfo) -> str:
         *(f"  {words}" for words in (*wording.summary(review), wording.advice(review)) if words),
     ]
     for row in review.tables.get("fprs", ()):
-        difference, ends = (
-            points(row["difference"], row["low"], row["high"]),
-            point_span(row["low"], row["high"]),
-        )
+        difference = points(row["difference"], row["low"], row["high"])
+        ends = point_span(row["low"], row["high"])
         at = f"True positives at {percent(row['fpr'])} false positives, all rows in one look"
         lines.append(f"  {at}: {difference} points ({ends})".replace("-", "−"))
     for row in review.tables.get("costs", ()):
