@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Any
 
 from rocmonitor import store
-from rocmonitor.config import Monitor
 from rocmonitor.errors import ExternalError, SourceError
 from rocmonitor.service.delivery import Delivered, drain
 from rocmonitor.service.progress import Progress
@@ -49,11 +48,12 @@ def run_once(
         tolerance = None if is_often else timedelta()
     with _stopped_by_signals(runtime):
         for monitor in monitors:
+            hung = f"sources.{monitor.source}: reading hangs and was given up until the next run"
             pools[monitor.source].submit(
                 monitor.name,
                 partial(_begin, runtime, ticks[monitor.name]),
                 partial(done.__setitem__, monitor.name),
-                partial(_hung, done, monitor),
+                partial(done.__setitem__, monitor.name, Tick(monitor=monitor.name, error=SourceError(hung))),
             )
         _wait(runtime, list(pools.values()))
         answers: list[Any] = []
@@ -97,11 +97,6 @@ def at_once(runtime: Runtime) -> int:
     """
     width = runtime.executor.width
     return width if width == 1 else min(width + 1, MOST_AT_ONCE)
-
-
-def _hung(done: dict[str, Tick | None], monitor: Monitor) -> None:
-    error = SourceError(f"sources.{monitor.source}: reading hangs and was given up until the next run")
-    done[monitor.name] = Tick(monitor=monitor.name, error=error)
 
 
 def _wait(runtime: Runtime, pools: Sequence[Workers]) -> None:

@@ -31,7 +31,12 @@ def announce_store(config: Config, error: StoreError | None, now: datetime) -> N
     A call from a scheduler is made once an hour or once a day: to wait for a second failure would be late.
     """
     path = config.folder / NAME
-    since, notified_at = _remembered(path) or (now, None)
+    since, notified_at = now, None
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        before = [datetime.fromisoformat(content[name]) for name in ("since", "notified_at")]
+        if all(instant.tzinfo for instant in before):
+            since, notified_at = before
     outage = store_outage(config, error, since, now, notified_at)
     phase = phase_due(outage, now, tolerance=timedelta())
     if phase is None:
@@ -45,16 +50,6 @@ def announce_store(config: Config, error: StoreError | None, now: datetime) -> N
     until = time.monotonic() + CHANNEL_SECONDS
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-
-
-def _remembered(path: Path) -> tuple[datetime, datetime] | None:
-    """Since when the store fails, and when people were last notified."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        since, notified_at = (datetime.fromisoformat(content[name]) for name in ("since", "notified_at"))
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-    return None if since.tzinfo is None or notified_at.tzinfo is None else (since, notified_at)
 
 
 def _remember(path: Path, since: datetime, notified_at: datetime) -> None:

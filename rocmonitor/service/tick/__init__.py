@@ -242,7 +242,11 @@ class _Work:
         if job.judges:
             self._judge(job, judged)
         else:
-            self._foresee(job, judged)
+            outlooks = commit.outlooks(state, job, self._explained(job, judged))
+            if not state.dry_run:
+                store.save_outlooks(state.runtime.store, outlooks, lease=state.lease)
+            state.segments |= {record.outlook.segment for record in outlooks}
+            self._tick.add([], [record.outlook for record in outlooks])
         self._tick.took(job.window, time.monotonic() - began)
 
     def _read_ahead(self, request: WindowRequest, job: Job, following: Sequence[Window]) -> WindowRequest:
@@ -351,13 +355,6 @@ class _Work:
         if not expected:
             self._parts.add(explained.counted, explained.whole, state.now)
         return explained.explanation
-
-    def _foresee(self, job: Job, judged: Judged) -> None:
-        state, records = self._state, commit.outlooks(self._state, job, self._explained(job, judged))
-        if not state.dry_run:
-            store.save_outlooks(state.runtime.store, records, lease=state.lease)
-        state.segments |= {record.outlook.segment for record in records}
-        self._tick.add([], [record.outlook for record in records])
 
     def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
         """Note how the window is labelled now, so that the next tick does not read it."""
