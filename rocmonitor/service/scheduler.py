@@ -311,9 +311,9 @@ def _deliver(deliveries: Deliveries, watch: StoreWatch) -> None:
         deliveries.start()
     except StoreError as error:
         log.error("%s", error)
-        watch.failed(error)
+        watch.note(error)
     else:
-        watch.works()
+        watch.note(None)
 
 
 def _log_undelivered(worker: Worker) -> None:

@@ -391,7 +391,8 @@ class _Work:
         if monitor.joining is not None and "" in built:  # it may not be frozen yet
             yearly = budgets.windows_per_year(monitor, built[""].windows)
             own |= {} if yearly is None else {monitor.name: yearly}
-        state.levels = budgets.levels(state.runtime.config, kept, monitor.name, own)
+        config = state.runtime.config
+        state.levels = config.levels(monitor.name, budgets.allotments(config, kept, own))
         derived = state.levels.derived
         state.ranges = {name: NormalRanges.of(reference, derived) for name, reference in built.items()}
 
