@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from types import FrameType
 from typing import Any
 
 from rocmonitor import store
@@ -119,11 +118,7 @@ def _stopped_by_signals(runtime: Runtime) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def stop(_: int, __: FrameType | None) -> None:
-        runtime.stop.set()
-
-    before = signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, lambda *_: runtime.stop.set())
     try:
         yield
     finally:

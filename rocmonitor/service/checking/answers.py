@@ -148,8 +148,8 @@ def _what_helps(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> str:
         return ""
     for pieces in range(2, _MOST_POOLED + 1):
         if monitor.reference.windows is None:
-            rows = range(0, len(windows) - pieces + 1, pieces)
-            joined = [windows[first : first + pieces] for first in rows]
+            starts = range(0, len(windows) - pieces + 1, pieces)
+            joined = [windows[start : start + pieces] for start in starts]
             pooled = [(sum(pos for pos, _ in part), sum(neg for _, neg in part)) for part in joined]
         else:  # estimates for single windows, not windows in a row
             pooled = [(pieces * pos, pieces * neg) for pos, neg in windows]

@@ -220,19 +220,19 @@ class _Work:
 
     def _do(self, job: Job, step: Step, following: Sequence[Window]) -> None:
         """Have a window read, and commit what was found."""
+        state, name = self._state, self._state.monitor.name
         self._progress(step)
         self._load_references()
         began = time.monotonic()
-        request = self._read_ahead(_request(self._state, job), job, following)
+        request = self._read_ahead(_request(state, job), job, following)
         self._explaining = None if request.read is None else request.read.explaining
         judged = self._run(request)
-        extra, counts = {"monitor": self._state.monitor.name, "window": str(job.window)}, judged.counts
+        counts = judged.counts
         classes = f"{counts.n_pos:,} positive, {counts.n_neg:,} negative"
         words = f"{counts.rows:,} rows in {judged.seconds:.2f} s, {classes}"
-        log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=extra)
+        log.debug("%s %s: %s", name, job.window, words, extra={"monitor": name, "window": str(job.window)})
         if job.before is None and not counts.truncated:
             self._require_complete(job.window, counts.inside)
-        state = self._state
         ranges, last = (state.ranges or {}).get(""), state.last_judged
         # How many rows can be used now shows in a window after which no other was judged.
         if not state.backfill and ranges is not None and (last is None or last <= job.window):

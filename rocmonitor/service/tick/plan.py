@@ -82,9 +82,8 @@ class Plan:
         ranges = (state.ranges or {}).get("")
         past = [] if ranges is None else ranges.reference.windows
         n_pos, n_neg = (sum(window[name] for window in past) for name in ("n_pos", "n_neg"))
-        positive_share = n_pos / (n_pos + n_neg) if n_pos + n_neg else None
-        joined = closed(monitor, monitor.joining, usable, state.now, positive_share)
-        windows = sorted([*inside, *joined])
+        usual_share = n_pos / (n_pos + n_neg) if n_pos + n_neg else None  # of positives
+        windows = sorted([*inside, *closed(monitor, monitor.joining, usable, state.now, usual_share)])
         rest = [entry for entry in counted if not windows or entry[0].start >= windows[-1].end]
         for piece, labels in counted:
             self.arrivals.add(piece, labels, always=bool(rest) and piece >= rest[0][0])
