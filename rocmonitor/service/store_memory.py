@@ -12,7 +12,6 @@ import os
 import time
 from contextlib import suppress
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
@@ -46,18 +45,16 @@ def announce_store(config: Config, error: StoreError | None, now: datetime) -> N
         with suppress(OSError):
             path.unlink()
     else:
-        _remember(path, since, now)
+        text = json.dumps({"since": since.isoformat(), "notified_at": now.isoformat()})
+        part = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            part.replace(path)
+        except OSError as failure:
+            why = failure.strerror
+            log.warning("%s cannot be written: the next call sends this message again: %s", path, why)
     until = time.monotonic() + CHANNEL_SECONDS
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-
-
-def _remember(path: Path, since: datetime, notified_at: datetime) -> None:
-    text = json.dumps({"since": since.isoformat(), "notified_at": notified_at.isoformat()})
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-        part.replace(path)
-    except OSError as error:
-        log.warning("%s cannot be written: the next call sends this message again: %s", path, error.strerror)
