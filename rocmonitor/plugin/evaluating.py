@@ -106,7 +106,7 @@ class Settings:
         if len({len(label), len(score), len(window)}) > 1:
             sizes = ", ".join(f"{key} {len(past[key])}" for key in _ROWS)
             raise InputError(f"reference: labels, scores and windows must be equally long; there are {sizes}")
-        codes, _ = pd.factorize(pd.Series(window))
+        whole, (codes, _) = Sample(label, score), pd.factorize(pd.Series(window))
         if (codes < 0).any():
             raise InputError(
                 f"reference: {(codes < 0).sum()} rows have no window; leave them out, or name it"
@@ -114,7 +114,7 @@ class Settings:
         order = np.argsort(codes, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(codes))[:-1])
         return forecast_interval(
-            Sample(label, score),
+            whole,
             windows=[Sample(label[rows], score[rows]) for rows in groups],
             confidence_level=self.confidence_level,
             batch=(sample.n_pos, sample.n_neg),

@@ -66,19 +66,15 @@ class RocEvaluator(ModelEvaluator):
             finite number, labels other than 0 and 1, fewer than two rows of a class.
         """
         config = evaluator_config or {}
-        if model_type == "classifier" and EVALUATOR_KEYS.isdisjoint(config) and not _has_scores(dataset):
-            return None
+        if model_type == "classifier" and EVALUATOR_KEYS.isdisjoint(config):
+            import numpy as np
+            import pandas as pd
+
+            labels, scores = dataset.labels_data, np.asarray(dataset.predictions_data)
+            if labels is None or scores.ndim != 1 or scores.dtype.kind != "f":
+                return None
+            if pd.Series(labels).nunique() > 2 or np.all(scores == np.floor(scores)):
+                return None  # neither two classes nor fractional scores
         from rocmonitor.plugin.evaluating import evaluate
 
         return evaluate(dataset, config, run_id, model=model, logged_by_mlflow=model_id is not None)
-
-
-def _has_scores(dataset: Any) -> bool:
-    """Return True for labels of at most two values and fractional scores."""
-    import numpy as np
-    import pandas as pd
-
-    labels, scores = dataset.labels_data, np.asarray(dataset.predictions_data)
-    if labels is None or scores.ndim != 1 or scores.dtype.kind != "f":
-        return False
-    return pd.Series(labels).nunique() <= 2 and bool(np.any(scores != np.floor(scores)))

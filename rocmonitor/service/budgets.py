@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
-from rocmonitor.policy.budget import YEAR, Allotment, Levels
+from rocmonitor.policy.budget import YEAR, Allotment
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.pieces import usual_length
 from rocmonitor.service.references import digest
@@ -60,11 +60,6 @@ def allotments(config: Config, kept: Store, own: Mapping[str, float] | None = No
     allotted = config.allot(per_year)
     memory.last = config, per_year, allotted
     return allotted
-
-
-def levels(config: Config, kept: Store, monitor: str, own: Mapping[str, float] | None = None) -> Levels:
-    """Return the rules of a monitor at the levels at which they are judged; see `allotments`."""
-    return config.levels(monitor, allotments(config, kept, own))
 
 
 def windows_per_year(monitor: Monitor, windows: Sequence[Mapping[str, Any]]) -> float | None:

@@ -200,7 +200,7 @@ class Reader:
 
     @property
     def source(self) -> SqlSource:
-        """The source, or the error for which it could not be opened."""
+        """The source; the error is raised for which it could not be opened."""
         if isinstance(self._source, SourceError):
             raise self._source
         return self._source

@@ -55,9 +55,10 @@ class CountedParts:
 
     def forget(self, window: Window) -> None:
         """Drop what overlaps a window: other rows count now."""
-        if self._sum and _overlap(self._sum.window, window):
+        start, end = window.start, window.end
+        if self._sum and self._sum.window.start < end and start < self._sum.window.end:
             self._sum = None
-        over = [part for part in self._known() if _overlap(part, window)]
+        over = [part for part in self._known() if part.start < end and start < part.end]
         for part in over:
             del self._known()[part]
         if self.keep and over:
@@ -83,7 +84,3 @@ class CountedParts:
 def rows_of(part: store.KeptCounts, reference: GroupReference) -> CountedRows:
     """Return the rows of a part, counted by this reference."""
     return reference.counted_from(json.loads(zlib.decompress(part.content)))
-
-
-def _overlap(one: Window, other: Window) -> bool:
-    return one.start < other.end and other.start < one.end

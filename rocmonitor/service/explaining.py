@@ -299,8 +299,12 @@ def _values(column: pd.Series[Any], are_numbers: bool) -> Any:
     """Return plain values; texts that are all numbers as numbers, if they are many or were numbers before."""
     if column.dtype.kind != "O":
         return column.to_numpy()
-    if (are_numbers or column.nunique() > BINS) and _are_numbers(column):
-        return pd.to_numeric(column).to_numpy(dtype=float)
+    if are_numbers or column.nunique() > BINS:
+        first = column.dropna().head(1)  # tells of most texts that they are no numbers
+        if not pd.to_numeric(first, errors="coerce").isna().any():
+            is_other = pd.to_numeric(column, errors="coerce").isna() & column.notna()
+            if not is_other.any():
+                return pd.to_numeric(column).to_numpy(dtype=float)
     if pd.api.types.infer_dtype(column) == "string":  # and missing ones
         return column.to_numpy(dtype=object)
     return column.map(_plain).to_numpy(dtype=object)
@@ -310,12 +314,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value)
     return value if value is None or isinstance(value, str | bool | int | float) else name_of(value)
-
-
-def _are_numbers(values: pd.Series[Any]) -> bool:
-    """Return True if each value is a number or the text of one; the first one tells it of most texts."""
-    first = values.dropna().head(1)
-    return (
-        not pd.to_numeric(first, errors="coerce").isna().any()
-        and not (pd.to_numeric(values, errors="coerce").isna() & values.notna()).any()
-    )

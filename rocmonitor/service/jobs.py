@@ -15,12 +15,10 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from rocmonitor.config import Monitor
 from rocmonitor.policy.crontab import next_fire
 from rocmonitor.policy.outages import retry_pause
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.workers import Workers
-from rocmonitor.service.workers.threads import MOST_AT_ONCE
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +26,7 @@ WORKERS = 4
 """Least number of monitors of a source that are judged at the same time: databases work meanwhile."""
 
 OUTBOX, REVIEWS = "outbox", "reviews"
-_SOURCE = "source "
+SOURCE = "source "
 _JUMP = timedelta(seconds=30)
 """A clock that differs by more, from one second to the next, was set."""
 
@@ -53,15 +51,6 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
         start_again(self._scheduler, self._runtime, job.id, transient=True)
 
 
-def add_pool(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) -> str:
-    """Return the name of the workers of a monitor's source; a source that hangs holds up no other."""
-    name = f"{_SOURCE}{monitor.source}"
-    if name not in scheduler._executors:
-        most = max(WORKERS, min(runtime.executor.width + 1, MOST_AT_ONCE))
-        scheduler.add_executor(Pool(Workers(runtime.work, most), runtime), name)
-    return name
-
-
 def all_workers(scheduler: BackgroundScheduler) -> list[Workers]:
     """Return the workers of all sources, of the outbox and of the reviews."""
     return [pool.workers for pool in list(scheduler._executors.values()) if isinstance(pool, Pool)]
@@ -71,7 +60,7 @@ def judging(scheduler: BackgroundScheduler) -> bool:
     """Return True while monitors are judged, or wait to be."""
     pools = list(scheduler._executors.items())
     return any(
-        name.startswith(_SOURCE) and not pool.workers.idle() for name, pool in pools if isinstance(pool, Pool)
+        name.startswith(SOURCE) and not pool.workers.idle() for name, pool in pools if isinstance(pool, Pool)
     )
 
 

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from types import FrameType
 from typing import Any
 
 from rocmonitor import store
-from rocmonitor.config import Monitor
 from rocmonitor.errors import ExternalError, SourceError
 from rocmonitor.service.delivery import Delivered, drain
 from rocmonitor.service.progress import Progress
@@ -50,11 +48,12 @@ def run_once(
         tolerance = None if is_often else timedelta()
     with _stopped_by_signals(runtime):
         for monitor in monitors:
+            hung = f"sources.{monitor.source}: reading hangs and was given up until the next run"
             pools[monitor.source].submit(
                 monitor.name,
                 partial(_begin, runtime, ticks[monitor.name]),
                 partial(done.__setitem__, monitor.name),
-                partial(_hung, done, monitor),
+                partial(done.__setitem__, monitor.name, Tick(monitor=monitor.name, error=SourceError(hung))),
             )
         _wait(runtime, list(pools.values()))
         answers: list[Any] = []
@@ -100,11 +99,6 @@ def at_once(runtime: Runtime) -> int:
     return width if width == 1 else min(width + 1, MOST_AT_ONCE)
 
 
-def _hung(done: dict[str, Tick | None], monitor: Monitor) -> None:
-    error = SourceError(f"sources.{monitor.source}: reading hangs and was given up until the next run")
-    done[monitor.name] = Tick(monitor=monitor.name, error=error)
-
-
 def _wait(runtime: Runtime, pools: Sequence[Workers]) -> None:
     """Until all is done; a person who interrupts waits for the window at hand only."""
     try:
@@ -128,11 +122,7 @@ def _stopped_by_signals(runtime: Runtime) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def stop(_: int, __: FrameType | None) -> None:
-        runtime.stop.set()
-
-    before = signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, lambda *_: runtime.stop.set())
     try:
         yield
     finally:

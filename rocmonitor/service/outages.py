@@ -125,10 +125,6 @@ class StoreWatch:
         """Write to the store: one that is full, locked or read-only can be read, and still nothing is judged.
 
         A SQLite file that was moved or deleted is written all the same, where nobody will find it.
-
-        Raises
-        ------
-        StoreError
         """
         runtime = self.runtime
         file = sqlite_file(runtime.store.engine.url)
@@ -136,34 +132,23 @@ class StoreWatch:
             raise StoreError(f"store {file}: the file is gone; put it back, then restart the service")
         store.acquire(runtime.store, "store", runtime.owner, runtime.clock(), timedelta())
 
-    def failed(self, error: StoreError) -> list[threading.Thread]:
-        """Note that the store has failed; return the threads that send the message, if it is due."""
-        self.runtime.failing[STORE] = str(error)
-        now = self.runtime.clock()
-        outage = self.outage
-        since, notified_at = (now, None) if outage is None else (outage.start, outage.last_message)
-        self.outage = store_outage(self.runtime.config, error, since, now, notified_at)
-        return self._notify(now)
-
-    def works(self) -> list[threading.Thread]:
-        """Note that the store works; return the threads that send the message, if people knew otherwise."""
-        self.runtime.failing.pop(STORE, None)
-        if self.outage is None:
-            return []
-        now = self.runtime.clock()
-        self.outage = self.outage.closed(now, WORKS)
-        threads = self._notify(now)
-        self.outage = None
-        return threads
-
-    def _notify(self, now: datetime) -> list[threading.Thread]:
-        assert self.outage is not None
-        config = self.runtime.config
-        phase = phase_due(self.outage, now, tolerance=config.errors.notify_after)
-        if phase is None:
-            return []
-        threads = send_directly(config, self.outage, phase, now)
-        self.outage = self.outage.told(now, config.channels)
+    def note(self, error: StoreError | None) -> list[threading.Thread]:
+        """Note that the store failed, or works; return the threads that send the message, if it is due."""
+        config, now, outage = self.runtime.config, self.runtime.clock(), self.outage
+        if error is not None:
+            self.runtime.failing[STORE] = str(error)
+            since, notified_at = (now, None) if outage is None else (outage.start, outage.last_message)
+            outage = store_outage(config, error, since, now, notified_at)
+        else:
+            self.runtime.failing.pop(STORE, None)
+            if outage is None:
+                return []
+            outage = outage.closed(now, WORKS)
+        phase = phase_due(outage, now, tolerance=config.errors.notify_after)
+        threads = [] if phase is None else send_directly(config, outage, phase, now)
+        if phase is not None:
+            outage = outage.told(now, config.channels)
+        self.outage = outage if outage.is_open else None
         return threads
 
 

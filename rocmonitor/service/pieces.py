@@ -14,7 +14,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.joining import Counted, Joining, free, join, with_rest
+from rocmonitor.policy.joining import Counted, Joining, join, with_rest
 from rocmonitor.policy.windows import Window
 from rocmonitor.sources import LabelCounts, SqlSource
 
@@ -65,24 +65,6 @@ def outlook_is_due(monitor: Monitor, window: Window, now: datetime) -> bool:
     """Return True if the monitor wants outlooks, and the window ended long enough ago for one."""
     at = monitor.outlook_at(window)
     return at is not None and at <= now
-
-
-def joined_windows(
-    monitor: Monitor,
-    source: SqlSource,
-    fixed: Collection[Window],
-    now: datetime,
-    windows: Sequence[Window],
-) -> Sequence[Window]:
-    """Return the monitor's windows within a stretch of time: the fixed ones, and what can be joined between
-    them. `windows` are those of the calendar; they are the monitor's own where it joins none.
-    """
-    joining = monitor.joining
-    ended = [window for window in windows if window.end <= now]
-    if joining is None or not ended:
-        return windows
-    counted = list(count(source, monitor, free(ended, fixed), now))
-    return sorted([*within(fixed, ended), *closed(monitor, joining, counted, now)])
 
 
 def within(fixed: Iterable[Window], pieces: Sequence[Window]) -> list[Window]:

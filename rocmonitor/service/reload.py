@@ -29,6 +29,7 @@ def read_again(path: Path, now: Config) -> Config:
         The file is wrong, a secret that it names cannot be read, or it changes what only a start can.
     """
     new = config.load(path)
+    # What names secrets, each with its path in the file.
     given: list[tuple[str, Secret | Spark | Mlflow | Webhook | Heartbeat | None]] = [
         *(
             (f"sources.{name}.", source)
@@ -70,7 +71,9 @@ def changed(now: Config, new: Config) -> tuple[list[str], list[str], list[str]]:
     different = []
     for name, after in new.monitors.items():
         before = now.monitors.get(name)
-        if before and (before != after or now.sources[before.source] != new.sources[after.source]):
+        if before is None:
+            continue
+        if before != after or now.sources[before.source] != new.sources[after.source]:
             different.append(name)
     return added, different, removed
 

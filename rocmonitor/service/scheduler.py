@@ -30,10 +30,11 @@ from rocmonitor.service.heartbeat import beating
 from rocmonitor.service.jobs import (
     OUTBOX,
     REVIEWS,
+    SOURCE,
+    WORKERS,
     ClockJumps,
     Crontab,
     Pool,
-    add_pool,
     all_workers,
     judging,
     start_again,
@@ -49,6 +50,7 @@ from rocmonitor.service.runtime import Runtime, leave
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers import Workers
+from rocmonitor.service.workers.threads import MOST_AT_ONCE
 from rocmonitor.wording.review import decision
 
 log = logging.getLogger(__name__)
@@ -179,12 +181,16 @@ def scheduled(runtime: Runtime, deliveries: Deliveries | None = None) -> Backgro
 def _add_monitor(
     scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor, review_at: datetime | None
 ) -> None:
+    pool = f"{SOURCE}{monitor.source}"  # of its own: a source that hangs holds up no other
+    if pool not in scheduler._executors:
+        most = max(WORKERS, min(runtime.executor.width + 1, MOST_AT_ONCE))
+        scheduler.add_executor(Pool(Workers(runtime.work, most), runtime), pool)
     scheduler.add_job(
         _tick,
         Crontab(monitor.schedule, monitor.timezone),
         args=(scheduler, runtime, monitor),
         id=monitor.name,
-        executor=add_pool(scheduler, runtime, monitor),
+        executor=pool,
         next_run_time=runtime.clock(),
         max_instances=2,  # changed while it is at work, it finds itself busy and comes again
     )
@@ -311,9 +317,9 @@ def _deliver(deliveries: Deliveries, watch: StoreWatch) -> None:
         deliveries.start()
     except StoreError as error:
         log.error("%s", error)
-        watch.failed(error)
+        watch.note(error)
     else:
-        watch.works()
+        watch.note(None)
 
 
 def _log_undelivered(worker: Worker) -> None:

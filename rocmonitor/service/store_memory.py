@@ -12,7 +12,6 @@ import os
 import time
 from contextlib import suppress
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from rocmonitor.config import Config
 from rocmonitor.errors import StoreError
@@ -31,7 +30,12 @@ def announce_store(config: Config, error: StoreError | None, now: datetime) -> N
     A call from a scheduler is made once an hour or once a day: to wait for a second failure would be late.
     """
     path = config.folder / NAME
-    since, notified_at = _remembered(path) or (now, None)
+    since, notified_at = now, None
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        before = [datetime.fromisoformat(content[name]) for name in ("since", "notified_at")]
+        if all(instant.tzinfo for instant in before):
+            since, notified_at = before
     outage = store_outage(config, error, since, now, notified_at)
     phase = phase_due(outage, now, tolerance=timedelta())
     if phase is None:
@@ -41,28 +45,16 @@ def announce_store(config: Config, error: StoreError | None, now: datetime) -> N
         with suppress(OSError):
             path.unlink()
     else:
-        _remember(path, since, now)
+        text = json.dumps({"since": since.isoformat(), "notified_at": now.isoformat()})
+        part = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            part.replace(path)
+        except OSError as failure:
+            why = failure.strerror
+            log.warning("%s cannot be written: the next call sends this message again: %s", path, why)
     until = time.monotonic() + CHANNEL_SECONDS
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-
-
-def _remembered(path: Path) -> tuple[datetime, datetime] | None:
-    """Since when the store fails, and when people were last notified."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        since, notified_at = (datetime.fromisoformat(content[name]) for name in ("since", "notified_at"))
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-    return None if since.tzinfo is None or notified_at.tzinfo is None else (since, notified_at)
-
-
-def _remember(path: Path, since: datetime, notified_at: datetime) -> None:
-    text = json.dumps({"since": since.isoformat(), "notified_at": notified_at.isoformat()})
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-        part.replace(path)
-    except OSError as error:
-        log.warning("%s cannot be written: the next call sends this message again: %s", path, error.strerror)

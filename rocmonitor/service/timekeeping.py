@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.clock_jump import TOLERANCE, BelievedClock, believe
+from rocmonitor.policy.clock_jump import TOLERANCE, believe
 from rocmonitor.service.runtime import Runtime
 
 _REMEMBER_EVERY = timedelta(minutes=1)
@@ -27,20 +27,18 @@ def believed(runtime: Runtime, now: datetime, *, keep: bool) -> tuple[datetime, 
         return min(now, theirs), Caveat("clock-ahead-of-store", **values)
     seen = store.clock_seen(runtime.store)
     until, remembered = believe(clock, runtime.boot, runtime.elapsed(), seen)
-    if keep and _differs(remembered, seen):
+    is_news = (
+        seen is None
+        or (remembered.boot, remembered.ahead) != (seen.boot, seen.ahead)
+        or remembered.ahead_since != seen.ahead_since
+        or abs(remembered.at - seen.at) > _REMEMBER_EVERY
+    )
+    if keep and is_news:
         store.save_clock_seen(runtime.store, remembered)
     if until >= clock:
         return now, None
     values = {"ahead": _words(clock - until), "until": f"{until:%Y-%m-%d %H:%MZ}"}
     return min(now, until), Caveat("clock-set-forward", **values)
-
-
-def _differs(new: BelievedClock, old: BelievedClock | None) -> bool:
-    return (
-        old is None
-        or (new.boot, new.ahead, new.ahead_since) != (old.boot, old.ahead, old.ahead_since)
-        or abs(new.at - old.at) > _REMEMBER_EVERY
-    )
 
 
 def _words(ahead: timedelta) -> str:

@@ -81,9 +81,9 @@ class Service:
             self.watch.probe()
             drain(self.runtime, patience=self.patience)
         except StoreError as error:
-            threads = self.watch.failed(error)
+            threads = self.watch.note(error)
         else:
-            threads = self.watch.works()
+            threads = self.watch.note(None)
         for thread in threads:
             thread.join()
         return tick

@@ -241,23 +241,23 @@ def test_an_mlflow_that_fails_is_told_on_every_channel(runtime, clock):
 
 def test_a_store_that_fails_is_told_by_the_process_once_without_it(three, runtime, clock):
     watch = StoreWatch(runtime)
-    told = [watch.failed(StoreError("store x: disk is full"))]
+    told = [watch.note(StoreError("store x: disk is full"))]
     for _ in range(3):
         clock.now += 3 * MINUTE
-        told.append(watch.failed(StoreError("store x: disk is full")))
+        told.append(watch.note(StoreError("store x: disk is full")))
     assert [len(threads) for threads in told] == [0, 0, 2, 0]
     for thread in told[2]:
         thread.join()
     assert three.alarms.startswith("ERROR store: 2 monitors cannot be judged")
     clock.now += 24 * 60 * MINUTE
-    for thread in watch.failed(StoreError("store x: disk is full")):
+    for thread in watch.note(StoreError("store x: disk is full")):
         thread.join()
     assert "ERROR store: still failing after 24 hours" in three.alarms
-    for thread in watch.works():
+    for thread in watch.note(None):
         thread.join()
     assert "RESOLVED store: works again after 24 hours" in three.alarms
-    assert watch.works() == []
-    assert watch.failed(StoreError("again")) == []
+    assert watch.note(None) == []
+    assert watch.note(StoreError("again")) == []
 
 
 def test_a_source_that_fails_is_told_by_the_runs_of_cron(here):

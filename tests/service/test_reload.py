@@ -82,7 +82,7 @@ def test_a_changed_monitor_is_due_at_once_and_the_others_stay(here: World) -> No
 def test_an_outage_of_the_store_is_not_forgotten(here: World) -> None:
     with at_work(here) as (service, scheduler, _):
         watch = scheduler.get_job("outbox").args[1]
-        watch.failed(StoreError("disk is full"))
+        watch.note(StoreError("disk is full"))
         edit(here, "file://alarms.log", "file://others.log")
         again(here, service, scheduler)
         after = scheduler.get_job("outbox").args[1]

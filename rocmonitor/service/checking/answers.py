@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
@@ -13,7 +14,7 @@ from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.scenario import Early, Scenario
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.checking.joined import window_length
-from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt
+from rocmonitor.service.checking.words import POWER, STAYS, Doubt, rate
 from rocmonitor.sources import LabelCounts
 from rocmonitor.stats.simulated import Simulation
 from rocmonitor.wording.format import count, instant, listed, normal_range
@@ -24,6 +25,8 @@ _MOST_FALSE = 12.0  # a year: more than one a month
 _MOST_SMALL = 0.1  # share of windows that cannot be judged
 _MOST_POOLED = 12
 _COLLAPSE = 0.5  # of the way from the reference's AUROC to 0.5
+
+_about = partial(rate, digits=1, hardly_any="0")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,8 +151,8 @@ def _what_helps(monitor: Monitor, windows: Sequence[tuple[int, int]]) -> str:
         return ""
     for pieces in range(2, _MOST_POOLED + 1):
         if monitor.reference.windows is None:
-            rows = range(0, len(windows) - pieces + 1, pieces)
-            joined = [windows[first : first + pieces] for first in rows]
+            starts = range(0, len(windows) - pieces + 1, pieces)
+            joined = [windows[start : start + pieces] for start in starts]
             pooled = [(sum(pos for pos, _ in part), sum(neg for _, neg in part)) for part in joined]
         else:  # estimates for single windows, not windows in a row
             pooled = [(pieces * pos, pieces * neg) for pos, neg in windows]
@@ -197,7 +200,3 @@ def _many(each_year: float, what: str, *, per: str = "") -> str:
         return f"hardly any {what}s (under {_HARDLY:g} a year)"
     about = _about(each_year)
     return " ".join(["about", about, what if about == "1" else f"{what}s", *([per] if per else [])])
-
-
-def _about(each_year: float) -> str:
-    return "0" if each_year < LEAST_SHOWN else f"{each_year:.1g}" if each_year < 10 else f"{each_year:,.0f}"

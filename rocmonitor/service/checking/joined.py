@@ -214,7 +214,8 @@ def _too_early(monitor: Monitor, source: SqlSource, past: float, needed: float, 
 def _by_age(
     monitor: Monitor, source: SqlSource, last: Counted | None, windows: Sequence[Window], past: float
 ) -> list[str]:
-    then = [share for window in windows if (share := _share_when_due(monitor, source, window)) is not None]
+    due = (source.label_counts(monitor, window, as_of=monitor.labels.due_at(window)) for window in windows)
+    then = [share for counts in due if (share := _share([counts])) is not None]
     low, high = min(then), max(then)
     least, most = percent(low, 2), percent(high, 2)
     shares = least if least == most else f"{least} to {most}"
@@ -233,7 +234,7 @@ def _by_age(
     )
     if last is None:
         return lines
-    now = _share_when_due(monitor, source, last[0])
+    now = _share([source.label_counts(monitor, last[0], as_of=monitor.labels.due_at(last[0]))])
     if now is None:
         return lines
     lines.append(f"the last window: {percent(now, 2)} when due")
@@ -243,10 +244,6 @@ def _by_age(
             "are in; choose a reference in which labels came as they do now"
         )
     return lines
-
-
-def _share_when_due(monitor: Monitor, source: SqlSource, window: Window) -> float | None:
-    return _share([source.label_counts(monitor, window, as_of=monitor.labels.due_at(window))])
 
 
 def _share(counts: Sequence[LabelCounts]) -> float | None:

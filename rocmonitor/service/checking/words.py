@@ -24,14 +24,13 @@ class Doubt(str):
     __slots__ = ()
 
 
-def rate(each_year: float) -> str:
+def rate(each_year: float, *, digits: int = 2, hardly_any: str = f"less than {LEAST_SHOWN:g}") -> str:
     """Return a number of events a year, no more precise than it is."""
     if each_year < LEAST_SHOWN:
-        return f"less than {LEAST_SHOWN:g}"
-    return f"{each_year:.2g}" if each_year < 10 else f"{each_year:,.0f}"
+        return hardly_any
+    return f"{each_year:.{digits}g}" if each_year < 10 else f"{each_year:,.0f}"
 
 
 def possible(yearly: Rate) -> str:
     """Return the range that is possible."""
-    low = "0" if yearly.low < LEAST_SHOWN else rate(yearly.low)
-    return f"{low} to {rate(yearly.high)}"
+    return f"{rate(yearly.low, hardly_any='0')} to {rate(yearly.high)}"

@@ -11,6 +11,7 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.errors import InputError, RocmonitorError, SourceError, StoreError, TrackingError
+from rocmonitor.policy.joining import free
 from rocmonitor.policy.record import as_scored, digest_of
 from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
@@ -18,7 +19,7 @@ from rocmonitor.policy.review.episodes import difference_by_episode
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.counted import Reader
 from rocmonitor.service.leases import hold_lease, renew_lease
-from rocmonitor.service.pieces import joined_windows, with_rows
+from rocmonitor.service.pieces import closed, count, with_rows, within
 from rocmonitor.service.progress import Progress, Step
 from rocmonitor.service.references import frozen_windows
 from rocmonitor.service.review import rows
@@ -101,9 +102,14 @@ def review_monitor(
             counted = Reader(runtime.store, monitor.by_rows, source, confirmed=False)
 
             def joined(windows: Sequence[Window]) -> Sequence[Window]:
+                """Return the judged ones, and what can be joined between them from those of the calendar."""
                 if monitor.joining is None:
                     return windows
-                return joined_windows(monitor, counted.source, judged, now, windows)
+                opened, ended = counted.source, [window for window in windows if window.end <= now]
+                if not ended:
+                    return windows
+                pieces = list(count(opened, monitor, free(ended, judged), now))
+                return sorted([*within(judged, ended), *closed(monitor, monitor.joining, pieces, now)])
 
             period = choose_period(monitor, versions, judged, now, start, end, joined)
             windows = with_rows(period.windows, lambda window: run.count_rows(counted, window))

@@ -220,19 +220,19 @@ class _Work:
 
     def _do(self, job: Job, step: Step, following: Sequence[Window]) -> None:
         """Have a window read, and commit what was found."""
+        state, name = self._state, self._state.monitor.name
         self._progress(step)
         self._load_references()
         began = time.monotonic()
-        request = self._read_ahead(_request(self._state, job), job, following)
+        request = self._read_ahead(_request(state, job), job, following)
         self._explaining = None if request.read is None else request.read.explaining
         judged = self._run(request)
-        extra, counts = {"monitor": self._state.monitor.name, "window": str(job.window)}, judged.counts
+        counts = judged.counts
         classes = f"{counts.n_pos:,} positive, {counts.n_neg:,} negative"
         words = f"{counts.rows:,} rows in {judged.seconds:.2f} s, {classes}"
-        log.debug("%s %s: %s", self._state.monitor.name, job.window, words, extra=extra)
+        log.debug("%s %s: %s", name, job.window, words, extra={"monitor": name, "window": str(job.window)})
         if job.before is None and not counts.truncated:
             self._require_complete(job.window, counts.inside)
-        state = self._state
         ranges, last = (state.ranges or {}).get(""), state.last_judged
         # How many rows can be used now shows in a window after which no other was judged.
         if not state.backfill and ranges is not None and (last is None or last <= job.window):
@@ -242,7 +242,11 @@ class _Work:
         if job.judges:
             self._judge(job, judged)
         else:
-            self._foresee(job, judged)
+            outlooks = commit.outlooks(state, job, self._explained(job, judged))
+            if not state.dry_run:
+                store.save_outlooks(state.runtime.store, outlooks, lease=state.lease)
+            state.segments |= {record.outlook.segment for record in outlooks}
+            self._tick.add([], [record.outlook for record in outlooks])
         self._tick.took(job.window, time.monotonic() - began)
 
     def _read_ahead(self, request: WindowRequest, job: Job, following: Sequence[Window]) -> WindowRequest:
@@ -352,13 +356,6 @@ class _Work:
             self._parts.add(explained.counted, explained.whole, state.now)
         return explained.explanation
 
-    def _foresee(self, job: Job, judged: Judged) -> None:
-        state, records = self._state, commit.outlooks(self._state, job, self._explained(job, judged))
-        if not state.dry_run:
-            store.save_outlooks(state.runtime.store, records, lease=state.lease)
-        state.segments |= {record.outlook.segment for record in records}
-        self._tick.add([], [record.outlook for record in records])
-
     def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
         """Note how the window is labelled now, so that the next tick does not read it."""
         state = self._state
@@ -394,7 +391,8 @@ class _Work:
         if monitor.joining is not None and "" in built:  # it may not be frozen yet
             yearly = budgets.windows_per_year(monitor, built[""].windows)
             own |= {} if yearly is None else {monitor.name: yearly}
-        state.levels = budgets.levels(state.runtime.config, kept, monitor.name, own)
+        config = state.runtime.config
+        state.levels = config.levels(monitor.name, budgets.allotments(config, kept, own))
         derived = state.levels.derived
         state.ranges = {name: NormalRanges.of(reference, derived) for name, reference in built.items()}
 

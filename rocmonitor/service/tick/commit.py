@@ -39,8 +39,26 @@ def evaluations(state: TickState, job: Job, judged: Judged) -> list[store.Window
 
 def outlooks(state: TickState, job: Job, judged: Judged) -> list[store.OutlookRecord]:
     """Return the outlook of each segment of a window without labels, with what follows from it."""
-    made = [_outlook(state, job.window, segment, judged) for segment in judged.segments]
-    return _together(state, [_warning(state, outlook) for outlook in made if outlook is not None])
+    records, window = list[store.OutlookRecord](), job.window
+    for segment in judged.segments:
+        outlook = _outlook(state, window, segment, judged)
+        if outlook is None:
+            continue
+        segment_state = state.of(segment)
+        joins = outlook.outcome is Status.AT_RISK and segment_state.warn(window, outlook.warning_rules)
+        status = segment_state.after()
+        change, notify = segment_state.change(
+            status,
+            at=outlook.at,
+            since=window.start,
+            reasons=tuple(verdict for verdict in outlook.verdicts if verdict.outcome is outlook.outcome),
+            news=joins and status is Status.AT_RISK,
+        )
+        outbox = [PUBLISH, *change_messages(state, change, notify)]
+        records.append(
+            store.OutlookRecord(outlook=outlook, transition=change, notified=notify, outbox=outbox)
+        )
+    return _together(state, records)
 
 
 def _together(state: TickState, records: list[_Record]) -> list[_Record]:
@@ -300,21 +318,6 @@ def _outlook(state: TickState, window: Window, segment: str, judged: Judged) -> 
     )
     state.foreseen[segment, window] = outlook.metrics
     return outlook
-
-
-def _warning(state: TickState, outlook: Outlook) -> store.OutlookRecord:
-    segment_state, window = state.of(outlook.segment), outlook.window
-    joins = outlook.outcome is Status.AT_RISK and segment_state.warn(window, outlook.warning_rules)
-    status = segment_state.after()
-    change, notify = segment_state.change(
-        status,
-        at=outlook.at,
-        since=window.start,
-        reasons=tuple(verdict for verdict in outlook.verdicts if verdict.outcome is outlook.outcome),
-        news=joins and status is Status.AT_RISK,
-    )
-    outbox = [PUBLISH, *change_messages(state, change, notify)]
-    return store.OutlookRecord(outlook=outlook, transition=change, notified=notify, outbox=outbox)
 
 
 def _circular(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import math
 import os
 import signal
 import threading
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from loky.backend import resource_tracker
@@ -41,26 +43,24 @@ _OF_THE_GROUP = (signal.SIGINT, signal.SIGTERM)
 """Signals that the whole group gets: the task at hand is finished all the same."""
 
 
+@dataclass(eq=False)
 class ProcessPool:
-    """Does a task in this process while there is no other, and in more processes when tasks come faster.
-
-    The first of them is started when tasks have waited `start_after` seconds, and each ends after `idle`
-    seconds without a task; there are `most` at the same time.
-    """
+    """Does a task in this process while there is no other, and in more processes when tasks come faster."""
 
     reports = False
-
-    def __init__(
-        self, most: int, *, start_after: float = START_AFTER_SECONDS, idle: float = IDLE_SECONDS
-    ) -> None:
-        self.width = most
-        self._start_after, self._idle_seconds = start_after, idle
-        self._changed = threading.Condition()
-        self._free: list[ProcessPoolExecutor] = []
-        self._pools: set[ProcessPoolExecutor] = set()
-        self._here = 0
-        self._waited, self._answered_at = 0.0, -idle
-        self._closed = False
+    width: int
+    """Most processes at the same time."""
+    start_after: float = field(default=START_AFTER_SECONDS, kw_only=True)
+    """Seconds that tasks have waited before the first process is started."""
+    idle: float = field(default=IDLE_SECONDS, kw_only=True)
+    """Seconds without a task after which a process ends."""
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _free: list[ProcessPoolExecutor] = field(default_factory=list)
+    _pools: set[ProcessPoolExecutor] = field(default_factory=set)
+    _here: int = 0
+    _waited: float = 0.0
+    _answered_at: float = -math.inf
+    _closed: bool = False
 
     def run(self, task: Task[Answer], source: SqlSource, caller: Caller) -> Answer:
         """Do a task as `Executor.run` says."""
@@ -94,7 +94,7 @@ class ProcessPool:
             try:
                 while not stop.is_set():
                     waited = time.monotonic() - began
-                    idle = time.monotonic() - self._answered_at >= self._idle_seconds
+                    idle = time.monotonic() - self._answered_at >= self.idle
                     busy = self._here or len(self._free) < len(self._pools)
                     if (idle and not busy) or waited > PATIENCE_SECONDS:
                         self._here += 1
@@ -102,7 +102,7 @@ class ProcessPool:
                     if self._free:
                         return self._free.pop()
                     if len(self._pools) < self.width and (
-                        self._pools or self._waited + waited >= self._start_after
+                        self._pools or self._waited + waited >= self.start_after
                     ):
                         return self._new()
                     self._changed.wait(0.1)
@@ -114,7 +114,7 @@ class ProcessPool:
         with self._changed:
             if not self._pools:
                 atexit.register(self.close)  # before loky's own end, which waits for the tasks
-            pool = ProcessPoolExecutor(1, timeout=self._idle_seconds, initializer=_begin)
+            pool = ProcessPoolExecutor(1, timeout=self.idle, initializer=_begin)
             self._pools.add(pool)
             return pool
 
