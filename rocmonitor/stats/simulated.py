@@ -434,8 +434,13 @@ def loss_shown(
     sampling = (np.array(history.occupied) - 1) / 2 * (1 / history.window_sizes + 1 / rest)
     drift = max(float(np.mean(np.array(history.window_distances) - sampling)), 0.0)
 
+    positives, negatives = cells.pos / cells.n_pos, cells.neg / cells.n_neg
+    prevalence = cells.n_pos / (cells.n_pos + cells.n_neg)
+
     def chance(share: float) -> float:
-        shift = history.shift(cells, _lost(cells, share))
+        law = prevalence * ((1 - share) * positives + share * negatives) + (1 - prevalence) * negatives
+        counts = np.round(law * _ALL).astype(np.int64)
+        shift = history.shift(cells, ScoreCounts(cells.score[counts > 0], counts[counts > 0]))
         part, here = shift.window_share, shift.window_share > 0
         ratio = np.where(here, shift.nats / np.where(here, part, 1.0), 0.0)
         variance = float(part @ ratio**2) - shift.score_distance**2
@@ -446,15 +451,6 @@ def loss_shown(
 
     share = smallest(chance, power, 1.0)
     return None if share is None else share * (history.auc - 0.5)
-
-
-def _lost(cells: Sample, share: float) -> ScoreCounts:
-    """Return the law of the scores when a share of the positives scores as negatives do."""
-    positives, negatives = cells.pos / cells.n_pos, cells.neg / cells.n_neg
-    prevalence = cells.n_pos / (cells.n_pos + cells.n_neg)
-    law = prevalence * ((1 - share) * positives + share * negatives) + (1 - prevalence) * negatives
-    counts = np.round(law * _ALL).astype(np.int64)
-    return ScoreCounts(cells.score[counts > 0], counts[counts > 0])
 
 
 def _drift_variance(history: ScoreHistory, log_ratio: Floats) -> float:

@@ -305,22 +305,19 @@ class _Lattice:
         below, hit = round(guess) - _NEAR * self.m_2, round(guess) + _NEAR * self.m_2
         before = self.up_to(below)
         if before < level <= self.up_to(hit):
-            return self._within(below, hit, level - before)
+            # The value up to which what is missing is reached, by all values above `below` and up to `hit`.
+            first = np.maximum((below + self.taken) // self.m_2 + 1, self.low_1)
+            last = np.minimum((hit + self.taken) // self.m_2, self.low_1 + len(self.law_1) - 1)
+            many = np.maximum(last - first + 1, 0)
+            place = np.repeat(np.arange(len(many)), many)
+            count = first[place] + np.arange(len(place)) - (np.cumsum(many) - many)[place]
+            value = count * self.m_2 - self.taken[place]
+            order = np.argsort(value)
+            mass = (self.law_1[count - self.low_1] * self.law_2[place])[order]
+            at = int(np.searchsorted(np.cumsum(mass), level - before))
+            return int(value[order[min(at, len(order) - 1)]])
         below, hit = self.least - 1, self.most
         while hit - below > 1:
             middle = (below + hit) // 2
             below, hit = (below, middle) if self.up_to(middle) >= level else (middle, hit)
         return hit
-
-    def _within(self, below: int, hit: int, missing: float) -> int:
-        """Return the smallest value above `below` up to which there is so much, by all values up to `hit`."""
-        first = np.maximum((below + self.taken) // self.m_2 + 1, self.low_1)
-        last = np.minimum((hit + self.taken) // self.m_2, self.low_1 + len(self.law_1) - 1)
-        many = np.maximum(last - first + 1, 0)
-        place = np.repeat(np.arange(len(many)), many)
-        count = first[place] + np.arange(len(place)) - (np.cumsum(many) - many)[place]
-        value = count * self.m_2 - self.taken[place]
-        order = np.argsort(value)
-        mass = (self.law_1[count - self.low_1] * self.law_2[place])[order]
-        at = int(np.searchsorted(np.cumsum(mass), missing))
-        return int(value[order[min(at, len(order) - 1)]])
