@@ -35,7 +35,7 @@ _ROUNDING = 1e-12
 _NO_SCATTER = 1e-50  # squares of squares would be near the least number
 _LEAST_WEIGHT = 1e-300
 _LEAST_SERIES = 8  # windows from which their order is judged
-_ONE_IN_TWENTY = 1.645
+_ONE_IN_TWENTY = 1.645  # standard errors that one correlation in twenty exceeds by chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -222,8 +222,8 @@ def confidence_sequence(
         low, high = estimate - half, estimate + half
     caveats = _of_errors(s)
     if estimand == "future":
-        caveats += _of_scatter(s, high[-1], between[-1], noise[-1] / squares[-1])
-        caveats += _correlated(np.sqrt(w) * (d - estimate[-1]), correlation)
+        variances, apart = (between[-1], noise[-1] / squares[-1]), np.sqrt(w) * (d - estimate[-1])
+        caveats += _of_differences(s, high[-1], variances, apart, correlation)
     return ConfidenceSequence(
         estimate=estimate,
         low=np.maximum(np.minimum(low, estimate), -1.0),
@@ -418,26 +418,27 @@ def _of_errors(se: Floats) -> tuple[Caveat, ...]:
     return (Caveat("zero-standard-errors", zero=zero, n_windows=n_windows),) if zero else ()
 
 
-def _of_scatter(se: Floats, half: float, between: float, own: float) -> tuple[Caveat, ...]:
-    """`between` and `own` are variances, of the true differences and of a window's sampling error."""
-    caveats = []
+def _of_differences(
+    se: Floats, half: float, variances: tuple[float, float], apart: Floats, treatment: Correlation
+) -> tuple[Caveat, ...]:
+    """Return what is to be said of how windows differ: their scatter, and neighbours that are alike.
+
+    variances: Of the true differences, and of a window's sampling error.
+    apart, shape (k,): Standardised distances of the windows from their mean.
+    """
+    caveats, (between, own) = [], variances
     if se.any() and half == math.inf:
         caveats.append(Caveat("too-few-windows-to-compare", n_windows=len(se)))
     if between > own:
         caveats.append(Caveat("windows-differ", between=math.sqrt(between), standard_error=math.sqrt(own)))
-    return tuple(caveats)
-
-
-def _correlated(apart: Floats, treatment: Correlation) -> tuple[Caveat, ...]:
-    """Return a caveat if neighbouring windows are alike, more than independent ones in 19 of 20 cases."""
     k, squares = len(apart), float(apart @ apart)
     if k < _LEAST_SERIES or squares < _NO_SCATTER:
-        return ()
+        return tuple(caveats)
     correlation = float(apart[1:] @ apart[:-1]) / squares
-    if (correlation + 1 / k) * k * math.sqrt(k - 1) / (k - 2) < _ONE_IN_TWENTY:
-        return ()
-    code = "windows-correlated" if treatment == "none" else "windows-correlated-allowed"
-    return (Caveat(code, correlation=correlation),)
+    if (correlation + 1 / k) * k * math.sqrt(k - 1) / (k - 2) >= _ONE_IN_TWENTY:
+        code = "windows-correlated" if treatment == "none" else "windows-correlated-allowed"
+        caveats.append(Caveat(code, correlation=correlation))
+    return tuple(caveats)
 
 
 # Chosen by simulation (docs/coverage.md). More weight on correlation under the null hypothesis means fewer

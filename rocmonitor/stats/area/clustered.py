@@ -72,7 +72,6 @@ def clustered_error(
 ) -> tuple[float, dict[str, Any]]:
     """Return the variance of an area, or of a paired difference, and the fields of a result for clusters.
 
-    by_cell, shape (c,): As of `clustered_variance`.
     zetas: Variances of the placement values, or of their differences.
     """
     clusters, n_pos, n_neg = sample.clusters, sample.n_pos, sample.n_neg
@@ -122,7 +121,6 @@ def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[fl
     sums, shape (g,): Of one class, or of the positives and of the negatives: for each cluster, the sum of its
         values.
     rows, shape (g,): Likewise, the rows of each cluster.
-    zetas: Variances of the values.
 
     [BM02] with a model: rows of a cluster have correlation r, and rows of different classes the opposite one,
     for high scores of a cluster help its positives and harm its negatives. r is that at which the sums of

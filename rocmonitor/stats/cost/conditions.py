@@ -196,7 +196,6 @@ def cross_fitted(whole: Sample, windows: Sequence[Sample], w: Sequence[float]) -
 
     whole: All rows of the reference, with both classes.
     windows: The same rows by window. Neighbouring windows are one part where there are more than 10.
-    w: Operating conditions.
 
     The rows of a single window are dealt to 10 parts by chance, with a fixed seed; so are those of windows of
     which one holds all rows of a class. Where that leaves a part's others without a class, the threshold is

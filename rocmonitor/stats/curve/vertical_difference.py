@@ -247,21 +247,13 @@ def _transform(
         part, some = slice(k, k + max(1, _CELLS_AT_ONCE // int(left[k]))), slice(left[k])
         angle, bend, sine = (values[part, np.newaxis] for values in (angles, bends, sines))
         shape = len(angle), int(left[k])
-        modulus, half, other = (cells[: math.prod(shape)].reshape(shape) for cells in room)
-        np.multiply(bend, spread[some], out=modulus)
-        modulus += np.multiply(2 - bend, variance[some], out=other)
-        modulus *= -bend  # |…|² - 1
-        np.maximum(modulus, -1.0, out=modulus)
-        with np.errstate(divide="ignore"):
-            np.log1p(modulus, out=modulus)
-        modulus *= m / 2
-        np.exp(modulus, out=modulus)
-        modulus *= weight[some]
+        square, phase, other = (cells[: math.prod(shape)].reshape(shape) for cells in room)
+        np.multiply(bend, spread[some], out=square)
+        square += np.multiply(2 - bend, variance[some], out=other)
+        square *= -bend
         np.multiply(apart[some], bend, out=other)
-        np.arctan2(np.multiply(gap[some], sine, out=half), np.subtract(1, other, out=other), out=half)
-        half *= m / 2
-        half -= low / 2 * angle  # of the phase
-        transform[part] = waves(modulus, half)
+        np.arctan2(np.multiply(gap[some], sine, out=phase), np.subtract(1, other, out=other), out=phase)
+        transform[part] = waves(square, phase, weight[some], m, low, angle)
         k = part.stop
     return transform
 

@@ -111,32 +111,28 @@ def contained(
     `reference` has the counts `pos` and `neg`, whose places these are. `inside` says whether they are parts;
     None: they are if all together are contained in it.
     """
-    parts = _contained(reference, windows, places) if inside is not False else None
-    if inside and parts is None:
+    if inside is False:
+        return None
+    parts: list[Places] = []
+    for window in windows:
+        if (at := places(window)) is None:
+            break
+        parts.append(at)
+    are_parts = len(parts) == len(windows)
+    if are_parts:
+        everywhere, none = np.concatenate([np.zeros(0, dtype=np.intp), *parts]), np.zeros(0, dtype=np.int64)
+        pos = np.concatenate([none, *(window.pos for window in windows)])
+        neg = np.concatenate([none, *(window.neg for window in windows)])
+        are_parts = not any(
+            (add_up(everywhere, counts, len(there)) > there).any()
+            for there, counts in ((reference.pos, pos), (reference.neg, neg))
+        )
+    if inside and not are_parts:
         raise InputError(
             "inside=True says that the windows are parts of the reference, but together they have rows that "
             "it does not have: give the reference that was merged from them, or inside=False"
         )
-    return parts
-
-
-def _contained(
-    reference: Any, windows: Sequence[Window], places: Callable[[Window], Places | None]
-) -> list[Places] | None:
-    parts: list[Places] = []
-    for window in windows:
-        at = places(window)
-        if at is None:
-            return None
-        parts.append(at)
-    everywhere = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
-    none = np.zeros(0, dtype=np.int64)
-    pos = np.concatenate([none, *(window.pos for window in windows)])
-    neg = np.concatenate([none, *(window.neg for window in windows)])
-    for there, counts in ((reference.pos, pos), (reference.neg, neg)):
-        if (add_up(everywhere, counts, len(there)) > there).any():
-            return None
-    return parts
+    return parts if are_parts else None
 
 
 def found_in(score: Floats, other: Floats) -> Places | None:
