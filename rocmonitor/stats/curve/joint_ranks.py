@@ -53,7 +53,9 @@ class RankedPair:
 
     @classmethod
     def of(cls, pair: PairedSample) -> RankedPair:
-        """Return the sample by score; looked at are the positives."""
+        """Return the sample by score; looked at are the positives. Refuse one whose curves have no point."""
+        pair.require_both_classes()
+        pair.require_distinct_scores()
         level_1 = len(pair.first.score) - 1 - pair.index_1
         level_2 = len(pair.second.score) - 1 - pair.index_2
         return cls(level_1, level_2, pair.pos, pair.neg, *class_rows(pair.first), *class_rows(pair.second))

@@ -92,8 +92,7 @@ def past_of(
     if inside:
         n_pos, n_neg = reference.n_pos, reference.n_neg
         left = tuple(place for place in kept if windows[place].n_pos < n_pos and windows[place].n_neg < n_neg)
-        caveats += _set_aside(left, kept, len(windows), "rest-has-one-class")
-        _require_some(left, len(windows), caveats)
+        caveats = _set_aside(left, kept, len(windows), "rest-has-one-class", caveats)
         kept = left
     distances, shifts = zip(*map(root, kept), strict=True)
     return UsedWindows(kept, distances, shifts, inside, caveats)
@@ -199,19 +198,19 @@ def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:
 
 def _both_classes(windows: Sequence[Window]) -> tuple[tuple[int, ...], tuple[Caveat, ...]]:
     kept = tuple(place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg))
-    caveats = _set_aside(kept, range(len(windows)), len(windows), "one-class")
-    _require_some(kept, len(windows), caveats)
-    return kept, caveats
+    return kept, _set_aside(kept, range(len(windows)), len(windows), "one-class")
 
 
-def _set_aside(kept: Sequence[int], among: Sequence[int], total: int, reason: str) -> tuple[Caveat, ...]:
-    lost = [place + 1 for place in among if place not in kept]
-    return (Caveat("windows-set-aside", reason=reason, numbers=lost, n_windows=total),) if lost else ()
-
-
-def _require_some(kept: Sequence[int], total: int, caveats: Sequence[Caveat]) -> None:
+def _set_aside(
+    kept: Sequence[int], among: Sequence[int], total: int, reason: str, before: tuple[Caveat, ...] = ()
+) -> tuple[Caveat, ...]:
+    """Return the caveats, with one on the windows that are set aside; refuse to set all of them aside."""
+    caveats = before
+    if lost := [place + 1 for place in among if place not in kept]:
+        caveats += (Caveat("windows-set-aside", reason=reason, numbers=lost, n_windows=total),)
     if not kept:
         raise DegenerateDataError(
             f"none of the {total} windows can be used ({'; '.join(map(str, caveats))}): give more or longer "
             "windows, or a fixed distance"
         )
+    return caveats
