@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -142,7 +142,20 @@ def group_changes_by_column(
     ('region', 'south', 'ranking', [0, 1])
     """
     parts = [three(rows, name, "columns") for rows, name in ((reference, "reference"), (window, "window"))]
-    names = _names(parts[0][2], parts[1][2])
+    for (_, _, columns), side in zip(parts, ("reference", "window"), strict=True):
+        if not hasattr(columns, "keys") or not len(columns.keys()):
+            raise InputError(
+                f"columns of the {side} must map at least one name to a column, as a DataFrame does"
+            )
+    names, others = (list(columns.keys()) for _, _, columns in parts)
+    if not all(isinstance(name, str) for name in (*names, *others)):
+        raise InputError("columns must have texts as names: rename them first")
+    apart = sorted(set(names) ^ set(others))
+    if apart:
+        raise InputError(
+            f"columns must have the same names in both samples: {', '.join(apart)} is in one only; leave it "
+            "out, or fill it with None"
+        )
     samples = [
         ranked_rows(y_true, y_score, name, **{names[0]: columns[names[0]]})
         for (y_true, y_score, columns), name in zip(parts, ("reference", "window"), strict=True)
@@ -162,24 +175,6 @@ def group_changes_by_column(
     if not by_column:
         raise InputError("columns has none that can be used: " + "; ".join(map(str, caveats)))
     return ranked(by_column, caveats)
-
-
-def _names(reference: Any, window: Any) -> list[str]:
-    for columns, side in ((reference, "reference"), (window, "window")):
-        if not hasattr(columns, "keys") or not len(columns.keys()):
-            raise InputError(
-                f"columns of the {side} must map at least one name to a column, as a DataFrame does"
-            )
-    names = [list(columns.keys()) for columns in (reference, window)]
-    if not all(isinstance(name, str) for keys in names for name in keys):
-        raise InputError("columns must have texts as names: rename them first")
-    apart = sorted({str(name) for name in set(names[0]) ^ set(names[1])})
-    if apart:
-        raise InputError(
-            f"columns must have the same names in both samples: {', '.join(apart)} is in one only; leave it "
-            "out, or fill it with None"
-        )
-    return list(names[0])
 
 
 def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) -> ColumnChanges:
