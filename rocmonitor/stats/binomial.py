@@ -174,7 +174,10 @@ def _mixture(weight: Floats, share: Floats, m: int) -> tuple[int, Floats]:
     nodes, p = _few_nodes(weight, share, m)
     if len(angle) * len(p) < _STEPS_A_BINOMIAL * len(share):
         transform = np.zeros(size // 2 + 1, dtype=np.complex128)
-        transform[: len(angle)] = _mean_characteristic(angle, nodes, p, m, low)
+        sine, less = np.sin(angle)[:, np.newaxis], 2 * np.sin(angle / 2)[:, np.newaxis] ** 2
+        square, phase, real = less * (-2 * p * (1 - p)), sine * p, less * p
+        np.arctan2(phase, np.subtract(1, real, out=real), out=phase)
+        transform[: len(angle)] = waves(square, phase, nodes, m, low, angle[:, np.newaxis])
         return low, np.maximum(scipy.fft.irfft(transform, size)[: len(law)], 0.0)
     for chance, rate in zip(weight.tolist(), share.tolist(), strict=True):
         first, mass = binomial_window(m, rate)
@@ -182,30 +185,22 @@ def _mixture(weight: Floats, share: Floats, m: int) -> tuple[int, Floats]:
     return low, law
 
 
-def _mean_characteristic(
-    angle: Floats, weight: Floats, p: Floats, m: int, low: int
+def waves(
+    square: Floats, phase: Floats, weight: Floats, m: int, low: int, angle: Floats
 ) -> NDArray[np.complex128]:
-    """Conjugate of the sum of weight (1 + p (e^(i angle) - 1))^m e^(-i low angle), shape (angles,)."""
-    sine, less = np.sin(angle)[:, np.newaxis], 2 * np.sin(angle / 2)[:, np.newaxis] ** 2
-    modulus = less * (-2 * p * (1 - p))
-    np.maximum(modulus, -1.0, out=modulus)
-    with np.errstate(divide="ignore"):
-        np.log1p(modulus, out=modulus)
-    modulus *= m / 2
-    np.exp(modulus, out=modulus)
-    modulus *= weight
-    half, real = sine * p, less * p
-    np.arctan2(half, np.subtract(1, real, out=real), out=half)
-    half *= m / 2
-    half -= low / 2 * angle[:, np.newaxis]
-    return waves(modulus, half)
+    """Return the conjugate of sums of weight z^m e^(-i low angle) over the last axis, shape (angles,).
 
-
-def waves(modulus: Floats, half: Floats) -> NDArray[np.complex128]:
-    """Return sums over the last axis of modulus e^(-2i half), both of which are overwritten.
-
-    By the tangent: quicker than the cosine and the sine of the phase, which follow from it.
+    `square` is |z|² - 1 and `phase` the phase of z, both overwritten; `angle` has shape (angles, 1). By the
+    tangent: quicker than the cosine and the sine of the phase, which follow from it.
     """
+    np.maximum(square, -1.0, out=square)
+    with np.errstate(divide="ignore"):
+        np.log1p(square, out=square)
+    square *= m / 2
+    modulus, half = np.exp(square, out=square), phase
+    modulus *= weight
+    half *= m / 2
+    half -= low / 2 * angle
     total = modulus.sum(axis=-1)
     np.tan(half, out=half)
     modulus /= 1 + half * half

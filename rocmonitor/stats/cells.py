@@ -141,11 +141,6 @@ class CellEnds:
     high: Floats
     grid: Grid | None = None  # which cut them; None where that is not known
 
-    @property
-    def spread(self) -> NDArray[np.bool_]:
-        """The cells that hold more than one score, shape (k,)."""
-        return np.asarray(self.low < self.high)
-
 
 def disjoint(low: Floats, high: Floats, pos: Counts, neg: Counts) -> tuple[Floats, Floats, Counts, Counts]:
     """Return the cells that hold rows, in increasing order; those that overlap are joined.

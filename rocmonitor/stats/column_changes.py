@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -107,15 +107,6 @@ class ColumnChanges(Table):
         )
 
 
-class _Line(NamedTuple):
-    column: str
-    group: Label
-    kind: str
-    part: float
-    effect: float
-    se: float
-
-
 def group_changes_by_column(
     reference: SampleOfColumns, window: SampleOfColumns, *, bins: int = BINS
 ) -> ColumnChanges:
@@ -151,7 +142,20 @@ def group_changes_by_column(
     ('region', 'south', 'ranking', [0, 1])
     """
     parts = [three(rows, name, "columns") for rows, name in ((reference, "reference"), (window, "window"))]
-    names = _names(parts[0][2], parts[1][2])
+    for (_, _, columns), side in zip(parts, ("reference", "window"), strict=True):
+        if not hasattr(columns, "keys") or not len(columns.keys()):
+            raise InputError(
+                f"columns of the {side} must map at least one name to a column, as a DataFrame does"
+            )
+    names, others = (list(columns.keys()) for _, _, columns in parts)
+    if not all(isinstance(name, str) for name in (*names, *others)):
+        raise InputError("columns must have texts as names: rename them first")
+    apart = sorted(set(names) ^ set(others))
+    if apart:
+        raise InputError(
+            f"columns must have the same names in both samples: {', '.join(apart)} is in one only; leave it "
+            "out, or fill it with None"
+        )
     samples = [
         ranked_rows(y_true, y_score, name, **{names[0]: columns[names[0]]})
         for (y_true, y_score, columns), name in zip(parts, ("reference", "window"), strict=True)
@@ -173,28 +177,10 @@ def group_changes_by_column(
     return ranked(by_column, caveats)
 
 
-def _names(reference: Any, window: Any) -> list[str]:
-    for columns, side in ((reference, "reference"), (window, "window")):
-        if not hasattr(columns, "keys") or not len(columns.keys()):
-            raise InputError(
-                f"columns of the {side} must map at least one name to a column, as a DataFrame does"
-            )
-    names = [list(columns.keys()) for columns in (reference, window)]
-    if not all(isinstance(name, str) for keys in names for name in keys):
-        raise InputError("columns must have texts as names: rename them first")
-    apart = sorted({str(name) for name in set(names[0]) ^ set(names[1])})
-    if apart:
-        raise InputError(
-            f"columns must have the same names in both samples: {', '.join(apart)} is in one only; leave it "
-            "out, or fill it with None"
-        )
-    return list(names[0])
-
-
 def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = ()) -> ColumnChanges:
     """Return the lines of at least one column, the smallest p-value first."""
     lines = [
-        _Line(name, *line)
+        (name, *line)
         for name, changes in by_column.items()
         for kind, part, effect, se in (
             ("mix", changes.mix_parts, changes.mix_parts, changes.mix_se),
@@ -204,18 +190,18 @@ def ranked(by_column: Mapping[str, GroupChanges], caveats: tuple[Caveat, ...] = 
             changes.groups, [kind] * len(part), part.tolist(), effect.tolist(), se.tolist(), strict=True
         )
     ]
-    part, effect, se = (np.array([line[at] for line in lines], dtype=np.float64) for at in (3, 4, 5))
+    columns, groups, kinds, *numbers = zip(*lines, strict=True)
+    part, effect, se = (np.array(column, dtype=np.float64) for column in numbers)
     # One group has no rest to differ from: its effect is rounding.
     away = in_errors(effect, np.where(se > 1e-12, se, 0.0))
     first = next(iter(by_column.values()))
     # Two groups of a column differ from each other as much: the one that did what the AUROC did comes first.
     order = np.lexsort((-effect * np.sign(first.change), -np.round(away, 9)))
     pvalue = np.maximum.accumulate(2 * scipy.special.ndtr(-away[order]))
-    in_order = [lines[at] for at in order.tolist()]
     return ColumnChanges(
-        columns=tuple(line.column for line in in_order),
-        groups=tuple(line.group for line in in_order),
-        kinds=tuple(line.kind for line in in_order),
+        columns=tuple(columns[at] for at in order),
+        groups=tuple(groups[at] for at in order),
+        kinds=tuple(kinds[at] for at in order),
         part=part[order],
         effect=effect[order],
         se=se[order],

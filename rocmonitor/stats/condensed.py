@@ -162,7 +162,7 @@ def aligned(whole: Sample, parts: Sequence[Sample]) -> list[Sample]:
 def _spread(sample: Sample) -> tuple[Floats, Floats]:
     if sample.ends is None:
         return np.zeros(0), np.zeros(0)
-    spread = sample.ends.spread
+    spread = sample.ends.low < sample.ends.high
     return sample.pos[spread] / sample.n_pos, sample.neg[spread] / sample.n_neg
 
 

@@ -482,7 +482,13 @@ def _variances(split: _Split, side: _Side, sign: float) -> Floats:
         (ranking[0], ranking[1], ranking[2] - sign * split.rows()),
     )
     moments = _moments(side, share * mean_other, split.weight)
-    within = [_within(moments, *line) for line in lines]
+    within = []  # variance of each part by the rows within the groups, (k,)
+    for alpha, beta, gamma in lines:
+        total = alpha**2 * moments.x[:, np.newaxis] + beta**2 * moments.v + 2 * alpha * beta * moments.xv
+        total += gamma**2 * moments.y[:, np.newaxis] + 2 * gamma * (
+            alpha * moments.xy[:, np.newaxis] + beta * moments.yv
+        )
+        within.append(total.sum(axis=0))
     level = split.excess @ mean_other
     of_mix = (split.excess * d_other - np.outer(level, by_centre)) / 2
     of_mix[k, k] += sign * level
@@ -532,15 +538,6 @@ def _moments(side: _Side, of_x: Floats, of_y: Floats) -> _Moments:
         xv=(share_x @ placed.T) * scale,
         yv=(share_y @ placed.T) * scale,
     )
-
-
-def _within(moments: _Moments, alpha: Floats, beta: Floats, gamma: Floats) -> Floats:
-    """Variance of each part by the rows within the groups, (k,)."""
-    total = alpha**2 * moments.x[:, np.newaxis] + beta**2 * moments.v + 2 * alpha * beta * moments.xv
-    total += gamma**2 * moments.y[:, np.newaxis] + 2 * gamma * (
-        alpha * moments.xy[:, np.newaxis] + beta * moments.yv
-    )
-    return np.asarray(total.sum(axis=0))
 
 
 def _area_variance(side: _Side) -> float:

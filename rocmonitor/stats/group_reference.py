@@ -296,8 +296,6 @@ class GroupReference:
         """Split the change of the AUROC that the scores of a window lead to, before its labels.
 
         window: Rows in the cells of the reference, labelled or not; labels are not read.
-        rng: For the standard errors.
-        fewest: As for `split`.
 
         Of reference and window, in which each row is a positive as likely as the rows of its cell were in the
         reference. So `whole.reference_auc` is the AUROC of the reference.
@@ -378,7 +376,7 @@ def group_reference(
 ) -> GroupReference:
     """Count the reference by group of each column and cell of scores.
 
-    rows: Labelled rows of the reference, for each column; at least one.
+    rows: Labelled rows of the reference, for each column.
     fewest: Rows from which a value is a group of its own; all others are pooled.
     groups: Of columns whose groups are known already.
     """

@@ -347,23 +347,20 @@ def one_line(name: str, values: Mapping[str, Any], *, tabular: bool) -> str:
 
 def table(values: Mapping[str, Any], *, line: str, tabular: bool, picture: str = "") -> str:
     """HTML: the line, a table with a line for each point or for two numbers, the picture, the caveats."""
-    head, body = _points(values) if tabular else ((), _numbers(values))
+    columns = {key: value for key, value in values.items() if tabular and isinstance(value, np.ndarray)}
+    body: list[Sequence[str]] = [] if tabular else _numbers(values)
+    if tabular:
+        body += [[_short(item) for item in row] for row in zip(*columns.values(), strict=True)]
+        if len(body) > 2 * _ENDS + 1:
+            body[_ENDS:-_ENDS] = [["…"] * len(columns)]
     lines = "".join(f"<tr>{_cells('td', row)}</tr>" for row in body)
-    heading = f"<thead><tr>{_cells('th', head)}</tr></thead>" if head else ""
+    heading = f"<thead><tr>{_cells('th', columns)}</tr></thead>" if columns else ""
     notes = "".join(f"<li>{html.escape(str(caveat))}</li>" for caveat in values.get("caveats") or ())
     return (
         f"<div><p>{html.escape(line)}</p>"
         f"<table>{heading}<tbody>{lines}</tbody></table>"
         f"{picture}{f'<ul>{notes}</ul>' if notes else ''}</div>"
     )
-
-
-def _points(values: Mapping[str, Any]) -> tuple[Sequence[str], list[Sequence[str]]]:
-    columns = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
-    lines = [[_short(item) for item in row] for row in zip(*columns.values(), strict=True)]
-    if len(lines) > 2 * _ENDS + 1:
-        lines[_ENDS:-_ENDS] = [["…"] * len(columns)]
-    return list(columns), list(lines)
 
 
 def _numbers(values: Mapping[str, Any]) -> list[Sequence[str]]:

@@ -75,7 +75,17 @@ def proportion_ends(count: NDArray[Any], n: int, m: int, method: str, tail: floa
     need not contain an observed rate of 0 or 1.
     """
     if method == "exact":
-        return _exact(count, n, m, tail)
+        # The smallest counts whose distribution function reaches `tail` and 1 - `tail`, by bisection.
+        p, ends = count / n, []
+        for level in (tail, 1 - tail):
+            below, reached = np.full(len(p), -1), np.full(len(p), m)
+            while (apart := reached - below > 1).any():
+                middle = (below + reached) // 2
+                hit = scipy.special.betaincc(middle + 1, m - middle, p) >= level - LEVEL_ROUNDING
+                reached = np.where(apart & hit, middle, reached)
+                below = np.where(apart & ~hit, middle, below)
+            ends.append(reached / m)
+        return ends[0], ends[1]
     if method in ("agresti-coull", "wald"):
         added = AGRESTI_COULL if method == "agresti-coull" else NOT_SMOOTHED
         p = added.share(count, n)
@@ -199,20 +209,6 @@ def require_method(method: str, offered: tuple[str, ...], name: str = "method") 
     """Refuse a method that is not offered."""
     if method not in offered:
         raise InputError(f"{name} must be one of {', '.join(offered)}; it is {method!r}")
-
-
-def _exact(count: NDArray[Any], n: int, m: int, tail: float) -> tuple[Floats, Floats]:
-    """Return the smallest counts whose distribution function reaches `tail` and 1 - `tail`, by bisection."""
-    p, ends = count / n, []
-    for level in (tail, 1 - tail):
-        below, reached = np.full(len(p), -1), np.full(len(p), m)
-        while (apart := reached - below > 1).any():
-            middle = (below + reached) // 2
-            hit = scipy.special.betaincc(middle + 1, m - middle, p) >= level - LEVEL_ROUNDING
-            reached = np.where(apart & hit, middle, reached)
-            below = np.where(apart & ~hit, middle, below)
-        ends.append(reached / m)
-    return ends[0], ends[1]
 
 
 Rng = np.random.Generator | np.random.SeedSequence | int

@@ -56,19 +56,6 @@ _FIELDS = {
 """Fields that many results have."""
 
 
-def _fields(cls: type) -> dict[str, str]:
-    """Return what `help` says of each field that no docstring describes."""
-    descriptions = dict[str, str]()
-    for base in reversed(cls.__mro__):
-        why = (
-            "As the text says, or the argument of this name." if base is cls else f"As of `{base.__name__}`."
-        )
-        for name, kind in vars(base).get("__annotations__", {}).items():
-            if not name.startswith("_"):
-                descriptions[name] = f"{kind}. {_FIELDS.get(name, why)}"
-    return descriptions
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result:
     """A frozen result whose arrays are read-only.
@@ -91,7 +78,15 @@ class Result:
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
         if cls.__doc__:
             also = " ".join([str(method.__doc__) for method in vars(cls).values()])
-            cls.__doc__ = explained(cls.__doc__, {"Attributes": _fields(cls)}, also)
+            described = dict[str, str]()  # what `help` says of each field that no docstring describes
+            for base in reversed(cls.__mro__):
+                why = f"As of `{base.__name__}`."
+                if base is cls:
+                    why = "As the text says, or the argument of this name."
+                for name, kind in vars(base).get("__annotations__", {}).items():
+                    if not name.startswith("_"):
+                        described[name] = f"{kind}. {_FIELDS.get(name, why)}"
+            cls.__doc__ = explained(cls.__doc__, {"Attributes": described}, also)
 
     def __post_init__(self) -> None:
         for field in fields(self):

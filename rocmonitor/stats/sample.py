@@ -163,7 +163,12 @@ class Sample:
                 grid=one_grid([part.ends for part in parts]),
             )
         ids = merged_ids([part.clusters for part in parts if part.n_pos + part.n_neg])
-        cells = [(part.score, part.pos, part.neg) if ids is None else part._cells() for part in parts]
+        cells = [
+            (part.score, part.pos, part.neg)
+            if part.clusters is None
+            else (part.score[part.clusters.index], part.clusters.pos, part.clusters.neg)
+            for part in parts
+        ]
         score, pos, neg = (np.concatenate(column) for column in zip(*cells, strict=True))
         if ids is None and sum(part.n_pos + part.n_neg for part in parts) <= 2 * len(score):
             merged = cls.__new__(cls)
@@ -204,11 +209,6 @@ class Sample:
         ids = cluster_ids(cluster, len(score))
         plain, index = indexed(score, pos, neg)
         self._set(plain.score, plain.pos, plain.neg, clustered(ids, index, pos, neg))
-
-    def _cells(self) -> tuple[Floats, Counts, Counts]:
-        if self.clusters is None:
-            return self.score, self.pos, self.neg
-        return self.score[self.clusters.index], self.clusters.pos, self.clusters.neg
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

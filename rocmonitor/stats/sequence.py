@@ -9,6 +9,7 @@ run, with their scatter beyond sampling error.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -24,7 +25,7 @@ from rocmonitor.stats.nouns import decimals, many
 from rocmonitor.stats.proportion import is_number, require_level, require_method, whole_number
 from rocmonitor.stats.result import Table
 from rocmonitor.stats.rows import Floats, require_all, same_length, window_numbers
-from rocmonitor.stats.series import SeriesLikelihood, log_mean_exp, series_likelihood
+from rocmonitor.stats.series import log_mean_exp, series_likelihood
 
 _TUNED_FOR = {"period": 8.0, "future": 12.0}
 LARGEST = 520  # windows, ten years of weeks: a plan beyond that is of no use
@@ -34,7 +35,7 @@ _ROUNDING = 1e-12
 _NO_SCATTER = 1e-50  # squares of squares would be near the least number
 _LEAST_WEIGHT = 1e-300
 _LEAST_SERIES = 8  # windows from which their order is judged
-_ONE_IN_TWENTY = 1.645
+_ONE_IN_TWENTY = 1.645  # standard errors that one correlation in twenty exceeds by chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -221,8 +222,8 @@ def confidence_sequence(
         low, high = estimate - half, estimate + half
     caveats = _of_errors(s)
     if estimand == "future":
-        caveats += _of_scatter(s, high[-1], between[-1], noise[-1] / squares[-1])
-        caveats += _correlated(np.sqrt(w) * (d - estimate[-1]), correlation)
+        variances, apart = (between[-1], noise[-1] / squares[-1]), np.sqrt(w) * (d - estimate[-1])
+        caveats += _of_differences(s, high[-1], variances, apart, correlation)
     return ConfidenceSequence(
         estimate=estimate,
         low=np.maximum(np.minimum(low, estimate), -1.0),
@@ -417,26 +418,27 @@ def _of_errors(se: Floats) -> tuple[Caveat, ...]:
     return (Caveat("zero-standard-errors", zero=zero, n_windows=n_windows),) if zero else ()
 
 
-def _of_scatter(se: Floats, half: float, between: float, own: float) -> tuple[Caveat, ...]:
-    """`between` and `own` are variances, of the true differences and of a window's sampling error."""
-    caveats = []
+def _of_differences(
+    se: Floats, half: float, variances: tuple[float, float], apart: Floats, treatment: Correlation
+) -> tuple[Caveat, ...]:
+    """Return what is to be said of how windows differ: their scatter, and neighbours that are alike.
+
+    variances: Of the true differences, and of a window's sampling error.
+    apart, shape (k,): Standardised distances of the windows from their mean.
+    """
+    caveats, (between, own) = [], variances
     if se.any() and half == math.inf:
         caveats.append(Caveat("too-few-windows-to-compare", n_windows=len(se)))
     if between > own:
         caveats.append(Caveat("windows-differ", between=math.sqrt(between), standard_error=math.sqrt(own)))
-    return tuple(caveats)
-
-
-def _correlated(apart: Floats, treatment: Correlation) -> tuple[Caveat, ...]:
-    """Return a caveat if neighbouring windows are alike, more than independent ones in 19 of 20 cases."""
     k, squares = len(apart), float(apart @ apart)
     if k < _LEAST_SERIES or squares < _NO_SCATTER:
-        return ()
+        return tuple(caveats)
     correlation = float(apart[1:] @ apart[:-1]) / squares
-    if (correlation + 1 / k) * k * math.sqrt(k - 1) / (k - 2) < _ONE_IN_TWENTY:
-        return ()
-    code = "windows-correlated" if treatment == "none" else "windows-correlated-allowed"
-    return (Caveat(code, correlation=correlation),)
+    if (correlation + 1 / k) * k * math.sqrt(k - 1) / (k - 2) >= _ONE_IN_TWENTY:
+        code = "windows-correlated" if treatment == "none" else "windows-correlated-allowed"
+        caveats.append(Caveat(code, correlation=correlation))
+    return tuple(caveats)
 
 
 # Chosen by simulation (docs/coverage.md). More weight on correlation under the null hypothesis means fewer
@@ -463,31 +465,6 @@ _WEIGHT_RANGE = 1e100  # squares of squares stay finite
 _STEPS, _FIRST_STEP, _STEP = 26, 0.25, 1.5  # of the search outwards, in standard errors of the mean
 
 _HALVINGS = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Factor:
-    """The Bayes factor against each mean, after each window."""
-
-    # Of the differences in units of the first window's standard error as known after each window.
-    likelihood: SeriesLikelihood
-    unit: Floats  # (k, 1): That standard error, or an eighth of the scatter between windows if that is more
-    null: Floats  # (g,): Weights of the grid under the null hypothesis and under its alternative
-    other: Floats
-    # (g,): Of the mean under the alternative, and of the first window, in squares of the unit.
-    mean_variance: Floats
-    first_variance: Floats
-    # (k,): Log-density of the later windows given the first, whatever the mean, with the weight `FIRST`.
-    after_first: Floats
-
-    def log(self, mean: Floats) -> Floats:
-        """Log of the factor against means of shape (k,)."""
-        theta, likelihood = mean[:, None] / self.unit, self.likelihood
-        around = log_mean_exp(likelihood.of_normal_mean(theta, self.mean_variance), (1 - FIRST) * self.other)
-        # Log-density of the first window's difference, which is 0, at each point of the grid.
-        first = -0.5 * (np.log(self.first_variance) + theta * theta / self.first_variance)
-        from_first = self.after_first + log_mean_exp(first, self.null / self.null.sum())
-        return np.logaddexp(around, from_first) - log_mean_exp(likelihood.of_mean(theta), self.null)
 
 
 def correlated_sequence(
@@ -517,7 +494,14 @@ def correlated_sequence(
     noise = np.cumsum((weight * se) ** 2) / np.cumsum(weight)  # of a window of weight 1
     known = (noise > 0) & (np.arange(1, len(d) + 1) >= _LEAST_WINDOWS)
     unit = np.sqrt(np.where(known, np.maximum(noise / weight[0], (between / _LARGEST_RATIO) ** 2), 1.0))
-    phi, tau, other, null = _grid()
+    # Coefficients, standard deviations, and their weights under the alternative and the null, shape (g,).
+    scales = np.concatenate([[0.0], SCALES])
+    of_scale = np.concatenate([[ALIKE], np.full(len(SCALES), (1 - ALIKE) / len(SCALES))])
+    coefficients = np.concatenate([[0.0], COEFFICIENTS])
+    phi, tau = np.repeat(coefficients, len(scales)), np.tile(scales, len(coefficients))
+    correlated = CORRELATED * COEFFICIENTS / COEFFICIENTS.sum()
+    other = np.outer(np.append(1 - CORRELATED, correlated), of_scale).ravel()
+    null = np.outer(np.append(1 - CORRELATED, NULL_FACTOR * correlated), of_scale).ravel()
     sizes = np.clip(weight[0] / weight, 1 / _WEIGHT_RANGE, _WEIGHT_RANGE)
     start, of_window = d[0], 1 + tau * tau
     likelihood = series_likelihood(d - start, sizes, phi, tau)
@@ -525,24 +509,27 @@ def correlated_sequence(
     likelihood = replace(
         likelihood, score=likelihood.score / unit[:, None], square=likelihood.square / unit[:, None] ** 2
     )
-    factor = _Factor(
-        likelihood=likelihood,
-        unit=unit[:, None],
-        null=null,
-        other=other,
-        mean_variance=growth * of_window,
-        first_variance=of_window,
-        after_first=log_mean_exp(likelihood.of_any_mean(), FIRST * other),
-    )
+    # (k,): Log-density of the later windows given the first, whatever the mean, with the weight `FIRST`.
+    after_first = log_mean_exp(likelihood.of_any_mean(), FIRST * other)
+
+    def log_factor(mean: Floats) -> Floats:
+        """Log of the factor against means of shape (k,)."""
+        theta = mean[:, None] / unit[:, None]
+        around = log_mean_exp(likelihood.of_normal_mean(theta, growth * of_window), (1 - FIRST) * other)
+        # Log-density of the first window's difference, which is 0, at each point of the grid.
+        first = -0.5 * (np.log(of_window) + theta * theta / of_window)
+        from_first = after_first + log_mean_exp(first, null / null.sum())
+        return np.logaddexp(around, from_first) - log_mean_exp(likelihood.of_mean(theta), null)
+
     # Probabilities of the grid after each window, shape (k, g), the mean being unknown.
-    log = factor.likelihood.of_any_mean() + np.log(factor.other)
+    log = likelihood.of_any_mean() + np.log(other)
     posterior = np.exp(log - log.max(axis=1, keepdims=True))
     posterior = posterior / posterior.sum(axis=1, keepdims=True)
     centre = np.sum(posterior * likelihood.score / likelihood.information, axis=1) * unit
     spread = np.sqrt(np.sum(posterior / likelihood.information, axis=1)) * unit
     limit = -np.log(level)
-    low, high = (start + centre + sign * _reach(factor, centre, sign * spread, limit) for sign in (-1, 1))
-    pvalue = np.exp(np.minimum(-factor.log(np.full_like(d, -start)), 0.0))
+    low, high = (start + centre + sign * _reach(log_factor, centre, sign * spread, limit) for sign in (-1, 1))
+    pvalue = np.exp(np.minimum(-log_factor(np.full_like(d, -start)), 0.0))
     return (
         np.where(known, low, -np.inf),
         np.where(known, high, np.inf),
@@ -551,28 +538,16 @@ def correlated_sequence(
     )
 
 
-def _grid() -> tuple[Floats, Floats, Floats, Floats]:
-    """Coefficients, standard deviations, and their weights under the alternative and the null, shape (g,)."""
-    scales = np.concatenate([[0.0], SCALES])
-    of_scale = np.concatenate([[ALIKE], np.full(len(SCALES), (1 - ALIKE) / len(SCALES))])
-    phi = np.concatenate([[0.0], COEFFICIENTS])
-    spread = CORRELATED * COEFFICIENTS / COEFFICIENTS.sum()
-    other = np.concatenate([[1 - CORRELATED], spread])
-    null = np.concatenate([[1 - CORRELATED], NULL_FACTOR * spread])
-    repeated, tiled = np.repeat(phi, len(scales)), np.tile(scales, len(phi))
-    return repeated, tiled, np.outer(other, of_scale).ravel(), np.outer(null, of_scale).ravel()
-
-
-def _reach(factor: _Factor, centre: Floats, step: Floats, limit: float) -> Floats:
+def _reach(log_factor: Callable[[Floats], Floats], centre: Floats, step: Floats, limit: float) -> Floats:
     """Distance from `centre`, in the direction of `step`, beyond which every factor is above the limit."""
     sizes = np.concatenate([[0.0], _FIRST_STEP * _STEP ** np.arange(_STEPS)])
-    inside = np.array([factor.log(centre + size * step) <= limit for size in sizes])
+    inside = np.array([log_factor(centre + size * step) <= limit for size in sizes])
     last = len(sizes) - 1 - np.argmax(inside[::-1], axis=0)
     unbounded = inside[-1]
     nearer, farther = sizes[last], sizes[np.minimum(last + 1, len(sizes) - 1)]
     for _ in range(_HALVINGS):
         middle = (nearer + farther) / 2
-        within = factor.log(centre + middle * step) <= limit
+        within = log_factor(centre + middle * step) <= limit
         nearer, farther = np.where(within, middle, nearer), np.where(within, farther, middle)
     reach = np.where(inside.any(axis=0), farther, 0.0)
     return np.where(unbounded, np.inf, reach * abs(step))

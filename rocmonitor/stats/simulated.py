@@ -421,11 +421,8 @@ def loss_shown(
     its mean as it does to theirs, and to its variance by how far their rows scatter in the log ratios that
     the loss brings about.
 
-    cells: Of the reference.
-    rows: Scores of the window.
-    steps: The outcome by the logarithm of the distance.
-
-    None where the loss of all is not shown.
+    `cells` are of the reference, `rows` the scores of the window, and `steps` has the outcome by the
+    logarithm of the distance. None where the loss of all is not shown.
     """
     if history.auc <= 0.5:
         return None
@@ -434,35 +431,27 @@ def loss_shown(
     sampling = (np.array(history.occupied) - 1) / 2 * (1 / history.window_sizes + 1 / rest)
     drift = max(float(np.mean(np.array(history.window_distances) - sampling)), 0.0)
 
+    in_cells = np.array(history.window_rows, dtype=float)
+    sizes = in_cells.sum(axis=-1)
+    positives, negatives = cells.pos / cells.n_pos, cells.neg / cells.n_neg
+    prevalence = cells.n_pos / (cells.n_pos + cells.n_neg)
+
     def chance(share: float) -> float:
-        shift = history.shift(cells, _lost(cells, share))
+        law = prevalence * ((1 - share) * positives + share * negatives) + (1 - prevalence) * negatives
+        counts = np.round(law * _ALL).astype(np.int64)
+        shift = history.shift(cells, ScoreCounts(cells.score[counts > 0], counts[counts > 0]))
         part, here = shift.window_share, shift.window_share > 0
         ratio = np.where(here, shift.nats / np.where(here, part, 1.0), 0.0)
         variance = float(part @ ratio**2) - shift.score_distance**2
         spare = (np.count_nonzero(here) - 1) / 2 / rows
-        deviation = math.sqrt(max(variance, 0.0) / rows + spare / rows + _drift_variance(history, ratio))
+        between = 0.0  # variance of the mean log ratio between reference windows, beyond sampling
+        if history.window_rows:
+            means = in_cells @ ratio / sizes
+            noise = (in_cells @ ratio**2 / sizes - means**2) / sizes
+            between = max(float(means.var(ddof=1) - noise.mean()), 0.0)
+        deviation = math.sqrt(max(variance, 0.0) / rows + spare / rows + between)
         mean = shift.score_distance + spare + drift
         return float(by_distance.chance(np.array([mean]), np.array([deviation]))[0])
 
     share = smallest(chance, power, 1.0)
     return None if share is None else share * (history.auc - 0.5)
-
-
-def _lost(cells: Sample, share: float) -> ScoreCounts:
-    """Return the law of the scores when a share of the positives scores as negatives do."""
-    positives, negatives = cells.pos / cells.n_pos, cells.neg / cells.n_neg
-    prevalence = cells.n_pos / (cells.n_pos + cells.n_neg)
-    law = prevalence * ((1 - share) * positives + share * negatives) + (1 - prevalence) * negatives
-    counts = np.round(law * _ALL).astype(np.int64)
-    return ScoreCounts(cells.score[counts > 0], counts[counts > 0])
-
-
-def _drift_variance(history: ScoreHistory, log_ratio: Floats) -> float:
-    """Return the variance between reference windows of the mean log ratio of their rows, beyond sampling."""
-    if not history.window_rows:
-        return 0.0
-    counts = np.array(history.window_rows, dtype=float)
-    rows = counts.sum(axis=1)
-    means = counts @ log_ratio / rows
-    sampling = (counts @ log_ratio**2 / rows - means**2) / rows
-    return max(float(means.var(ddof=1) - sampling.mean()), 0.0)

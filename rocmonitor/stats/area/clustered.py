@@ -45,27 +45,23 @@ def effective_sizes(sample: Sample) -> tuple[int, int] | None:
     """
     if sample.clusters is None:
         return None
-    pairs = moments(sample)
+    pairs, clusters, sizes = moments(sample), sample.clusters, []
     g, f = deviations(sample, pairs)
-    clusters = sample.clusters
-    pos = _worth(clusters.sums(clusters.pos * g[clusters.index]), clusters, pairs.zeta10, positive=True)
-    neg = _worth(clusters.sums(clusters.neg * f[clusters.index]), clusters, pairs.zeta01, positive=False)
-    return pos, neg
-
-
-def _worth(own: Floats, clusters: Clusters, zeta: float, *, positive: bool) -> int:
-    """Independent rows of one class that show as much as the sums `own` over its clusters."""
-    rows = clusters.sums(clusters.pos if positive else clusters.neg)
-    n, groups = int(rows.sum()), int(np.count_nonzero(rows))
-    if groups < 2 or n < 2 or zeta <= 0:
-        return min(n, groups)
-    effect = float(own @ own) * groups / (groups - 1) / (n * zeta * n / (n - 1))
-    if effect <= 0:
-        return n
-    reach = 1.0
-    if (correction := effective([own], [rows], [zeta])) is not None:
-        reach = correction.inflation * quantile_beyond(0.025, correction.df) / quantile_beyond(0.025)
-    return max(1, min(n, round(n / effect / reach**2)))
+    for counts, values, zeta in ((clusters.pos, g, pairs.zeta10), (clusters.neg, f, pairs.zeta01)):
+        own, rows = clusters.sums(counts * values[clusters.index]), clusters.sums(counts)
+        n, groups = int(rows.sum()), int(np.count_nonzero(rows))
+        if groups < 2 or n < 2 or zeta <= 0:
+            sizes.append(min(n, groups))
+            continue
+        effect = float(own @ own) * groups / (groups - 1) / (n * zeta * n / (n - 1))
+        if effect <= 0:
+            sizes.append(n)
+            continue
+        reach = 1.0
+        if (correction := effective([own], [rows], [zeta])) is not None:
+            reach = correction.inflation * quantile_beyond(0.025, correction.df) / quantile_beyond(0.025)
+        sizes.append(max(1, min(n, round(n / effect / reach**2))))
+    return sizes[0], sizes[1]
 
 
 def clustered_error(
@@ -76,7 +72,6 @@ def clustered_error(
 ) -> tuple[float, dict[str, Any]]:
     """Return the variance of an area, or of a paired difference, and the fields of a result for clusters.
 
-    by_cell, shape (c,): As of `clustered_variance`.
     zetas: Variances of the placement values, or of their differences.
     estimated: The area or difference of some cells, with its 95 % interval for independent rows.
     """
@@ -132,7 +127,6 @@ def effective(sums: Sequence[Floats], rows: Sequence[Floats], zetas: Sequence[fl
     sums, shape (g,): Of one class, or of the positives and of the negatives: for each cluster, the sum of its
         values.
     rows, shape (g,): Likewise, the rows of each cluster.
-    zetas: Variances of the values.
 
     [BM02] with a model: rows of a cluster have correlation r, and rows of different classes the opposite one,
     for high scores of a cluster help its positives and harm its negatives. r is that at which the sums of

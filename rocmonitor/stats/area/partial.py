@@ -188,7 +188,14 @@ def partial_auc(
     if corrected:
         scale = 2 * (most - chance)
         area, least, most = (0.5 + (value - chance) / scale for value in (area, 0.0, most))
-    se = math.sqrt(variance) / scale
+    se, caveats = math.sqrt(variance) / scale, []
+    if se == 0:
+        caveats.append(Caveat("no-scatter-in-range"))
+    elif held < _FEW:
+        kind = "negatives" if over == "fpr" else "positives"
+        caveats.append(Caveat("few-rows-in-range", rows=held, kind=kind))
+    if corrected and area < 0.5:
+        caveats.append(Caveat("below-chance"))
     return PartialAucResult(
         auc=min(max(area, least), most),
         se=se,
@@ -201,7 +208,7 @@ def partial_auc(
         n_neg=sample.n_neg,
         corrected=corrected,
         losses=losses,
-        caveats=_caveats(se, held, "negatives" if over == "fpr" else "positives", corrected and area < 0.5),
+        caveats=tuple(caveats),
     )
 
 
@@ -255,14 +262,3 @@ def _height(left: Counts, right: Counts, bottom: Counts, top: Counts, at: float)
         share = (at - left[cell]) / max(int(right[cell] - left[cell]), 1)
         heights.append(float(bottom[cell] + (top[cell] - bottom[cell]) * share))
     return sum(heights) / 2
-
-
-def _caveats(se: float, held: float, kind: str, below_chance: bool) -> tuple[Caveat, ...]:
-    caveats = []
-    if se == 0:
-        caveats.append(Caveat("no-scatter-in-range"))
-    elif held < _FEW:
-        caveats.append(Caveat("few-rows-in-range", rows=held, kind=kind))
-    if below_chance:
-        caveats.append(Caveat("below-chance"))
-    return tuple(caveats)

@@ -53,8 +53,10 @@ def _binormal(sample: Sample, pairs: Moments, _m_pos: int, _m_neg: int) -> Varia
     # A power of two loses no digit, and keeps the squares of scores like 1e300 finite.
     largest = max(-sample.score[0], sample.score[-1])
     score = np.ldexp(sample.score, -math.frexp(largest)[1])
-    mean_pos, var_pos = _unbiased(score, sample.pos, sample.n_pos)
-    mean_neg, var_neg = _unbiased(score, sample.neg, sample.n_neg)
+    mean_pos, var_pos = mean_and_variance(score, sample.pos)
+    mean_neg, var_neg = mean_and_variance(score, sample.neg)
+    var_pos = var_pos * sample.n_pos / (sample.n_pos - 1)
+    var_neg = var_neg * sample.n_neg / (sample.n_neg - 1)
     both = var_pos + var_neg
     if both == 0:  # each class has one score
         return Variance(0.0)
@@ -72,11 +74,6 @@ def _binormal(sample: Sample, pairs: Moments, _m_pos: int, _m_neg: int) -> Varia
             "their area has no measurable error, and yet pairs are in the wrong order: use another method"
         )
     return Variance(se**2, Caveat("error-of-normal-scores", area=float(scipy.special.ndtr(d))))
-
-
-def _unbiased(values: Floats, weights: Counts, n: int) -> tuple[float, float]:
-    mean, variance = mean_and_variance(values, weights)
-    return mean, variance * n / (n - 1)
 
 
 # By method: the variance, from the sample, its moments and the sizes m_pos and m_neg of a resample.

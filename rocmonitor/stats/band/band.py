@@ -203,6 +203,11 @@ def roc_band(
     low = np.maximum.accumulate(np.clip(ends.low, 0.0, 1.0))
     high = np.minimum.accumulate(np.clip(ends.high, 0.0, 1.0)[::-1])[::-1]
     low, high = np.concatenate([[0.0], low, [1.0]]), np.concatenate([high[:1], high, [1.0]])
+    caveats = list(ends.caveats)
+    if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
+        caveats.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=None))
+    if outside := np.count_nonzero((tpr < low) | (tpr > high)):
+        caveats.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
     return RocBand(
         fpr=np.concatenate([[0.0], t, [1.0]]),
         tpr=tpr,
@@ -216,7 +221,7 @@ def roc_band(
         bandwidth=ends.bandwidth,
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
-        caveats=(*ends.caveats, *_caveats(sample, tpr, low, high)),
+        caveats=tuple(caveats),
     )
 
 
@@ -290,15 +295,6 @@ def _proportion(stable: Floats, n: int) -> Floats:
 
 def _sorted_place(values: Floats, place: int) -> float:
     return float(np.partition(values, place)[place])
-
-
-def _caveats(sample: Sample, tpr: Floats, low: Floats, high: Floats) -> tuple[Caveat, ...]:
-    caveats = []
-    if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-        caveats.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=None))
-    if outside := np.count_nonzero((tpr < low) | (tpr > high)):
-        caveats.append(Caveat("curve-outside-band", outside=outside, rates=len(tpr)))
-    return tuple(caveats)
 
 
 def working_hotelling(sample: Sample, t: Floats, alpha: float) -> _Ends:

@@ -229,19 +229,18 @@ def bandwidths(sample: Sample, bandwidth: Bandwidth | Rule) -> tuple[float, floa
                 f"bandwidth must be a number, (positives, negatives) or one of {', '.join(_RULES)}; "
                 f"it is {bandwidth!r}"
             )
-        return _ruled(pos, "positives", bandwidth) * unit, _ruled(neg, "negatives", bandwidth) * unit
+        factor, power, robust = _RULES[bandwidth]
+        widths = []
+        for rows, name in ((pos, "positives"), (neg, "negatives")):
+            width = spread(rows) if robust else deviation(rows)
+            if width < FINEST:
+                raise DegenerateDataError(
+                    f"the bandwidth would be 0: all {rows.total} {name} have one score; give bandwidth in "
+                    "the units of the scores, or use a naive method, which smooths nothing"
+                )
+            widths.append(float(factor * width * rows.total**-power) * unit)
+        return widths[0], widths[1]
     return given_bandwidths(bandwidth, ": the naive methods are those that smooth nothing")
-
-
-def _ruled(rows: ClassScores, name: str, rule: str) -> float:
-    factor, power, robust = _RULES[rule]
-    width = spread(rows) if robust else deviation(rows)
-    if width < FINEST:
-        raise DegenerateDataError(
-            f"the bandwidth would be 0: all {rows.total} {name} have one score; give bandwidth in the units "
-            "of the scores, or use a naive method, which smooths nothing"
-        )
-    return float(factor * width * rows.total**-power)
 
 
 def deviations(sample: Sample, method: str, instead: str) -> tuple[float, float]:

@@ -196,7 +196,6 @@ def cross_fitted(whole: Sample, windows: Sequence[Sample], w: Sequence[float]) -
 
     whole: All rows of the reference, with both classes.
     windows: The same rows by window. Neighbouring windows are one part where there are more than 10.
-    w: Operating conditions.
 
     The rows of a single window are dealt to 10 parts by chance, with a fixed seed; so are those of windows of
     which one holds all rows of a class. Where that leaves a part's others without a class, the threshold is
@@ -219,18 +218,15 @@ def _foldings(whole: Sample, windows: Sequence[Sample]) -> Iterator[list[Counts]
     """Yield ways to part a reference: counts (2, k) of positives and negatives at its scores, by part."""
     filled = [window for window in windows if window.n_pos + window.n_neg]
     if len(filled) > 1:
-        placed = [_placed(whole, sample) for sample in filled]
+        placed = []
+        for window in filled:  # at the scores of the whole, or in the cells that begin there
+            at = np.searchsorted(whole.score, window.score, side="right") - 1
+            counts = np.zeros((2, len(whole.score)), dtype=np.int64)
+            for line, rows in zip(counts, (window.pos, window.neg), strict=True):
+                np.add.at(line, at, rows)
+            placed.append(counts)
         ends = np.linspace(0, len(placed), min(FOLDS, len(placed)) + 1).round().astype(int)
         yield [np.sum(placed[a:b], axis=0) for a, b in pairwise(ends)]
     rng = np.random.default_rng(0)
     dealt = rng.multinomial(np.stack([whole.pos, whole.neg]), [1 / FOLDS] * FOLDS)
     yield list(np.moveaxis(dealt, -1, 0))
-
-
-def _placed(whole: Sample, part: Sample) -> Counts:
-    """Return the counts (2, k) of a part at the scores of the whole, or in the cells that begin there."""
-    at = np.searchsorted(whole.score, part.score, side="right") - 1
-    counts = np.zeros((2, len(whole.score)), dtype=np.int64)
-    for line, rows in zip(counts, (part.pos, part.neg), strict=True):
-        np.add.at(line, at, rows)
-    return counts

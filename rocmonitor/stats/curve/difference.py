@@ -285,8 +285,34 @@ def threshold_dominance(
 
 
 def _signs(only_1: Counts, only_2: Counts, n: int, m: int) -> Floats:
-    """P(D < 0), P(D = 0), P(D > 0) of trinomial differences in `m` draws out of `n`, shape (3, h)."""
-    rows = [_sign(a, b, n, m) for a, b in zip(only_1.tolist(), only_2.tolist(), strict=True)]
+    """P(D < 0), P(D = 0), P(D > 0) of trinomial differences in `m` draws out of `n`, shape (3, h).
+
+    Given the number k of disagreements, D is a walk of k steps +1 (probability p) or -1. With e_j =
+    P(D = 0 | 2j) and A_j = P(D > 0 | 2j - 1), one more pair of steps gives e_(j+1) = e_j 4 p (1-p)
+    (2j+1) / (2j+2) and A_(j+1) = A_j + (p - 1/2) e_j, A_0 = 1/2; and P(D > 0 | 2j) = A_j - e_j / 2.
+    """
+    rows = []
+    for a, b in zip(only_1.tolist(), only_2.tolist(), strict=True):
+        disagree = a + b
+        if disagree == 0:
+            rows.append((0.0, 1.0, 0.0))
+            continue
+        low, mass = binomial_window(m, disagree / n)
+        p = a / disagree
+        j = np.arange(low // 2, (low + len(mass)) // 2 + 1)
+        # e_j and A_j at consecutive j, from their values at the first.
+        first = int(j[0])
+        begin = float(scipy.special.betainc(first, first, p)) if first else 0.5
+        # P(X >= j) of 2j - 1 trials less P(X > j) of 2j trials is half of P(X = j of 2j).
+        even_begin = 2 * max(begin - float(scipy.special.betainc(first + 1, first, p)), 0.0) if first else 1.0
+        steps = 4 * p * (1 - p) * (2 * j[:-1] + 1) / (2 * j[:-1] + 2)
+        at_zero = even_begin * np.concatenate([[1.0], np.cumprod(steps)])
+        above = begin + (p - 0.5) * np.concatenate([[0.0], np.cumsum(at_zero[:-1])])
+        k = np.arange(low, low + len(mass))
+        even = k % 2 == 0
+        equal = float(mass[even] @ at_zero[k[even] // 2 - j[0]])
+        reach = min(float(mass @ above[(k + 1) // 2 - j[0]]), 1.0)
+        rows.append((max(1.0 - reach - equal / 2, 0.0), equal, max(reach - equal / 2, 0.0)))
     return np.array(rows, dtype=np.float64).T
 
 
@@ -310,31 +336,3 @@ def _signs_by_size(only_1: Counts, only_2: Counts, n: int, sizes: Counts) -> Flo
     above = np.cumsum(np.vstack([start[2] + start[1] / 2, (a - b) / 2 * equal[:-1]]), axis=0)
     more = np.maximum(above - equal / 2, 0.0)
     return np.array([np.maximum(1 - above - equal / 2, 0.0), equal, more])
-
-
-def _sign(only_1: int, only_2: int, n: int, m: int) -> tuple[float, float, float]:
-    """P(D < 0), P(D = 0), P(D > 0), conditioning on the number k of disagreements.
-
-    Given k, D is a walk of k steps +1 (probability p) or -1. With e_j = P(D = 0 | 2j) and
-    A_j = P(D > 0 | 2j - 1), one more pair of steps gives e_(j+1) = e_j 4 p (1-p) (2j+1) / (2j+2) and
-    A_(j+1) = A_j + (p - 1/2) e_j, A_0 = 1/2; and P(D > 0 | 2j) = A_j - e_j / 2.
-    """
-    disagree = only_1 + only_2
-    if disagree == 0:
-        return 0.0, 1.0, 0.0
-    low, mass = binomial_window(m, disagree / n)
-    p = only_1 / disagree
-    j = np.arange(low // 2, (low + len(mass)) // 2 + 1)
-    # e_j and A_j at consecutive j, from their values at the first.
-    first = int(j[0])
-    begin = float(scipy.special.betainc(first, first, p)) if first else 0.5
-    # P(X >= j) of 2j - 1 trials less P(X > j) of 2j trials is half of P(X = j of 2j).
-    even_begin = 2 * max(begin - float(scipy.special.betainc(first + 1, first, p)), 0.0) if first else 1.0
-    steps = 4 * p * (1 - p) * (2 * j[:-1] + 1) / (2 * j[:-1] + 2)
-    at_zero = even_begin * np.concatenate([[1.0], np.cumprod(steps)])
-    above = begin + (p - 0.5) * np.concatenate([[0.0], np.cumsum(at_zero[:-1])])
-    k = np.arange(low, low + len(mass))
-    even = k % 2 == 0
-    equal = float(mass[even] @ at_zero[k[even] // 2 - j[0]])
-    reach = min(float(mass @ above[(k + 1) // 2 - j[0]]), 1.0)
-    return max(1.0 - reach - equal / 2, 0.0), equal, max(reach - equal / 2, 0.0)

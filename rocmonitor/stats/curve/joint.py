@@ -225,7 +225,10 @@ def both_reach(r: int | Counts, m: int, n: int, both: Counts, only_1: Counts, on
     for k in range(0, len(order), _PAIRS_AT_ONCE):
         some = order[k : k + _PAIRS_AT_ONCE]
         shares = [share[some] for share in (p11, q1, q2, b1, b2)]
-        below = _below(r[some] - begin[2, some], m, both[some], n)
+        # P(Bin(m, both / n) <= count), each combination computed once.
+        keys, index = np.unique((r[some] - begin[2, some]) * (n + 1) + both[some], return_inverse=True)
+        least, p = keys // (n + 1), keys % (n + 1) / n
+        below = np.asarray(scipy.special.betaincc(least + 1, m - least, p)[index], dtype=np.float64)
         alike = r[some[0]] if (r[some] == r[some[0]]).all() else r[some]  # numbers are quicker than arrays
         reach[some] = 1 - _missed(alike, m, begin[:, some], int(stop[some].max()), below, shares)
     return reach
@@ -304,13 +307,6 @@ def _by_step(begin: Counts) -> dict[int, NDArray[np.intp]]:
     order = np.argsort(begin, axis=None, kind="stable")
     steps, first = np.unique(begin.ravel()[order], return_index=True)
     return dict(zip(steps.tolist(), np.split(order, first[1:]), strict=True))
-
-
-def _below(count: Counts, m: int, flagged: Counts, n: int) -> Floats:
-    """P(Bin(m, flagged / n) <= count), each combination computed once."""
-    keys, index = np.unique(count * (n + 1) + flagged, return_inverse=True)
-    least, p = keys // (n + 1), keys % (n + 1) / n
-    return np.asarray(scipy.special.betaincc(least + 1, m - least, p)[index])
 
 
 def _share(part: Counts, whole: Counts) -> Floats:

@@ -53,7 +53,9 @@ class RankedPair:
 
     @classmethod
     def of(cls, pair: PairedSample) -> RankedPair:
-        """Return the sample by score; looked at are the positives."""
+        """Return the sample by score; looked at are the positives. Refuse one whose curves have no point."""
+        pair.require_both_classes()
+        pair.require_distinct_scores()
         level_1 = len(pair.first.score) - 1 - pair.index_1
         level_2 = len(pair.second.score) - 1 - pair.index_2
         return cls(level_1, level_2, pair.pos, pair.neg, *class_rows(pair.first), *class_rows(pair.second))
@@ -82,7 +84,26 @@ def net_laws(ranked: RankedPair, r: int) -> tuple[NetLaw, NetLaw]:
     """Laws at a rank: of the class that is looked at, and of the other one."""
     if enumerable(ranked):
         return _enumerated(ranked, r), _enumerated(ranked.turned(), r)
-    return _approximated(ranked, r)
+    one = _runs(r, ranked.own_1, ranked.other_1)
+    two = _runs(r, ranked.own_2, ranked.other_2)
+    weight = _weights(ranked, one, two)
+    kept = weight > _LEAST_WEIGHT * weight.max()
+    weight = weight[kept] / weight[kept].sum()
+    own, other = (_quadrants(ranked, rows, one.middle, two.middle) for rows in (ranked.rows, ranked.others))
+    terms = []
+    for at, (side, rest) in enumerate(((own, other), (other, own))):
+        mean, variance, apart = (part[kept] for part in _given_thresholds(side, rest, one, two))
+        # A model flags no more than about r rows that the other leaves, and leaves no more than n - r.
+        most = min(side.m, r + _BEYOND, side.m + rest.m - r)
+        mean, variance, apart = (
+            np.clip(mean, -most, most),
+            np.minimum(variance, most**2),
+            np.minimum(apart, 2 * most),
+        )
+        exact = side.m * (one.chances[at] - two.chances[at])
+        mean = mean + (exact - float(np.sum(weight * mean)))
+        terms.append(_Terms(weight, mean, variance, apart, side.m))
+    return terms[0], terms[1]
 
 
 # Exact
@@ -245,29 +266,6 @@ class _Quadrants(NamedTuple):
     @property
     def variances(self) -> tuple[Floats, Floats]:
         return self.m * self.first * (1 - self.first), self.m * self.second * (1 - self.second)
-
-
-def _approximated(ranked: RankedPair, r: int) -> tuple[_Terms, _Terms]:
-    one = _runs(r, ranked.own_1, ranked.other_1)
-    two = _runs(r, ranked.own_2, ranked.other_2)
-    weight = _weights(ranked, one, two)
-    kept = weight > _LEAST_WEIGHT * weight.max()
-    weight = weight[kept] / weight[kept].sum()
-    own, other = (_quadrants(ranked, rows, one.middle, two.middle) for rows in (ranked.rows, ranked.others))
-    terms = []
-    for at, (side, rest) in enumerate(((own, other), (other, own))):
-        mean, variance, apart = (part[kept] for part in _given_thresholds(side, rest, one, two))
-        # A model flags no more than about r rows that the other leaves, and leaves no more than n - r.
-        most = min(side.m, r + _BEYOND, side.m + rest.m - r)
-        mean, variance, apart = (
-            np.clip(mean, -most, most),
-            np.minimum(variance, most**2),
-            np.minimum(apart, 2 * most),
-        )
-        exact = side.m * (one.chances[at] - two.chances[at])
-        mean = mean + (exact - float(np.sum(weight * mean)))
-        terms.append(_Terms(weight, mean, variance, apart, side.m))
-    return terms[0], terms[1]
 
 
 def _runs(r: int, own: ClassCounts, other: ClassCounts) -> _Runs:

@@ -124,7 +124,7 @@ def total_rate_difference(
     >>> result.rate.tolist(), result.dtpr.round(4).tolist(), result.dfpr.round(4).tolist()
     ([0.5], [-0.25], [0.375])
     """
-    ranked = _ranked(pair)
+    ranked = RankedPair.of(pair)
     options = interval_options(
         method, get_args(TotalRateDifferenceMethod), confidence_level, n_resamples=n_resamples, rng=rng
     )
@@ -164,7 +164,7 @@ def total_rate_difference_law(pair: PairedSample, rate: float) -> TotalRateDiffe
     >>> law.method, law.dtp.round(6).tolist()
     ('exact', [0.0625, 0.375, 0.5625, 0.0, 0.0])
     """
-    ranked = _ranked(pair)
+    ranked = RankedPair.of(pair)
     n = pair.n_pos + pair.n_neg
     r = only_rank(rate, n, "rate")
     require_room(2 * n + 2)
@@ -182,12 +182,6 @@ def total_rate_difference_law(pair: PairedSample, rate: float) -> TotalRateDiffe
         n_pos=pair.n_pos,
         n_neg=pair.n_neg,
     )
-
-
-def _ranked(pair: PairedSample) -> RankedPair:
-    pair.require_both_classes()
-    pair.require_distinct_scores()
-    return RankedPair.of(pair)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,13 +231,12 @@ class _DifferenceLaw(BootstrapLaw):
 def _laws(ranked: RankedPair, r: Counts) -> tuple[_DifferenceLaw, _DifferenceLaw]:
     pairs = {rank: net_laws(ranked, rank) for rank in set(r.tolist())}
     own, other = zip(*(pairs[rank] for rank in r.tolist()), strict=True)
-    return _law(ranked, r, own), _law(ranked.turned(), r, other)
-
-
-def _law(ranked: RankedPair, r: Counts, nets: Sequence[NetLaw]) -> _DifferenceLaw:
-    m = ranked.own_1.total
-    spreads = np.array([net.spread for net in nets])
-    gap, apart = spreads[:, 0] / m, spreads[:, 1] / m
-    alone = np.maximum(apart - gap**2, 0.0) / m
-    together = (spreads[:, 2] / m**2 - alone) / (1 - 1 / m) if m > 1 else np.zeros(len(r))
-    return _DifferenceLaw(ranked, r, nets, gap, apart, together)
+    laws = []
+    for side, nets in ((ranked, own), (ranked.turned(), other)):
+        m = side.own_1.total
+        spreads = np.array([net.spread for net in nets])
+        gap, apart = spreads[:, 0] / m, spreads[:, 1] / m
+        alone = np.maximum(apart - gap**2, 0.0) / m
+        together = (spreads[:, 2] / m**2 - alone) / (1 - 1 / m) if m > 1 else np.zeros(len(r))
+        laws.append(_DifferenceLaw(side, r, nets, gap, apart, together))
+    return laws[0], laws[1]

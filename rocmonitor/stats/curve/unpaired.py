@@ -121,30 +121,28 @@ def vertical_difference_unpaired(
     options = interval_options(
         method, get_args(UnpairedMethod), confidence_level, n_resamples=n_resamples, rng=rng
     )
-    law_1, fpr_1, caveats_1 = _rates(first, fpr, "first")
-    law_2, fpr_2, caveats_2 = _rates(second, fpr, "second")
+    rates, used, caveats = [], [], list[Caveat]()
+    for sample, name in ((first, "first"), (second, "second")):
+        _require_curve(sample, name)
+        m_pos, m_neg = vertical_sizes(sample, None, None)
+        r, moved = nearest_ranks(fpr, m_neg)
+        used.append(r / m_neg)
+        rates.append(rate_law(sample, r, m_pos, m_neg))
+        caveats += [caveat.concerning(name) for caveat in moved]
+        caveats += tie_caveats(sample, used[-1], model=name)
     asked = np.array(fpr, dtype=np.float64, ndmin=1)
-    law = _Apart(law_1, law_2, (first.n_pos, second.n_pos))
-    fields = measured(first, {"dtpr": law}, options, asked, caveats_1 + caveats_2)
+    law = _Apart(rates[0], rates[1], (first.n_pos, second.n_pos))
+    fields = measured(first, {"dtpr": law}, options, asked, tuple(caveats))
     _, variance = law.moments(law.smoothing if method == "agresti" else NOT_SMOOTHED)
     return VerticalDifferenceUnpaired(
         fpr=asked,
-        fpr_1=fpr_1,
-        fpr_2=fpr_2,
+        fpr_1=used[0],
+        fpr_2=used[1],
         dtpr_se=np.sqrt(variance),
         n_pos_2=second.n_pos,
         n_neg_2=second.n_neg,
         **fields,
     )
-
-
-def _rates(sample: Sample, fpr: ArrayLike, name: str) -> tuple[RateLaw, Floats, tuple[Caveat, ...]]:
-    _require_curve(sample, name)
-    m_pos, m_neg = vertical_sizes(sample, None, None)
-    r, moved = nearest_ranks(fpr, m_neg)
-    at = r / m_neg
-    caveats = (*(caveat.concerning(name) for caveat in moved), *tie_caveats(sample, at, model=name))
-    return rate_law(sample, r, m_pos, m_neg), at, caveats
 
 
 @on_two
@@ -305,22 +303,19 @@ class _Lattice:
         below, hit = round(guess) - _NEAR * self.m_2, round(guess) + _NEAR * self.m_2
         before = self.up_to(below)
         if before < level <= self.up_to(hit):
-            return self._within(below, hit, level - before)
+            # The value up to which what is missing is reached, by all values above `below` and up to `hit`.
+            first = np.maximum((below + self.taken) // self.m_2 + 1, self.low_1)
+            last = np.minimum((hit + self.taken) // self.m_2, self.low_1 + len(self.law_1) - 1)
+            many = np.maximum(last - first + 1, 0)
+            place = np.repeat(np.arange(len(many)), many)
+            count = first[place] + np.arange(len(place)) - (np.cumsum(many) - many)[place]
+            value = count * self.m_2 - self.taken[place]
+            order = np.argsort(value)
+            mass = (self.law_1[count - self.low_1] * self.law_2[place])[order]
+            at = int(np.searchsorted(np.cumsum(mass), level - before))
+            return int(value[order[min(at, len(order) - 1)]])
         below, hit = self.least - 1, self.most
         while hit - below > 1:
             middle = (below + hit) // 2
             below, hit = (below, middle) if self.up_to(middle) >= level else (middle, hit)
         return hit
-
-    def _within(self, below: int, hit: int, missing: float) -> int:
-        """Return the smallest value above `below` up to which there is so much, by all values up to `hit`."""
-        first = np.maximum((below + self.taken) // self.m_2 + 1, self.low_1)
-        last = np.minimum((hit + self.taken) // self.m_2, self.low_1 + len(self.law_1) - 1)
-        many = np.maximum(last - first + 1, 0)
-        place = np.repeat(np.arange(len(many)), many)
-        count = first[place] + np.arange(len(place)) - (np.cumsum(many) - many)[place]
-        value = count * self.m_2 - self.taken[place]
-        order = np.argsort(value)
-        mass = (self.law_1[count - self.low_1] * self.law_2[place])[order]
-        at = int(np.searchsorted(np.cumsum(mass), missing))
-        return int(value[order[min(at, len(order) - 1)]])

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
 from rocmonitor.stats import plotting
@@ -182,11 +182,6 @@ class VerticalLaw(BootstrapLaw):
     m_neg: int
     mixtures: Sequence[Any]
 
-    @property
-    @abstractmethod
-    def levels(self) -> tuple[NDArray[np.intp], ...]:
-        """Each model's first threshold that flags a cell."""
-
     @abstractmethod
     def of_a_row(self, added: Smoothing) -> tuple[Floats, Floats]:
         """Mean and variance of what one positive adds to the rate, in all terms of all mixtures."""
@@ -224,7 +219,11 @@ class VerticalLaw(BootstrapLaw):
 
     def drawn(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Return values of resamples that serve all rates."""
-        pos, neg, levels = self.rows.pos, self.rows.neg, self.levels
+        rows, pos, neg = self.rows, self.rows.pos, self.rows.neg
+        if isinstance(rows, Sample):
+            levels = [threshold_levels(rows)]
+        else:
+            levels = [threshold_levels(rows.first)[rows.index_1], threshold_levels(rows.second)[rows.index_2]]
         drawn = np.zeros((n_resamples, len(self.r)))
         for line in drawn:
             rows_pos = rng.multinomial(self.m_pos, pos / pos.sum())
@@ -248,11 +247,6 @@ class RateLaw(VerticalLaw):
 
     rows: Sample
     bandwidth: Bandwidth | None
-
-    @property
-    def levels(self) -> tuple[NDArray[np.intp], ...]:
-        """The levels of the model."""
-        return (threshold_levels(self.rows),)
 
     def of_a_row(self, added: Smoothing) -> tuple[Floats, Floats]:
         """Return the mean and the variance of a positive: 1 or 0."""

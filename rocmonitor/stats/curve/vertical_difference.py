@@ -27,7 +27,7 @@ from rocmonitor.stats.binomial import (
     require_room,
     waves,
 )
-from rocmonitor.stats.curve.joint import ThresholdLevels, ThresholdsLaw, thresholds_laws
+from rocmonitor.stats.curve.joint import ThresholdLevels, thresholds_laws
 from rocmonitor.stats.curve.laws import IntervalTable, interval_options, measured
 from rocmonitor.stats.curve.roc import nearest_ranks, only_rank, tie_caveats
 from rocmonitor.stats.curve.vertical import VerticalLaw, vertical_sizes
@@ -198,12 +198,6 @@ class DifferenceLaw(VerticalLaw):
 
     rows: PairedSample
 
-    @property
-    def levels(self) -> tuple[NDArray[np.intp], ...]:
-        """The levels of both models."""
-        levels = ThresholdLevels.of(self.rows)
-        return levels.level_1, levels.level_2
-
     def of_a_row(self, added: Smoothing) -> tuple[Floats, Floats]:
         """Return the difference of each positive: 1, -1 or 0."""
         total = self.rows.n_pos + added.rows
@@ -253,21 +247,13 @@ def _transform(
         part, some = slice(k, k + max(1, _CELLS_AT_ONCE // int(left[k]))), slice(left[k])
         angle, bend, sine = (values[part, np.newaxis] for values in (angles, bends, sines))
         shape = len(angle), int(left[k])
-        modulus, half, other = (cells[: math.prod(shape)].reshape(shape) for cells in room)
-        np.multiply(bend, spread[some], out=modulus)
-        modulus += np.multiply(2 - bend, variance[some], out=other)
-        modulus *= -bend  # |…|² - 1
-        np.maximum(modulus, -1.0, out=modulus)
-        with np.errstate(divide="ignore"):
-            np.log1p(modulus, out=modulus)
-        modulus *= m / 2
-        np.exp(modulus, out=modulus)
-        modulus *= weight[some]
+        square, phase, other = (cells[: math.prod(shape)].reshape(shape) for cells in room)
+        np.multiply(bend, spread[some], out=square)
+        square += np.multiply(2 - bend, variance[some], out=other)
+        square *= -bend
         np.multiply(apart[some], bend, out=other)
-        np.arctan2(np.multiply(gap[some], sine, out=half), np.subtract(1, other, out=other), out=half)
-        half *= m / 2
-        half -= low / 2 * angle  # of the phase
-        transform[part] = waves(modulus, half)
+        np.arctan2(np.multiply(gap[some], sine, out=phase), np.subtract(1, other, out=other), out=phase)
+        transform[part] = waves(square, phase, weight[some], m, low, angle)
         k = part.stop
     return transform
 
@@ -294,19 +280,18 @@ def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: 
     """Return the laws at the ranks `r`, from which all methods take their intervals."""
     whole_number(most, "max_thresholds", 2)
     levels = ThresholdLevels.of(pair)
-    mixtures = [_mixture(pair, levels, joint) for joint in thresholds_laws(pair, levels, r, m_neg, most)]
+    mixtures = []  # the joint laws of the thresholds, one term for each (only_1, only_2)
+    for joint in thresholds_laws(pair, levels, r, m_neg, most):
+        both, flagged_1, flagged_2 = levels.flagged(pair.pos, joint.at_1, joint.at_2)
+        seen = joint.weight != 0
+        only_1, only_2 = (flagged_1[:, np.newaxis] - both)[seen], (flagged_2 - both)[seen]
+        # All combinations within their range fit a table: O(sqrt(n)) each.
+        least_1, least_2 = only_1.min(), only_2.min()
+        width = int(only_2.max() - least_2) + 1
+        weight = np.bincount((only_1 - least_1) * width + only_2 - least_2, weights=joint.weight[seen])
+        kept = np.flatnonzero(weight)
+        only_1, only_2 = kept // width + least_1, kept % width + least_2
+        mixtures.append(
+            _Differences(weight[kept].astype(np.float64), only_1 - only_2, only_1 + only_2, joint.thinned)
+        )
     return DifferenceLaw(pair, r, m_pos, m_neg, mixtures)
-
-
-def _mixture(pair: PairedSample, levels: ThresholdLevels, joint: ThresholdsLaw) -> _Differences:
-    """Return the joint law of the thresholds, one term for each (only_1, only_2)."""
-    both, flagged_1, flagged_2 = levels.flagged(pair.pos, joint.at_1, joint.at_2)
-    seen = joint.weight != 0
-    only_1, only_2 = (flagged_1[:, np.newaxis] - both)[seen], (flagged_2 - both)[seen]
-    # All combinations within their range fit a table: O(sqrt(n)) each.
-    least_1, least_2 = only_1.min(), only_2.min()
-    width = int(only_2.max() - least_2) + 1
-    weight = np.bincount((only_1 - least_1) * width + only_2 - least_2, weights=joint.weight[seen])
-    kept = np.flatnonzero(weight)
-    only_1, only_2 = kept // width + least_1, kept % width + least_2
-    return _Differences(weight[kept].astype(np.float64), only_1 - only_2, only_1 + only_2, joint.thinned)

@@ -50,24 +50,20 @@ class Laws(NamedTuple):
         return Sample.from_counts(self.score, pos, neg)
 
 
-class Placed(NamedTuple):
-    """A window's AUC in a blend: the blend's own one, and its signed root distance from it."""
+def placed(laws: Laws, strength: float, auc: float, otherwise: float) -> tuple[float, float]:
+    """Return the blend's own AUC, and the signed root distance of a window's AUC from it.
 
-    foreseen: float
-    root: float
-
-
-def placed(laws: Laws, strength: float, auc: float, otherwise: float) -> Placed:
-    """Return where a window's AUC lies in the blend; `otherwise` is foreseen where there is no blend."""
+    `otherwise` is foreseen where there is no blend.
+    """
     law = laws.blended(strength)
     if law is None:
-        return Placed(otherwise, math.copysign(UNREACHED, auc - otherwise))
+        return otherwise, math.copysign(UNREACHED, auc - otherwise)
     own = area(law)
     try:
         distance = auc_distance(law, auc)
     except DegenerateDataError:
-        return Placed(own, math.copysign(UNREACHED, auc - own))
-    return Placed(own, math.copysign(math.sqrt(2 * distance), auc - own))
+        return own, math.copysign(UNREACHED, auc - own)
+    return own, math.copysign(math.sqrt(2 * distance), auc - own)
 
 
 class View(NamedTuple):
@@ -91,14 +87,15 @@ def view(cells: Sample, of_scores: ScoreCells, window: Sample, *, inside: bool) 
     whole = laws.blended(0.0)
     assert whole is not None  # a window whose rest has one class was set aside
     own, auc = area(whole), area(window)
-    blends = [placed(laws, strength, auc, own) for strength in STRENGTHS[1:]]
+    blends = (placed(laws, strength, auc, own) for strength in STRENGTHS[1:])
+    foreseen, roots = zip(*blends, strict=True)
     rows = counted_in(of_scores.ends, window.score, window.pos + window.neg)
     rest = of_scores._replace(rows=of_scores.rows - rows) if inside else of_scores
     share, added = rows / rows.sum(), rest.contributions(rows)
     log_ratio = added / np.where(rows > 0, share, 1.0)
     return View(
-        foreseen=(own, *(blend.foreseen for blend in blends)),
-        roots=tuple(blend.root for blend in blends),
+        foreseen=(own, *foreseen),
+        roots=roots,
         distance=rest.distance(rows),
         log_variance=max(0.0, float(np.sum(share * log_ratio**2)) - float(added.sum()) ** 2),
         occupied=int(np.count_nonzero(rows)),

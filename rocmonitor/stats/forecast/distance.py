@@ -207,8 +207,7 @@ def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
     >>> few.score.tolist(), few.pos.tolist(), few.neg.tolist()
     ([4.0, 8.0], [1, 3], [3, 1])
     """
-    if not isinstance(sample, Sample):
-        raise InputError(f"sample must be a Sample, not a {type(sample).__name__}")
+    require_sample(sample, "sample")
     starts = cell_starts(sample, whole_number(cells, "cells", 2))
     if len(starts) == len(sample.score):
         return sample

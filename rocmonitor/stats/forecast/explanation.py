@@ -182,6 +182,14 @@ def explain_shift(
         lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
         cosine = float(np.vdot(first, second)) / lengths if lengths > 0 else 0.0
         similarity = min(1.0, max(-1.0, cosine))
+    n_bins = len(ends) + 1
+    caveats = [
+        Caveat("few-rows-per-bin", rows=rows, kind=kind, bins=n_bins)
+        for kind, rows in (("positives", window.n_pos), ("negatives", window.n_neg))
+        if rows < ENOUGH_A_BIN * n_bins
+    ]
+    if distance is None:
+        caveats.append(Caveat("no-least-favourable-shift"))
     return ShiftExplanation(
         low=np.concatenate([[min(reference.score[0], window.score[0])], ends]),
         high=np.concatenate([ends, [max(reference.score[-1], window.score[-1])]]),
@@ -203,7 +211,7 @@ def explain_shift(
         similarity=similarity,
         n_pos=window.n_pos,
         n_neg=window.n_neg,
-        caveats=_caveats(window, len(ends) + 1, reached=distance is not None),
+        caveats=tuple(caveats),
     )
 
 
@@ -243,14 +251,3 @@ def _placements_in(other: _Placed, rows: _Placed) -> Floats:
 def _in_bins(placed: _Placed) -> Floats:
     """(2, h): sums over the bins."""
     return np.stack([np.bincount(placed.bin, line, placed.bins) for line in placed.shares])
-
-
-def _caveats(window: Sample, bins: int, *, reached: bool) -> tuple[Caveat, ...]:
-    caveats = [
-        Caveat("few-rows-per-bin", rows=rows, kind=kind, bins=bins)
-        for kind, rows in (("positives", window.n_pos), ("negatives", window.n_neg))
-        if rows < ENOUGH_A_BIN * bins
-    ]
-    if not reached:
-        caveats.append(Caveat("no-least-favourable-shift"))
-    return tuple(caveats)

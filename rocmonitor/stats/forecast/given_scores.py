@@ -79,10 +79,6 @@ class ScoreForecast(ForecastInterval):
     outside_share: float
     n_rows: int
 
-    @property
-    def _middle(self) -> float:
-        return self.foreseen
-
     def for_batch(
         self,
         reference: Sample,  # noqa: ARG002
@@ -166,8 +162,13 @@ def score_forecast(
         stays = None if trusted else ends(without, history.roots[0])
         interval = _doubted(history, coming, ends(full, roots), stays, *level)
     else:
-        wide, plain = (_width(option, option.ends(alternative), alternative) for option in (choice, without))
-        interval = ends(without, history.roots[0]) if wide > WIDEST * plain else ends(choice, roots)
+        widths = []
+        for option in (choice, without):
+            low, high = option.ends(alternative)
+            # Of one end alone, from what is foreseen down to it.
+            widths.append(high - low if alternative == "two-sided" else option.foreseen - low)
+        too_wide = widths[0] > WIDEST * widths[1]
+        interval = ends(without, history.roots[0]) if too_wide else ends(choice, roots)
     strength = interval.choice.strength
     fit = ForecastFit(
         auc=history.auc,
@@ -241,11 +242,6 @@ def _doubted(
 def _factor(widening: float, strength: float) -> float:
     """Return what roots at a strength are multiplied by: scores fully trusted explain correlation."""
     return 1 + (widening - 1) * (1 - strength)
-
-
-def _width(choice: ForecastAtStrength, ends: tuple[float, float], alternative: Alternative) -> float:
-    """Return how far an interval reaches; of one end alone, from what is foreseen down to it."""
-    return ends[1] - ends[0] if alternative == "two-sided" else choice.foreseen - ends[0]
 
 
 def divided(rows: int, prevalence: float) -> tuple[int, int]:

@@ -487,8 +487,9 @@ class ForecastInterval(WindowForecast):
         plotting.rows(ax, names, ends, x="AUROC of a coming window", note=note, label=label)
 
     def __str__(self) -> str:
+        middle = getattr(self, self._point[0]) if self.seasonal_auc is None else self.seasonal_auc
         text = (
-            f"AUC forecast {self._ends(self.low, self.high)} around {self._middle:.4f} "
+            f"AUC forecast {self._ends(self.low, self.high)} around {middle:.4f} "
             f"({self.method}, {self._level()}, distance {self.distance:.4g}, {self.n_windows} windows)"
         )
         if self.batch is None or self.sampling_low is None or self.sampling_high is None:
@@ -497,10 +498,6 @@ class ForecastInterval(WindowForecast):
             f"{text} for a batch of {self.batch[0]} positives and {self.batch[1]} negatives; "
             f"sampling alone: {self._ends(self.sampling_low, self.sampling_high)}"
         )
-
-    @property
-    def _middle(self) -> float:
-        return self.auc if self.seasonal_auc is None else self.seasonal_auc
 
     def _ends(self, low: float, high: float) -> str:
         return f"{low:.4f} or more" if self.alternative == "less" else f"{low:.4f} to {high:.4f}"

@@ -22,10 +22,10 @@ from rocmonitor.stats.area.delong import sums_over_parts
 from rocmonitor.stats.condensed import extremes
 from rocmonitor.stats.forecast.climbing import Extreme, along, closest, highest, optimum
 from rocmonitor.stats.forecast.distance import EXACT_BOUNDS, fewer
-from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares, cells, columns
+from rocmonitor.stats.forecast.tilting import OneOrder, cell_shares, columns
 from rocmonitor.stats.proportion import is_number
 from rocmonitor.stats.result import Result
-from rocmonitor.stats.rows import Floats
+from rocmonitor.stats.rows import Floats, run_starts
 from rocmonitor.stats.sample import Sample, on_shares
 
 
@@ -144,6 +144,10 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
         return replace(tied, error=max(off))
     own = area(sample)
     low, high = (_end(sample, distance, step) for step in (-1, 1))
+    at_limit = [name for name, end in (("low", low), ("high", high)) if math.isinf(end.multiplier)]
+    caveats = tuple(Caveat("end-at-limit", end=name) for name in at_limit)
+    if len(at_limit) == 2 and low.value + high.value <= 1:
+        caveats = (Caveat("auc-cannot-move"),)
     return AucBounds(
         auc=own,
         low=min(1 - low.value, own),
@@ -155,7 +159,7 @@ def auc_bounds(sample: Sample, /, distance: float) -> AucBounds:
         high_multiplier=high.multiplier,
         residual=max(low.residual, high.residual),
         optimum=optimum(OneOrder.unique, low, high),
-        caveats=_caveats(low, high),
+        caveats=caveats,
         _sample=sample,
         _tilts=(low.tilt, high.tilt),
     )
@@ -227,19 +231,13 @@ def area(sample: Sample) -> float:
 
 def _weights(sample: Sample, tilt: Floats, step: int) -> Floats:
     """Return the weight of every score, from tilts of the columns of the cells, upwards or downwards."""
-    shares, cell = cells(sample.pos, sample.neg)
+    shares = cell_shares(sample.pos, sample.neg)
+    cell = np.cumsum(run_starts(sample.pos, sample.neg).astype(np.intp)) - 1
     weights = tilt[:, columns(shares[:, ::step])[::step][cell]]
     weights *= np.stack([sample.neg, sample.pos])
     weights /= [[sample.n_neg], [sample.n_pos]]
     weights.setflags(write=False)
     return weights
-
-
-def _caveats(low: Extreme, high: Extreme) -> tuple[Caveat, ...]:
-    at_limit = [name for name, end in (("low", low), ("high", high)) if math.isinf(end.multiplier)]
-    if len(at_limit) == 2 and low.value + high.value <= 1:
-        return (Caveat("auc-cannot-move"),)
-    return tuple(Caveat("end-at-limit", end=name) for name in at_limit)
 
 
 PIECE = 1 / 32  # of the axis x = sqrt(2 D)

@@ -118,48 +118,13 @@ class LabelHistory(Result):
     def at(self, age: timedelta) -> Reading:
         """Return the reference at a label age, computed once for each age that is kept."""
         nearest = min(range(len(self.ages)), key=lambda number: abs(self.ages[number] - age))
-        if nearest not in self._read:
-            self._read[nearest] = self._reading(nearest)
-        return self._read[nearest]
-
-    def at_share(self, share: float) -> Reading:
-        """Return the reference at the age at which about such a share of its rows had a label.
-
-        Of the ages at which some labels were still to come, or the first one.
-        """
-        return self.at(self.ages[int(np.argmin(np.abs(self._shares() - share)))])
-
-    def window_shares(self) -> list[tuple[timedelta, list[float]]]:
-        """Return each age with the shares of labelled rows of the windows that were known that long."""
-        known, rows, old = self._known()
-        old = old & (rows > 0)[:, np.newaxis]
-        shares = known[:, :-1] / np.maximum(rows, 1)[:, np.newaxis]
-        return [(age, shares[old[:, place], place].tolist()) for place, age in enumerate(self.ages)]
-
-    def _shares(self) -> NDArray[np.float64]:
-        """(ages,): the share of labelled rows; infinite where no label came later."""
-        by_window, rows, old = self._known()
-        known = (by_window[:, :-1] * old).sum(axis=0)
-        total = (rows[:, np.newaxis] * old).sum(axis=0)
-        later = (by_window[:, -1:] * old).sum(axis=0) - known
-        return np.asarray(np.where(later > 0, known / np.maximum(total, 1), math.inf))
-
-    def _known(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return labelled rows by window and age (the last of all), all rows, and which were known when."""
-        cells, classes, windows = len(self.score), len(self.ages) + 1, len(self.known_for)
-        place = self.place // (2 * cells)
-        by_age = np.bincount(place, weights=self.rows, minlength=windows * classes)
-        known = by_age.reshape(windows, classes).cumsum(axis=1)
-        waiting = np.bincount(self.waiting_place // cells, weights=self.waiting_rows, minlength=windows)
-        old = np.array([[length >= age for age in self.ages] for length in self.known_for], dtype=bool)
-        return known, known[:, -1] + waiting, old.reshape(windows, len(self.ages))
-
-    def _reading(self, nearest: int) -> Reading:
+        if nearest in self._read:
+            return self._read[nearest]
         cells, windows, classes = len(self.score), len(self.known_for), len(self.ages) + 1
         left, cell = np.divmod(self.place, cells)
         left, label = np.divmod(left, 2)
-        window, age = np.divmod(left, classes)
-        at = (age > nearest, window, label, cell)
+        window, age_class = np.divmod(left, classes)
+        at = (age_class > nearest, window, label, cell)
         by_time = np.zeros((2, windows, 2, cells), dtype=np.int64)  # known by then, later
         np.add.at(by_time, tuple(np.asarray(index, dtype=np.intp) for index in at), self.rows)
         waiting = np.zeros((windows, cells), dtype=np.int64)
@@ -185,7 +150,7 @@ class LabelHistory(Result):
             for at in range(windows)
         ]
         used = [number for number, estimate in enumerate(estimates) if estimate is not None]
-        return Reading(
+        reading = Reading(
             age=self.ages[nearest],
             late=self._sample(total),
             past=law,
@@ -194,6 +159,37 @@ class LabelHistory(Result):
             estimates=tuple(estimate for estimate in estimates if estimate is not None),
             finals=tuple(self._sample(known[number] + late[number]) for number in used),
         )
+        self._read[nearest] = reading
+        return reading
+
+    def at_share(self, share: float) -> Reading:
+        """Return the reference at the age at which about such a share of its rows had a label.
+
+        Of the ages at which some labels were still to come, or the first one.
+        """
+        by_window, rows, old = self._known()
+        known = (by_window[:, :-1] * old).sum(axis=0)
+        total = (rows[:, np.newaxis] * old).sum(axis=0)
+        later = (by_window[:, -1:] * old).sum(axis=0) - known
+        shares = np.where(later > 0, known / np.maximum(total, 1), math.inf)
+        return self.at(self.ages[int(np.argmin(np.abs(shares - share)))])
+
+    def window_shares(self) -> list[tuple[timedelta, list[float]]]:
+        """Return each age with the shares of labelled rows of the windows that were known that long."""
+        known, rows, old = self._known()
+        old = old & (rows > 0)[:, np.newaxis]
+        shares = known[:, :-1] / np.maximum(rows, 1)[:, np.newaxis]
+        return [(age, shares[old[:, place], place].tolist()) for place, age in enumerate(self.ages)]
+
+    def _known(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Return labelled rows by window and age (the last of all), all rows, and which were known when."""
+        cells, classes, windows = len(self.score), len(self.ages) + 1, len(self.known_for)
+        place = self.place // (2 * cells)
+        by_age = np.bincount(place, weights=self.rows, minlength=windows * classes)
+        known = by_age.reshape(windows, classes).cumsum(axis=1)
+        waiting = np.bincount(self.waiting_place // cells, weights=self.waiting_rows, minlength=windows)
+        old = np.array([[length >= age for age in self.ages] for length in self.known_for], dtype=bool)
+        return known, known[:, -1] + waiting, old.reshape(windows, len(self.ages))
 
     def _law(self, known: Counts, late: Counts) -> PastLaw | None:
         """Return the laws of rows by cell, (2, c), known at an age and later; None if none was known."""
@@ -237,7 +233,11 @@ def label_history(windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> L
     if not samples:
         return None
     whole = Sample.merge(samples)
-    score = _cells(whole)
+    score = whole.score
+    if len(score) > CELLS:
+        mass = whole.pos / max(whole.n_pos, 1) + whole.neg / max(whole.n_neg, 1)
+        ends = np.searchsorted(np.cumsum(mass), np.arange(1, CELLS + 1) / CELLS * mass.sum() * (1 - 1e-12))
+        score = np.asarray(score[np.unique(np.minimum(ends, len(mass) - 1))])
     shape = (len(windows), len(ages) + 1, 2, len(score))
     known, waiting = np.zeros(shape[1:], dtype=np.int64), np.zeros((len(windows), len(score)), dtype=np.int64)
     place, rows = [], []
@@ -261,14 +261,6 @@ def label_history(windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> L
         waiting_place=seen.astype(np.int64),
         waiting_rows=waiting.reshape(-1)[seen],
     )
-
-
-def _cells(whole: Sample) -> NDArray[np.float64]:
-    if len(whole.score) <= CELLS:
-        return whole.score
-    mass = whole.pos / max(whole.n_pos, 1) + whole.neg / max(whole.n_neg, 1)
-    ends = np.searchsorted(np.cumsum(mass), np.arange(1, CELLS + 1) / CELLS * mass.sum() * (1 - 1e-12))
-    return np.asarray(whole.score[np.unique(np.minimum(ends, len(mass) - 1))])
 
 
 def _cell(score: NDArray[np.float64], placed: NDArray[np.float64]) -> NDArray[np.intp]:

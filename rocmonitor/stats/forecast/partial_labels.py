@@ -431,11 +431,7 @@ class LabelErrors(Result):
 
 
 def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]) -> LabelErrors:
-    """Return the errors of past windows.
-
-    estimates: Of past windows at one label age, each with the p of the others.
-    finals: Their AUCs once all labels were in.
-    """
+    """Return the errors of past windows at one label age, each estimated with the p of the others."""
     if len(estimates) != len(finals):
         raise InputError(f"estimates has {len(estimates)} windows and finals has {len(finals)}")
     if len(estimates) < ENOUGH:

@@ -250,6 +250,17 @@ def projected(
     low, high = float(reference.score[0]) if low is None else low, float(reference.score[-1])
     beyond = (score < low) | (score > high)
     outside = int(np.count_nonzero(beyond) if count is None else count[beyond].sum())
+    caveats = []
+    if outside:
+        caveats.append(Caveat("scores-outside-reference", share=outside / total, rows=outside, n_rows=total))
+    if total > 1 and score.min() == score.max():
+        caveats.append(Caveat("scores-all-equal", n_rows=total))
+    if n_pos in (0, total):
+        caveats.append(
+            Caveat("scores-of-one-class", kind="positives" if n_pos else "negatives", n_rows=total)
+        )
+    if len(fit.level) == 1:
+        caveats.append(Caveat("scores-without-order"))
     return ExpectedAuc(
         auc=area_in_cells(pos, neg),
         reference_auc=area(reference),
@@ -261,7 +272,7 @@ def projected(
         n_rows=total,
         n_pos=reference.n_pos,
         n_neg=reference.n_neg,
-        caveats=_caveats(score, outside, total, n_pos, len(fit.level)),
+        caveats=tuple(caveats),
     )
 
 
@@ -276,17 +287,3 @@ def counted_in(ends: Floats, score: Floats, count: Counts | None) -> Counts:
     """Rows in each cell, shape (ends + 1,); a cell holds its upper end, the last one has none."""
     number = np.bincount(np.searchsorted(ends, score), weights=count, minlength=len(ends) + 1)
     return number.astype(np.int64)
-
-
-def _caveats(score: Floats, outside: int, total: int, positives: float, levels: int) -> tuple[Caveat, ...]:
-    caveats = []
-    if outside:
-        caveats.append(Caveat("scores-outside-reference", share=outside / total, rows=outside, n_rows=total))
-    if total > 1 and score.min() == score.max():
-        caveats.append(Caveat("scores-all-equal", n_rows=total))
-    if positives in (0, total):
-        kind = "positives" if positives else "negatives"
-        caveats.append(Caveat("scores-of-one-class", kind=kind, n_rows=total))
-    if levels == 1:
-        caveats.append(Caveat("scores-without-order"))
-    return tuple(caveats)

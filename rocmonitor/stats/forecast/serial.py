@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -93,10 +92,11 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
     of_phi = weight.reshape(len(_COEFFICIENTS), -1).sum(axis=1)
     ends = (1 - LEVEL) / 2, (1 + LEVEL) / 2
     low, high = np.interp(ends, np.cumsum(of_phi) - of_phi / 2, _COEFFICIENTS).tolist()
-    design = _Design(number, level, fit.alternative == "two-sided", fit.inside)
     shares = np.zeros((len(phi), len(_WIDENINGS)))  # points without any weight stay 0
     for at in np.flatnonzero(weight > 1e-4 * weight.max()):
-        shares[at] = _shares(design, float(phi[at]), float(tau[at]), float(np.median(noise[seen])))
+        shares[at] = _shares(
+            fit, number, level, float(phi[at]), float(tau[at]), float(np.median(noise[seen]))
+        )
     expected = weight @ shares
     # Relative prior weights where a widening is chosen; all are equal elsewhere.
     spread = _CORRELATED * _COEFFICIENTS / _COEFFICIENTS.sum()
@@ -116,15 +116,6 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
     )
 
 
-class _Design(NamedTuple):
-    """Reference windows, level, whether both ends count, and whether each was compared with the others."""
-
-    windows: int
-    level: float
-    two_sided: bool
-    inside: bool
-
-
 def _series(fit: ForecastFit) -> tuple[Floats, Floats]:
     """Signed roots of all windows in order, and their sampling variances: infinite where set aside."""
     if len(fit.roots) != fit.n_windows:  # of a method that does not use them
@@ -137,15 +128,15 @@ def _series(fit: ForecastFit) -> tuple[Floats, Floats]:
     return shifts, variances
 
 
-def _shares(design: _Design, phi: float, tau: float, noise: float) -> Floats:
-    states, errors = _processes(design.windows + _COMING, phi)
+def _shares(fit: ForecastFit, n: int, level: float, phi: float, tau: float, noise: float) -> Floats:
+    """Return the shares outside by widening, with `n` reference windows from this process."""
+    states, errors = _processes(n + _COMING, phi)
     seen = tau * states + math.sqrt(noise) * errors
-    n = design.windows
     apart = seen - seen[:n].mean(axis=0)
-    if design.inside:
+    if fit.inside:
         apart[:n] *= n / (n - 1)
-    apart = np.abs(apart) if design.two_sided else -apart
-    rank, part = divmod(round(min((n + 1) * design.level, n), 9), 1)
+    apart = np.abs(apart) if fit.alternative == "two-sided" else -apart
+    rank, part = divmod(round(min((n + 1) * level, n), 9), 1)
     last = int(rank) - 1
     ends = np.partition(apart[:n], (last, min(last + 1, n - 1)), axis=0)
     limit = ends[last] + part * (ends[min(last + 1, n - 1)] - ends[last])

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,26 +37,12 @@ _THIN = 2048  # cells: more than these are solved on thinned ones first
 _THINNING = 16  # cells at most that become one: several times, if need be
 
 
-class MergedCells(NamedTuple):
-    """The cells that matter, in score order.
+def cell_shares(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Floats:
+    """Return the shares of the cells that matter, (2, k); each of the classes, both present, adds up to 1.
 
     Neighbouring scores that hold the same one class have equal placement values, hence equal tilts, and are
     one cell without any loss.
     """
-
-    shares: Floats  # (2, k): each class adds up to 1
-    cell: NDArray[np.intp]  # (number of scores,): the cell of each score
-
-
-def cells(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> MergedCells:
-    """Return the cells of counts at increasing scores; both classes must be present."""
-    cell = np.cumsum(run_starts(pos, neg).astype(np.intp))
-    cell -= 1
-    return MergedCells(cell_shares(pos, neg), cell)
-
-
-def cell_shares(pos: NDArray[np.int64], neg: NDArray[np.int64]) -> Floats:
-    """Return the shares of `cells` alone."""
     start = np.flatnonzero(run_starts(pos, neg))
     counts = np.stack([np.add.reduceat(neg, start), np.add.reduceat(pos, start)])
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))

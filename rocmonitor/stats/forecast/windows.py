@@ -92,8 +92,7 @@ def past_of(
     if inside:
         n_pos, n_neg = reference.n_pos, reference.n_neg
         left = tuple(place for place in kept if windows[place].n_pos < n_pos and windows[place].n_neg < n_neg)
-        caveats += _set_aside(left, kept, len(windows), "rest-has-one-class")
-        _require_some(left, len(windows), caveats)
+        caveats = _set_aside(left, kept, len(windows), "rest-has-one-class", caveats)
         kept = left
     distances, shifts = zip(*map(root, kept), strict=True)
     return UsedWindows(kept, distances, shifts, inside, caveats)
@@ -111,32 +110,28 @@ def contained(
     `reference` has the counts `pos` and `neg`, whose places these are. `inside` says whether they are parts;
     None: they are if all together are contained in it.
     """
-    parts = _contained(reference, windows, places) if inside is not False else None
-    if inside and parts is None:
+    if inside is False:
+        return None
+    parts: list[Places] = []
+    for window in windows:
+        if (at := places(window)) is None:
+            break
+        parts.append(at)
+    are_parts = len(parts) == len(windows)
+    if are_parts:
+        everywhere, none = np.concatenate([np.zeros(0, dtype=np.intp), *parts]), np.zeros(0, dtype=np.int64)
+        pos = np.concatenate([none, *(window.pos for window in windows)])
+        neg = np.concatenate([none, *(window.neg for window in windows)])
+        are_parts = not any(
+            (add_up(everywhere, counts, len(there)) > there).any()
+            for there, counts in ((reference.pos, pos), (reference.neg, neg))
+        )
+    if inside and not are_parts:
         raise InputError(
             "inside=True says that the windows are parts of the reference, but together they have rows that "
             "it does not have: give the reference that was merged from them, or inside=False"
         )
-    return parts
-
-
-def _contained(
-    reference: Any, windows: Sequence[Window], places: Callable[[Window], Places | None]
-) -> list[Places] | None:
-    parts: list[Places] = []
-    for window in windows:
-        at = places(window)
-        if at is None:
-            return None
-        parts.append(at)
-    everywhere = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
-    none = np.zeros(0, dtype=np.int64)
-    pos = np.concatenate([none, *(window.pos for window in windows)])
-    neg = np.concatenate([none, *(window.neg for window in windows)])
-    for there, counts in ((reference.pos, pos), (reference.neg, neg)):
-        if (add_up(everywhere, counts, len(there)) > there).any():
-            return None
-    return parts
+    return parts if are_parts else None
 
 
 def found_in(score: Floats, other: Floats) -> Places | None:
@@ -203,19 +198,19 @@ def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:
 
 def _both_classes(windows: Sequence[Window]) -> tuple[tuple[int, ...], tuple[Caveat, ...]]:
     kept = tuple(place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg))
-    caveats = _set_aside(kept, range(len(windows)), len(windows), "one-class")
-    _require_some(kept, len(windows), caveats)
-    return kept, caveats
+    return kept, _set_aside(kept, range(len(windows)), len(windows), "one-class")
 
 
-def _set_aside(kept: Sequence[int], among: Sequence[int], total: int, reason: str) -> tuple[Caveat, ...]:
-    lost = [place + 1 for place in among if place not in kept]
-    return (Caveat("windows-set-aside", reason=reason, numbers=lost, n_windows=total),) if lost else ()
-
-
-def _require_some(kept: Sequence[int], total: int, caveats: Sequence[Caveat]) -> None:
+def _set_aside(
+    kept: Sequence[int], among: Sequence[int], total: int, reason: str, before: tuple[Caveat, ...] = ()
+) -> tuple[Caveat, ...]:
+    """Return the caveats, with one on the windows that are set aside; refuse to set all of them aside."""
+    caveats = before
+    if lost := [place + 1 for place in among if place not in kept]:
+        caveats += (Caveat("windows-set-aside", reason=reason, numbers=lost, n_windows=total),)
     if not kept:
         raise DegenerateDataError(
             f"none of the {total} windows can be used ({'; '.join(map(str, caveats))}): give more or longer "
             "windows, or a fixed distance"
         )
+    return caveats

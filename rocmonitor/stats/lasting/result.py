@@ -238,7 +238,21 @@ def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Fl
     passed = np.flatnonzero(reached > chart.limit)
     until = int(passed[-1]) if len(passed) else None
     reference = unscaled(chart.mean)
-    fitted = StartSteps() if until is None else _steps(chart, values, noise, columns.alarm, until)
+    fitted = StartSteps()
+    if until is not None:  # fit steps to the windows of the reference and the later ones, up to this one
+        before, places = chart.places[-1] + 1, list(chart.places)
+        series, variances = np.zeros(before + until + 1), np.full(before + until + 1, np.inf)
+        series[places], variances[places] = np.array(chart.values) - chart.mean, chart.noises
+        seen = np.isfinite(noise[: until + 1])
+        series[before:] = np.where(seen, values[: until + 1] - chart.mean, 0.0)
+        variances[before:] = noise[: until + 1]
+        usable, apart = np.flatnonzero(seen), np.flatnonzero(columns.alarm[:until] != columns.alarm[until])
+        found_with = apart[-1] + 1 if len(apart) else 0
+        # However long an alarm lasts: what it is about began with its first window at the latest.
+        starts = np.union1d(usable[usable <= found_with][-MOST_STARTS:], usable[-MOST_STARTS:])
+        outlook = possible(np.array(chart.values), np.array(chart.noises), chart.places)
+        fitted = steps(series, variances, (before + starts).tolist(), outlook)
+        fitted = fitted._replace(starts=tuple(starts.tolist()))
     size = float(np.dot(fitted.start_weight, fitted.start_size))
     return LastingChange(
         **columns._asdict(),
@@ -256,25 +270,6 @@ def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Fl
         caveats=chart.caveats,
         **fitted._asdict(),
     )
-
-
-def _steps(
-    chart: LastingChart, values: Floats, noise: Floats, alarm: NDArray[np.int8], until: int
-) -> StartSteps:
-    """Fit steps to the reference windows and the later ones, up to the last one beyond the limit."""
-    before, reference = chart.places[-1] + 1, list(chart.places)
-    series, variances = np.zeros(before + until + 1), np.full(before + until + 1, np.inf)
-    series[reference], variances[reference] = np.array(chart.values) - chart.mean, chart.noises
-    seen = np.isfinite(noise[: until + 1])
-    series[before:] = np.where(seen, values[: until + 1] - chart.mean, 0.0)
-    variances[before:] = noise[: until + 1]
-    usable, apart = np.flatnonzero(seen), np.flatnonzero(alarm[:until] != alarm[until])
-    found_with = apart[-1] + 1 if len(apart) else 0
-    # However long an alarm lasts: what it is about began with its first window at the latest.
-    starts = np.union1d(usable[usable <= found_with][-MOST_STARTS:], usable[-MOST_STARTS:])
-    outlook = possible(np.array(chart.values), np.array(chart.noises), chart.places)
-    fitted = steps(series, variances, (before + starts).tolist(), outlook)
-    return fitted._replace(starts=tuple(starts.tolist()))
 
 
 def _change(reference: float, size: float) -> float:

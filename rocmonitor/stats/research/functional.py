@@ -124,7 +124,14 @@ def roc_functional(
     >>> roc_functional(y, s, lambda fpr, tpr: float(np.interp(0.5, fpr, tpr)), rng=1).value
     1.0
     """
-    name, of_curve = _named(functional)
+    if isinstance(functional, str) and functional in _NAMED:
+        name, of_curve = str(functional), _NAMED[functional]
+    elif callable(functional):
+        name, of_curve = str(getattr(functional, "__name__", type(functional).__name__)), functional
+    else:
+        raise InputError(
+            f"functional must be a function of (fpr, tpr) or one of {', '.join(_NAMED)}; it is {functional!r}"
+        )
     require_method(method, get_args(FunctionalMethod))
     tail = (1 - require_level(confidence_level)) / 2
     require_curve(sample)
@@ -159,16 +166,6 @@ def roc_functional(
         n_neg=sample.n_neg,
         caveats=adjusted + clipping,
     )
-
-
-def _named(functional: object) -> tuple[str, Functional]:
-    if isinstance(functional, str) and functional in _NAMED:
-        return functional, _NAMED[functional]
-    if not callable(functional):
-        raise InputError(
-            f"functional must be a function of (fpr, tpr) or one of {', '.join(_NAMED)}; it is {functional!r}"
-        )
-    return str(getattr(functional, "__name__", type(functional).__name__)), functional
 
 
 def _called(of_curve: Functional, name: str, curve: Curve) -> float:

@@ -244,7 +244,17 @@ def auc_equality_test(
     source = generator(rng, n_resamples, method="auc_equality_test")
     pair.require_both_classes(at_least=2 if method == "studentized" else 1)
     areas = area(pair.first), area(pair.second)
-    extreme, kernel = _level(pair, areas[0] - areas[1])
+    difference, kernel = areas[0] - areas[1], TwoOrders.of(pair)
+    extreme: Extreme | None = reference(kernel)
+    if abs(difference) >= ROUNDING:
+        extreme = closest(kernel if difference < 0 else kernel.swapped(), 0.0)
+    if extreme is None:
+        ahead, behind = ("first", "second") if difference > 0 else ("second", "first")
+        raise DegenerateDataError(
+            f"no population in which they order pairs differently makes the models level: the {behind} "
+            f"orders no pair of a positive and a negative better than the {ahead} does; compare_auc_paired "
+            "needs no such population"
+        )
     sizes, ranks = (pair.n_pos, pair.n_neg), (kernel.first, kernel.second)
     population, counts = reweighted(kernel.shares, extreme.tilt, ranks, sizes, 0.0)
     measure = partial(statistics, studentized=method == "studentized")
@@ -254,7 +264,7 @@ def auc_equality_test(
     return AucEqualityTest(
         auc_1=areas[0],
         auc_2=areas[1],
-        difference=areas[0] - areas[1],
+        difference=difference,
         statistic=statistic,
         pvalue=pvalue(statistic, drawn, alternative, symmetric=True),
         distance=extreme.distance,
@@ -268,21 +278,6 @@ def auc_equality_test(
         optimum=optimum(kernel.unique, extreme),
         caveats=(Caveat("same-ranking"),) if alike else (),
     )
-
-
-def _level(pair: PairedSample, difference: float) -> tuple[Extreme, TwoOrders]:
-    kernel = TwoOrders.of(pair)
-    if abs(difference) < ROUNDING:
-        return reference(kernel), kernel
-    extreme = closest(kernel if difference < 0 else kernel.swapped(), 0.0)
-    if extreme is None:
-        ahead, behind = ("first", "second") if difference > 0 else ("second", "first")
-        raise DegenerateDataError(
-            f"no population in which they order pairs differently makes the models level: the {behind} "
-            f"orders no pair of a positive and a negative better than the {ahead} does; compare_auc_paired "
-            "needs no such population"
-        )
-    return extreme, kernel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -514,13 +509,12 @@ def weighted_sample(y_true: ArrayLike, y_score: ArrayLike, weights: ArrayLike) -
     weight = valid_scores(weights, "weights")
     same_length(y_true=positive, y_score=score, weights=weight)
     require_all(weight >= 0, "weights", "be >= 0", "0 leaves a row out")
-    return WeightedSample(Sample.from_counts(score, _counts(weight, positive), _counts(weight, ~positive)))
-
-
-def _counts(weight: Floats, rows: NDArray[np.bool_]) -> Counts:
-    share = np.where(rows, weight, 0.0)
-    largest = share.max(initial=0.0)
-    if largest == 0:
-        raise DegenerateDataError("a class has no row with a weight above 0; both classes are needed")
-    share /= largest  # first, so that the sum is finite
-    return np.asarray(np.rint(share / share.sum() * _UNIT), dtype=np.int64)
+    counts = []
+    for rows in (positive, ~positive):
+        share = np.where(rows, weight, 0.0)
+        largest = share.max(initial=0.0)
+        if largest == 0:
+            raise DegenerateDataError("a class has no row with a weight above 0; both classes are needed")
+        share /= largest  # first, so that the sum is finite
+        counts.append(np.asarray(np.rint(share / share.sum() * _UNIT), dtype=np.int64))
+    return WeightedSample(Sample.from_counts(score, *counts))
