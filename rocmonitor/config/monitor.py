@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime, time
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -89,8 +90,8 @@ class Monitor(Section):
                 if isinstance(raw, Mapping):  # even the default counts
                     is_written = any(key in raw for key in keys)
                 else:  # made in Python
-                    levels = [(getattr(rule, key, None), getattr(type(rule), key, None)) for key in keys]
-                    is_written = any(level != default for level, default in levels)
+                    levels = [field for field in fields(rule) if field.name in keys]
+                    is_written = any(getattr(rule, level.name) != level.default for level in levels)
                 if is_written:
                     written_levels.add(name)
             monitor._written = frozenset(written_levels)

@@ -12,7 +12,7 @@ from rocmonitor import config
 from rocmonitor.config.values import host_and_port
 from rocmonitor.errors import ConfigError
 from rocmonitor.policy.review.settings import Money, ReviewRule, ReviewSettings
-from rocmonitor.rules import Challenger, Floor, Forecast
+from rocmonitor.rules import Challenger, Floor, Forecast, Lasting
 
 FULL = """
 store: {url_env: ROCMONITOR_STORE_URL}
@@ -763,3 +763,12 @@ def test_a_written_level_is_known_from_a_default_one(tmp_path):
     loaded = config.load(tmp_path / "rocmonitor.yaml")
     assert loaded.monitors["credit-default"].load().written == {"forecast", "floor", "lasting_2"}
     assert set(loaded.levels("credit-default", loaded.allot({})).derived) == {"lasting", "forecast_2"}
+
+
+def test_a_default_level_of_a_rule_made_in_python_is_no_written_one():
+    monitor = config.load(EXAMPLE).monitors["credit-default"]
+    given = {name: getattr(monitor, name) for name in monitor.model_fields_set}
+    made = config.Monitor.model_validate(
+        given | {"rules": (Forecast(), Lasting(horizon=26), Floor(value=0.7))}
+    )
+    assert made.load().written == {"lasting"}
