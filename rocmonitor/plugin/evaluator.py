@@ -26,7 +26,7 @@ class RocEvaluator(ModelEvaluator):
     ``difference/pvalue``. With a forecast: ``forecast/low``, ``forecast/high`` and ``forecast/margin``, the
     distance of the AUROC from the nearer end, negative outside.
 
-    Artifacts: ``rocmonitor/roc.png``, ``rocmonitor/roc.csv`` and ``rocmonitor/result.json``. None of them
+    Artifacts: ``rocmonitor/roc.html``, ``rocmonitor/roc.csv`` and ``rocmonitor/result.json``. None of them
     contains single rows.
 
     Examples
