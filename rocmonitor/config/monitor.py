@@ -90,7 +90,7 @@ class Monitor(Section):
                 if isinstance(raw, Mapping):  # even the default counts
                     is_written = any(key in raw for key in keys)
                 else:  # made in Python
-                    levels = [field for field in fields(rule) if field.name in keys]
+                    levels = [level for level in fields(rule) if level.name in keys]  # type: ignore[arg-type]
                     is_written = any(getattr(rule, level.name) != level.default for level in levels)
                 if is_written:
                     written_levels.add(name)
