@@ -175,14 +175,14 @@ def test_a_window_that_was_not_judged_is_no_part_of_a_loss(known: Scenario) -> N
 
 @pytest.mark.slow
 def test_a_drop_of_002_that_stays_is_not_said_to_be_over() -> None:
-    """A hundred references, each with a year in which the AUROC stays 0.02 lower."""
+    """Forty references, each with a year in which the AUROC stays 0.02 lower."""
     over, found = 0, 0
-    for seed in range(100):
+    for seed in range(40):
         rng = np.random.default_rng([48, seed])
         stream = drawn(scenario(rng), rng, [0.02] * 52)
         found += bool(stream.episodes)
         over += any(each.end_why == RECOVERED for each in stream.episodes)
-    assert found >= 90
+    assert found >= 36
     assert over == 0  # of 260 streams 2 are
 
 
@@ -215,14 +215,14 @@ def test_check_says_how_often_a_drop_that_stays_is_said_to_be_over(known: Scenar
     }
     assert shares[0.005] > shares[0.02] >= shares[0.05]
     rng, noise, over, found = np.random.default_rng(52), usual.error, 0, 0
-    for _ in range(60):
+    for _ in range(30):
         shared = usual.reference_error * rng.standard_normal()
         stream = Stream(known)
         for _ in range(52):
             stream.add(float(known.auc.auc - 0.02 - shared + noise * rng.standard_normal()))
         found += bool(stream.episodes)
         over += any(each.end_why == RECOVERED for each in stream.episodes)
-    assert over / found == pytest.approx(shares[0.02], abs=0.1)
+    assert over / found == pytest.approx(shares[0.02], abs=0.12)
 
 
 def test_an_episode_begins_with_the_window_of_its_alarm(known: Scenario) -> None:

@@ -377,7 +377,7 @@ def test_what_is_told_of_52_reference_windows_is_right_on_average_and_its_range_
 def test_the_judge_alarms_as_often_as_is_told_of_windows_that_are_alike(serial):
     """A short run of the study `check-alarms`: rows, the real judge, the real status machine."""
     rng = np.random.default_rng(5)
-    found = [check_alarms.one(serial, rng) for _ in range(16)]
+    found = [check_alarms.one(serial, rng) for _ in range(10)]
     for alarm in check_alarms.ALARMS:
         judged, true, given, told, within = (
             np.array(each) for each in zip(*(one[alarm] for one in found), strict=True)
@@ -393,16 +393,16 @@ def test_the_judge_alarms_as_often_as_is_told_of_windows_that_are_alike(serial):
 
 @pytest.mark.slow
 def test_the_range_of_nineteen_windows_has_the_rate_of_four_references_in_five():
-    """Another short run of the study, of 40 references: by a chance of 1 in 1,000 less than 0.6 at 0.8."""
+    """Another short run of the study, of 20 references: half of them or fewer in 3 of 1,000 runs at 0.8."""
     serial = 0.9
     coming._numbers.cache_clear()
     rng = np.random.default_rng(14)
-    found = np.array([check_alarms.ahead_of(serial, 19, rng) for _ in range(40)])
+    found = np.array([check_alarms.ahead_of(serial, 19, rng) for _ in range(20)])
     coming._numbers.cache_clear()
     true, given, _, _, low, high = np.moveaxis(found, 1, 0)
     within = ((low <= true) & (true <= high)).mean(axis=0)
-    assert (within > 0.6).all()
-    assert within.mean() > 0.75
+    assert (within > 0.5).all()
+    assert within.mean() > 0.7
     # Who knows the process, but not this reference, is right on average.
     errors = (given - true).std(axis=0) / len(found) ** 0.5
     assert (abs((given - true).mean(axis=0)) < 0.2 * true.mean(axis=0) + 3.5 * errors).all()
@@ -420,7 +420,7 @@ def drawn(rng, area, n_pos, n_neg):
 def test_the_judge_alarms_as_often_and_sees_as_much_as_told(monkeypatch):
     """Real references and windows, the real rules and status machine; the chances are of the order of 0.1."""
     monkeypatch.setattr(measure, "CURVE_POINTS", 1)
-    area, n_pos, n_neg, references, windows = 0.8, 60, 240, 30, 20
+    area, n_pos, n_neg, references, windows = 0.8, 60, 240, 18, 20
     rules = by_name(
         [
             Forecast(confidence_level=0.8),
