@@ -102,7 +102,8 @@ def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | No
         audience = [monitor for monitor in touched if monitor.name not in muted]
         if phase is None or not touched or (not audience and phase != "ended"):
             continue  # nothing is due, it is another configuration's, or it waits until somebody listens
-        whole = _notice(outage, phase, touched, now)
+        names = tuple(monitor.name for monitor in touched)
+        whole = Notice(outage=outage, phase=phase, at=outage.end or now, monitors=names)
         notices = _notices(config, whole, audience)
         outgoing = [
             store.Outgoing(destination=f"channel:{channel}", payload={"outage": notice.to_dict()})
@@ -171,9 +172,8 @@ def store_outage(
 
 def send_directly(config: Config, outage: Outage, phase: Phase, now: datetime) -> list[threading.Thread]:
     """Send a message about an outage of all monitors without the outbox; the threads that do it."""
-    monitors = list(config.monitors.values())
-    whole = _notice(outage, phase, monitors, now)
-    notices = _notices(config, whole, monitors)
+    whole = Notice(outage=outage, phase=phase, at=outage.end or now, monitors=tuple(config.monitors))
+    notices = _notices(config, whole, list(config.monitors.values()))
     log.log(logging.INFO if phase == "ended" else logging.ERROR, "%s", in_log(whole, list(notices)))
     threads = [
         threading.Thread(target=_send_now, args=(config, channel, notice), daemon=True)
@@ -242,11 +242,6 @@ def _notices(config: Config, whole: Notice, audience: Sequence[Monitor]) -> dict
         if mine and whole.outage.place != f"channel:{channel}":
             notices[channel] = replace(whole, monitors=mine)
     return notices
-
-
-def _notice(outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: datetime) -> Notice:
-    names = tuple(monitor.name for monitor in monitors)
-    return Notice(outage=outage, phase=phase, at=outage.end or now, monitors=names)
 
 
 def _send_now(config: Config, channel: str, notice: Notice) -> None:

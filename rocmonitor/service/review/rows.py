@@ -39,9 +39,7 @@ class Data:
     @property
     def digest(self) -> str:
         """Identifies all rows of the review, and how they are divided."""
-        return digest_of(
-            [[_named(window, batch) for window, batch in part] for part in (self.compared, self.setting)]
-        )
+        return digest_of([_named(self.compared), _named(self.setting)])
 
 
 def divided(monitor: Monitor, read: Read, reference: Read, before: Read) -> Data:
@@ -151,13 +149,12 @@ def caveats(monitor: Monitor, read: Read) -> Iterator[Caveat]:
 
 def provenance(monitor: Monitor, data: Data) -> dict[str, Any]:
     """Enough to repeat the review: the rows, how they were read, settings and software."""
-    reference = monitor.reference_period
     settings = json.loads(json.dumps(asdict(monitor.review_settings)))
     return {
         **monitor.read_as,
-        "reference": {"start": reference.start.isoformat(), "end": reference.end.isoformat()},
-        "windows": [_named(window, batch) for window, batch in data.compared],
-        "setting_windows": [_named(window, batch) for window, batch in data.setting],
+        "reference": monitor.reference_period.to_dict(),
+        "windows": _named(data.compared),
+        "setting_windows": _named(data.setting),
         "data_digest": data.digest,
         "settings": settings,
         "settings_digest": digest_of(settings),
@@ -167,5 +164,5 @@ def provenance(monitor: Monitor, data: Data) -> dict[str, Any]:
     }
 
 
-def _named(window: Window, batch: Batch) -> dict[str, str]:
-    return {"start": window.start.isoformat(), "end": window.end.isoformat(), "digest": batch.digest}
+def _named(read: Read) -> list[dict[str, str]]:
+    return [{**window.to_dict(), "digest": batch.digest} for window, batch in read]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor, Spark
-from rocmonitor.errors import RocmonitorError, StoreError
+from rocmonitor.errors import RocmonitorError, StoreError, unforeseen
 from rocmonitor.policy.episode import pooled_window
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.normal_ranges import NormalRanges
@@ -24,7 +24,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service import budgets, explaining, references
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.counted import Ahead, stored
-from rocmonitor.service.counted_parts import CountedParts
+from rocmonitor.service.explaining import CountedParts
 from rocmonitor.service.judging import SpanRequest, WindowRequest
 from rocmonitor.service.leases import hold_lease
 from rocmonitor.service.outages import note_tick
@@ -141,7 +141,7 @@ def _foreseen(error: Exception, monitor: Monitor) -> RocmonitorError:
     if isinstance(error, RocmonitorError):
         return error
     log.error("monitor %s failed unexpectedly", monitor.name, exc_info=error)
-    return RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
+    return unforeseen(error)
 
 
 class _Work:
