@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from itertools import groupby, islice, takewhile
 from typing import Any, Literal
 
-from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Reason, Status, Transition
 from rocmonitor.policy.record import Stored
 from rocmonitor.policy.windows import Window
@@ -53,18 +52,6 @@ class Revised(Stored):
     def is_worse(self) -> bool:
         """True if the window is degraded now, and was not."""
         return self.after is Status.DEGRADED
-
-
-def as_reason(revised: Revised) -> Caveat:
-    """Return a revision as the reason of a change of status."""
-    aucs = {"auc_before": revised.auc_before, "auc": revised.auc}
-    return Caveat(
-        "judged-again",
-        cause=revised.cause,
-        before=str(revised.before),
-        after=str(revised.after),
-        **{name: value for name, value in aucs.items() if value is not None},
-    )
 
 
 @dataclass(frozen=True, slots=True)

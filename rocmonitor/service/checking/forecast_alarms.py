@@ -31,7 +31,6 @@ from rocmonitor.rules import Rule, can_alarm, settings_of
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt, possible, rate
 from rocmonitor.sources.batch import Rows
 from rocmonitor.stats import WindowAuc
-from rocmonitor.stats.coming import Rate
 from rocmonitor.stats.simulated import Detection, Simulation
 from rocmonitor.wording.format import count, listed
 from rocmonitor.wording.report import allotment
@@ -137,7 +136,11 @@ def _false_alarms(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> li
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
     lines = [text]
     if len(rules) > 1:
-        alone = [f"{name} {_short(drawn.false_alarms(alarm, rules=[name]))}" for name in rules]
+        alone = []
+        for name in rules:
+            own = drawn.false_alarms(alarm, rules=[name])
+            ends = "" if rate(own.low) == rate(own.high) else f" ({possible(own)})"
+            alone.append(f"{name} {rate(own.expected)}{ends}")
         lines.append(f"each rule alone: {', '.join(alone)}")
     for name, rule in scenario.rules.items():
         if rule.needs.chart:
@@ -271,14 +274,6 @@ def on_reference(
             for name, one in of_rows.items()
             if all(verdict.margin is None and not verdict.lacks for verdict in one)
         },
-    )
-
-
-def _short(yearly: Rate) -> str:
-    return (
-        rate(yearly.expected)
-        if rate(yearly.low) == rate(yearly.high)
-        else f"{rate(yearly.expected)} ({possible(yearly)})"
     )
 
 

@@ -81,20 +81,17 @@ def of_segment(read: Read, segment: str) -> Read:
 def counts(read: Read) -> dict[str, int]:
     """Return the number of rows read, then what became of them: each row is in one of the other places."""
     rows = [batch.segments[""] for _, batch in read]
-    all_counts = [part.counts for part in rows]
-    champion_only = sum(window_counts.no_challenger for window_counts in all_counts)
+    champion_only = sum(part.counts.no_challenger for part in rows)
     challenger_only = sum(part.challenger_only for part in rows)
+    unused = ("bad_score", "unlabelled", "bad_label", "duplicates", "two_labels", "outside")
+    lost = {name: sum(getattr(part.counts, name) for part in rows) for name in unused}
+    lost["bad_score"] -= challenger_only
     return {
-        "read": sum(window_counts.rows for window_counts in all_counts),
-        "compared": sum(window_counts.used for window_counts in all_counts) - champion_only,
+        "read": sum(part.counts.rows for part in rows),
+        "compared": sum(part.counts.used for part in rows) - champion_only,
         "champion_only": champion_only,
         "challenger_only": challenger_only,
-        "bad_score": sum(window_counts.bad_score for window_counts in all_counts) - challenger_only,
-        "unlabelled": sum(window_counts.unlabelled for window_counts in all_counts),
-        "bad_label": sum(window_counts.bad_label for window_counts in all_counts),
-        "duplicates": sum(window_counts.duplicates for window_counts in all_counts),
-        "two_labels": sum(window_counts.two_labels for window_counts in all_counts),
-        "outside": sum(window_counts.outside for window_counts in all_counts),
+        **lost,
     }
 
 

@@ -79,14 +79,9 @@ def run_monitor(
 
     What goes wrong inside one monitor is not raised: it is in ``.error`` and in the monitor's status.
 
-    Parameters
-    ----------
-    windows : sequence of Window, optional
-        Look at these instead of all since the monitor's start (a backfill), closed to revision or not.
-    again : bool
-        Of these, judge again those whose rows or settings have changed although their labels have not.
-    dry_run : bool
-        Compute everything, keep nothing.
+    A backfill looks at `windows` instead of all since the monitor's start, closed to revision or not; with
+    `again` it judges again also those whose rows or settings have changed although their labels have not.
+    With `dry_run` everything is computed, and nothing kept.
     """
     tick = Tick(monitor=monitor.name)
     limit = runtime.config.sources[monitor.source].deadline + HUNG_AFTER

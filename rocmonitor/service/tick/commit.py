@@ -15,7 +15,7 @@ from rocmonitor.policy.evaluation import IN_DOUBT, Evaluation, Status, Transitio
 from rocmonitor.policy.judge import reasons_for
 from rocmonitor.policy.lessons import judged_outlook
 from rocmonitor.policy.outlook import Outlook, repeated
-from rocmonitor.policy.status import Revised, as_reason, is_alarm
+from rocmonitor.policy.status import Revised, is_alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.pieces import pooled
 from rocmonitor.service.tick.plan import Job
@@ -226,6 +226,11 @@ def _change(
     if last is not None and last.still is not None and not is_alarm(status):
         ends = {"change": last.still, "low": last.still_low, "high": last.still_high}
         reasons = (Caveat(IN_DOUBT if last.is_open else "recovered", **ends), *reasons)
+    if revised is not None:
+        aucs = {"auc_before": revised.auc_before, "auc": revised.auc}
+        outcomes = {"before": str(revised.before), "after": str(revised.after)}
+        values = outcomes | {name: value for name, value in aucs.items() if value is not None}
+        reasons = (*reasons, Caveat("judged-again", cause=revised.cause, **values))
     holds = last is not None and last.is_open
     again = segment_state.status is not Status.DEGRADED or segment_state.found_again(evaluation.window)
     another = bool(episodes) and episodes[0].end_why == ANOTHER
@@ -236,7 +241,7 @@ def _change(
         status,
         at=evaluation.at,
         since=began or segment_state.since(status, evaluation.window),
-        reasons=reasons if revised is None else (*reasons, as_reason(revised)),
+        reasons=reasons,
         news=another or (open_ is not None and holds and due_for_update(open_, state.now, again=again)),
         hold=holds,
     )
