@@ -189,9 +189,10 @@ class _ReviewRun:
         if low_is_positive:  # reading negates the scores
             thresholds = tuple(0.0 - threshold for threshold in settings.thresholds)
             settings = replace(settings, thresholds=thresholds)
+        segments = sorted({name for _, batch in data.compared for name in batch.segments if name})
         compared = compare(
             [(window, rows.pair(batch)) for window, batch in data.compared],
-            rows.by_segment(data.compared),
+            {name: rows.pooled(data.compared, name) for name in segments},
             settings=settings,
             setting=rows.pooled(data.setting) if data.setting else None,
             past=data.past,

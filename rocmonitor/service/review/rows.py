@@ -124,12 +124,6 @@ def pooled(read: Read, segment: str = "") -> PairedSample:
     return PairedSample.merge([pair(batch, segment) for _, batch in read])
 
 
-def by_segment(read: Read) -> dict[str, PairedSample]:
-    """Return the rows of each segment, without that of all rows."""
-    names = {name for _, batch in read for name in batch.segments if name}
-    return {name: pooled(read, name) for name in sorted(names)}
-
-
 def caveats(monitor: Monitor, read: Read) -> Iterator[Caveat]:
     """Caveats about the compared rows."""
     numbers = counts(read)
