@@ -187,8 +187,8 @@ class ExplainRequest:
 class CountedParts:
     """Parts of a monitor's losses, counted, in the store or of this tick alone; no two overlap.
 
-    While a loss goes on, its new rows alone are read.
-    `reading` names the reference and its columns; with `keep` what is added is kept in the store.
+    While a loss goes on, its new rows alone are read. `reading` names the reference and its columns; with
+    `keep` what is added is kept in the store.
     """
 
     kept: store.Store
