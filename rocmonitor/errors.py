@@ -93,6 +93,11 @@ class RocmonitorError(Exception):
     """Base of all errors raised on purpose."""
 
 
+def unforeseen(error: Exception) -> RocmonitorError:
+    """Return an error that nobody raised on purpose as one of ours."""
+    return RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
+
+
 class InputError(RocmonitorError, ValueError):
     """An argument or the data cannot be used."""
 

@@ -19,7 +19,7 @@ from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Transition
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.status import Revised
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import outlook as outlook_wording
 from rocmonitor.wording import review as review_wording

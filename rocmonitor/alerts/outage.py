@@ -24,7 +24,7 @@ from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.stops import Stop
 from rocmonitor.wording import outages as words
 from rocmonitor.wording import stops
-from rocmonitor.wording.format import count, instant
+from rocmonitor.wording.format import count, first_few, instant
 from rocmonitor.wording.status import also as also_changed
 
 _MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
@@ -92,7 +92,7 @@ def compose_several(
             Line("", message.title + (f", and {count(more, 'segment')}" if more > 0 else ""))
             for message, more in zip(messages, also, strict=True)
         ),
-        *labelled("Also", words.names(rest, MOST_NAMED)),
+        *labelled("Also", first_few(rest, MOST_NAMED)),
         *labelled("Page", page),
         *_people("Owner", [(entry.owner, entry.monitor) for entry in concerned], _MOST_OWNERS),
         Line("Look", f"rocmonitor status ({event(*event_parts)})"),
@@ -111,7 +111,7 @@ def _people(label: str, entries: Sequence[tuple[str | None, str]], most: int) ->
         return []
     if len(by) < 2:
         return [Line(label, what) for what in by]
-    parts = [f"{what} ({words.names(monitors, words.FEW_NAMES)})" for what, monitors in by.items()]
+    parts = [f"{what} ({first_few(monitors, words.FEW_NAMES)})" for what, monitors in by.items()]
     return [Line(f"{label}s", "; ".join(parts))]
 
 

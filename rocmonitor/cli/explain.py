@@ -57,8 +57,7 @@ def explain(
     Before the labels of a window are in, it explains the outlook.
     """
     from rocmonitor import store
-    from rocmonitor.service.counted_parts import CountedParts
-    from rocmonitor.service.explaining import digest, request
+    from rocmonitor.service.explaining import CountedParts, digest, request
     from rocmonitor.sources import open_source
     from rocmonitor.wording.episode import began, headline
     from rocmonitor.wording.format import count

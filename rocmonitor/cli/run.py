@@ -129,7 +129,7 @@ def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
     if dry_run:
         yield
         return
-    from rocmonitor.service.store_memory import announce_store
+    from rocmonitor.service.once import announce_store
 
     try:
         yield

@@ -50,18 +50,11 @@ def with_moments(flights: pd.DataFrame, zones: dict[str, str]) -> pd.DataFrame:
 
     The file has clock times without dates, at the origin and at the destination. A departure is the scheduled
     one plus the delay; an arrival is the first moment after the departure at which the clocks of the
-    destination show the arrival's time.
+    destination show the arrival's time. `zones` are those of the airports.
 
-    Parameters
-    ----------
-    flights: The columns of ``flights.csv``.
-    zones: Time zone by airport.
-
-    Returns
-    -------
-    The same rows, with ``flight_id``, ``scored_at`` (scheduled departure, wall time in New York),
-    ``scheduled``, ``departed`` and ``arrived`` (minutes since 1970 in UTC; NaN: it never did, or is not
-    known), ``late`` (1, 0, or NaN: never known) and ``label_known_at`` (the arrival, wall time in New York).
+    The rows get ``flight_id``, ``scored_at`` (scheduled departure, wall time in New York), ``scheduled``,
+    ``departed`` and ``arrived`` (minutes since 1970 in UTC; NaN: it never did, or is not known), ``late`` (1,
+    0, or NaN: never known) and ``label_known_at`` (the arrival, wall time in New York).
     """
     scored_at = pd.to_datetime(flights[["year", "month", "day", "hour", "minute"]])
     scheduled = scored_at.dt.tz_localize(NEW_YORK)
@@ -95,14 +88,9 @@ def with_moments(flights: pd.DataFrame, zones: dict[str, str]) -> pd.DataFrame:
 def features(flights: pd.DataFrame) -> pd.DataFrame:
     """Return what is known of each flight at its scheduled departure.
 
-    Parameters
-    ----------
-    flights: As from `with_moments`, all of them: a flight's features depend on the flights before it.
-
-    Returns
-    -------
-    Of the flight: ``origin``, ``carrier``, ``dest``, ``distance``, ``weekday``, ``hour``. Of the last two
-    hours: the mean delay of the flights that left the origin, of those of the same carrier, and of those that
+    `flights` are all that `with_moments` gives: a flight's features depend on the flights before it. Of
+    the flight: ``origin``, ``carrier``, ``dest``, ``distance``, ``weekday``, ``hour``. Of the last two hours:
+    the mean delay of the flights that left the origin, of those of the same carrier, and of those that
     arrived at the destination (0 when there are none), and the number that wait at the origin. The month is
     left out: the models see three of twelve.
     """

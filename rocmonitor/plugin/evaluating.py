@@ -94,7 +94,18 @@ class Settings:
                 )
             given["forecast"] = ends
         if "reference" in given:
-            _known_reference(given["reference"])
+            reference = given["reference"]
+            if not isinstance(reference, Mapping):
+                raise InputError(
+                    "reference must be a dict, either of labels, scores and windows or with the path of a "
+                    f"file; it is of type {type(reference).__name__}"
+                )
+            _known("reference", reference, _FILE if "path" in reference else _ROWS)
+            if "path" not in reference and (missing := [key for key in _ROWS if key not in reference]):
+                raise InputError(
+                    f"reference has no {' and no '.join(missing)}; it needs labels, scores and windows "
+                    "(which name the past window of each row), or the path of a file"
+                )
         return cls(**given)
 
     def interval(self, sample: Sample, names: Mapping[str, str]) -> ForecastInterval | None:
@@ -284,21 +295,6 @@ def _known(
 ) -> None:
     if unknown := sorted(str(key) for key in given if key not in known and key not in extra):
         raise InputError(f"{where} has unknown keys: {', '.join(unknown)}; known are {', '.join(known)}")
-
-
-def _known_reference(given: Any) -> None:
-    if not isinstance(given, Mapping):
-        raise InputError(
-            "reference must be a dict, either of labels, scores and windows or with the path of a file; "
-            f"it is of type {type(given).__name__}"
-        )
-    keys = _FILE if "path" in given else _ROWS
-    _known("reference", given, keys)
-    if "path" not in given and (missing := [key for key in _ROWS if key not in given]):
-        raise InputError(
-            f"reference has no {' and no '.join(missing)}; it needs labels, scores and windows (which "
-            "name the past window of each row), or the path of a file"
-        )
 
 
 def _numbers(key: str, given: Any) -> tuple[float, ...]:

@@ -47,8 +47,16 @@ def load(logged: Mapping[str, Any], path: str | Path | None) -> pd.DataFrame:
         )
     monitor = _monitor(logged, config)
     frames, changed, has_digests = [], [], True
+    # A review that was logged without its windows was read in one.
+    parts = logged.get("windows") or [
+        dict(logged) | {"digest": None if logged.get("paired") else logged.get("digest")}
+    ]
     with open_source(config.sources[monitor.source], config.folder, name=monitor.source) as source:
-        for window, digest in _windows(logged):
+        try:
+            windows = [(Window.from_dict(part), part.get("digest")) for part in parts]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the dataset was not logged by rocmonitor: its windows: {error}") from None
+        for window, digest in windows:
             frame = read_frame(
                 source,
                 monitor,
@@ -96,14 +104,3 @@ def _monitor(logged: Mapping[str, Any], config: Config) -> Monitor:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(f"the dataset was not logged by rocmonitor: {where}: {first['msg']}") from None
-
-
-def _windows(logged: Mapping[str, Any]) -> list[tuple[Window, str | None]]:
-    """Return the windows that were read, and the digest of each; a review without them was read in one."""
-    parts = logged.get("windows") or [
-        dict(logged) | {"digest": None if logged.get("paired") else logged.get("digest")}
-    ]
-    try:
-        return [(Window.from_dict(part), part.get("digest")) for part in parts]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the dataset was not logged by rocmonitor: its windows: {error}") from None

@@ -11,8 +11,7 @@ from annotated_types import Gt, MinLen
 
 from rocmonitor.errors import InputError
 from rocmonitor.rules import Rule, can_alarm
-
-_STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}
+from rocmonitor.rules.base import STRICT
 
 YEAR = timedelta(days=365.25)
 
@@ -26,7 +25,7 @@ _HALVINGS = 80
 class GroupBudget:
     """A budget of their own for some monitors."""
 
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     false_alarms_per_year: Annotated[float, Gt(0)]
     monitors: Annotated[tuple[str, ...], MinLen(1)]
@@ -36,7 +35,7 @@ class GroupBudget:
 class AlarmBudget:
     """The acceptable number of false alarms a year, over all monitors and segments that are in no group."""
 
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     false_alarms_per_year: Annotated[float, Gt(0)]
     groups: dict[str, GroupBudget] = field(default_factory=dict)

@@ -149,14 +149,6 @@ class Decline(Episode):
         """The groups behind it, as ``COLUMN = GROUP``."""
         return tuple(f"{group['column']} = {group['group']}" for group in self.groups)
 
-    def differs(self) -> bool:
-        """Return True if the size or the groups are clearly other than those told last."""
-        if self.groups and self.group_names[0] not in self.told_groups:
-            return True
-        if self.size_low is None or self.size_high is None or self.told_size is None:
-            return False
-        return not self.size_low <= self.told_size <= self.size_high
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warned(Episode):
@@ -173,21 +165,6 @@ def in_doubt(status: str, newest: Decline | None) -> str:
     """Return a status as people see it: at risk while a loss may go on that no rule finds any more."""
     uncertain = newest is not None and newest.is_uncertain
     return "at-risk" if uncertain and status in ("ok", "improved") else status
-
-
-def begun(evaluation: Evaluation, since: datetime, zone: ZoneInfo) -> Decline:
-    """Return the episode that an alarm begins; `since` is the start of the first window that counts."""
-    window = evaluation.window
-    new = Decline(
-        monitor=evaluation.monitor,
-        segment=evaluation.segment,
-        alarm=window,
-        champion_version=evaluation.champion_version,
-        start=since,
-        start_low=since,
-        start_high=window.end,
-    )
-    return _with_rules(new, evaluation.verdicts, zone)
 
 
 def followed(
@@ -258,7 +235,16 @@ def episodes_after(
             episodes[0] = ended.closed(before.alarm.end, ANOTHER)
     is_new = before is None or (bool(episodes) and episodes[0].end_why in (VERSION, ANOTHER))
     if is_new and status is Status.DEGRADED:
-        new = begun(evaluation, state.since(status, evaluation.window), zone)
+        window, since = evaluation.window, state.since(status, evaluation.window)
+        new = Decline(
+            monitor=evaluation.monitor,
+            segment=evaluation.segment,
+            alarm=window,
+            champion_version=evaluation.champion_version,
+            start=since,
+            start_low=since,
+            start_high=window.end,
+        )
         episodes.append(followed(new, evaluation, points(), status, zone))
     first = state.first
     return [replace(one, from_first=first is not None and one.start <= first.start) for one in episodes]
@@ -270,11 +256,18 @@ def due_for_update(episode: Decline, at: datetime, *, again: bool) -> bool:
     A week after the last message at the earliest, if a loss is shown of which size or groups have clearly
     changed since then, or a rule finds it `again` after none did.
     """
-    last = episode.last_message
+    last, low, high = episode.last_message, episode.size_low, episode.size_high
     if last is None or at - last < UPDATE_EVERY:
         return False
-    is_shown = episode.size_high is None or episode.size_high < 0
-    return again or (is_shown and episode.differs())
+    if again:
+        return True
+    if high is not None and high >= 0:  # no loss is shown
+        return False
+    if episode.groups and episode.group_names[0] not in episode.told_groups:
+        return True
+    if low is None or high is None or episode.told_size is None:
+        return False
+    return not low <= episode.told_size <= high
 
 
 def pooled_window(

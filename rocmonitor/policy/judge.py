@@ -345,9 +345,7 @@ def foresee(
     metrics = {f"outlook/{name}": value for name, value in values.items()}
     if (interval := ranges.first(day)) is not None:  # what is normal, for the words
         metrics |= {"forecast/low": interval.low, "forecast/high": interval.high}
-    metrics |= {
-        f"{verdict.rule}/margin": verdict.margin for verdict in verdicts if verdict.margin is not None
-    }
+    metrics |= verdict_metrics(verdicts)
     tables: Tables = {}
     if warns:
         shift = history.shift(cells, scores)

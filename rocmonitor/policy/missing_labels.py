@@ -58,45 +58,42 @@ def allow_for_missing(
         for verdict in finding.verdicts
     )
     replaced = {verdict.rule for verdict in verdicts if verdict not in finding.verdicts}
-    judged = verdict_metrics(finding.verdicts)
-    metrics = {
-        name: value
-        for name, value in finding.metrics.items()
-        if name.split("/")[0] not in replaced and name not in judged
-    }
+    bare = _without_verdicts(finding)
+    metrics = {name: value for name, value in bare.metrics.items() if name.split("/")[0] not in replaced}
     without = replaced | {"explanation"}
     kept = [caveat for caveat in finding.caveats if without.isdisjoint(caveat.about[:1])]
     caveats = [*estimate.caveats, *kept]
     for name, interval in intervals.items():
         caveats += caveats_of(interval, name)
     return replace(
-        finding,
+        bare,
         outcome=outcome_of(verdicts),
         verdicts=verdicts,
-        metrics=_labelled_alone(metrics) | estimate.metrics | rule_metrics(verdicts, reference, intervals),
-        tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
+        metrics=metrics | estimate.metrics | rule_metrics(verdicts, reference, intervals),
         caveats=tuple(dict.fromkeys(caveats)),
     )
 
 
 def refused(finding: Finding, lack: Caveat) -> Finding:
     """Return a finding that is measured and not judged."""
-    judged = verdict_metrics(finding.verdicts)
-    metrics = {name: value for name, value in finding.metrics.items() if name not in judged}
+    verdict = Verdict.lacking("data", "data", lack)
+    return replace(_without_verdicts(finding), outcome=Status.INSUFFICIENT, verdicts=(verdict,))
+
+
+def _without_verdicts(finding: Finding) -> Finding:
+    """Return a finding without the metrics of its verdicts and what belongs to a change.
+
+    The AUROC of the labelled rows is in it as what it is, too: where that is the only one, `course` skips the
+    window.
+    """
+    judged, old, new = verdict_metrics(finding.verdicts), "champion/auc", "labelled/auc"
+    kept = {
+        name: value
+        for name, value in finding.metrics.items()
+        if name not in judged and not name.startswith("shift/")
+    }
     return replace(
         finding,
-        outcome=Status.INSUFFICIENT,
-        verdicts=(Verdict.lacking("data", "data", lack),),
-        metrics=_labelled_alone(metrics),
+        metrics={**kept, **{k.replace(old, new): v for k, v in kept.items() if k.startswith(old)}},
         tables={name: table for name, table in finding.tables.items() if name not in OF_A_CHANGE},
     )
-
-
-def _labelled_alone(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Return the metrics without those of a change, and the AUROC of the labelled rows as what it is, too.
-
-    Where that is the only one, `course` skips the window.
-    """
-    kept = {name: value for name, value in metrics.items() if not name.startswith("shift/")}
-    old, new = "champion/auc", "labelled/auc"
-    return {**kept, **{k.replace(old, new): v for k, v in kept.items() if k.startswith(old)}}

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.record import Record
 from rocmonitor.policy.windows import Window
@@ -67,9 +66,3 @@ class Outlook(Record):
 def repeated(foreseen: Mapping[str, float]) -> dict[str, float]:
     """Return what an evaluation repeats of its outlook's metrics, to be read beside what came of them."""
     return {name: foreseen[name] for name in _REPEATED if name in foreseen}
-
-
-def rows_since(foreseen: Mapping[str, float], scored: int) -> tuple[Caveat, ...]:
-    """Return a caveat when the rows of a window are no longer those of its outlook."""
-    then = round(foreseen.get("outlook/scored", scored))
-    return () if then == scored else (Caveat("rows-since-outlook", then=then, now=scored),)

@@ -258,12 +258,7 @@ def season_not_seen(reference: Reference) -> tuple[Caveat, ...]:
 
 def _measured(window: Window, sample: Sample, area: AucResult | None) -> dict[str, Any]:
     """Return a reference window for charts: its sizes, and its AUROC with an interval where there is one."""
-    measured: dict[str, Any] = {
-        "start": window.start.isoformat(),
-        "end": window.end.isoformat(),
-        "n_pos": sample.n_pos,
-        "n_neg": sample.n_neg,
-    }
+    measured: dict[str, Any] = {**window.to_dict(), "n_pos": sample.n_pos, "n_neg": sample.n_neg}
     if area is None:
         return measured
     low, high = area.ci(LEVEL)

@@ -238,7 +238,9 @@ def simulation(
     windows = min(max(round(YEAR / every), _FEWEST), _MOST)
     noise = scenario.noise(scenario.auc.auc)
     coming = draw(scenario.processes() if processes is None else processes, noise, windows)
-    missing, without = uncounted(scenario), without_chart(scenario)
+    missing, charts = uncounted(scenario), scenario.ranges.charts
+    # Rules whose chart is not known count with the chance they promise.
+    without = [name for name, rule in scenario.rules.items() if rule.needs.chart and name not in charts]
     usable = sum(bool(past["n_pos"] and past["n_neg"]) for past in scenario.reference.learned)
     two_sided = {
         name for name, rule in scenario.rules.items() if settings_of(rule).get("alternative") == "two-sided"
@@ -249,7 +251,7 @@ def simulation(
             continue
         usual = scenario.numbers(name)[:2]
         if rule.needs.chart:
-            chart = scenario.ranges.charts[name]
+            chart = charts[name]
             own = coming
             if any(chart.wave):  # the season of a window is no news to it
                 own = draw(learned(chart.values, chart.noises, chart.places), chart.noise, windows)
@@ -315,12 +317,6 @@ def uncounted(scenario: Scenario) -> list[str]:
         if (_unread(scenario, name) and not rule.tail)
         or (rule.needs.rows and name not in scenario.margins and name not in scenario.outcomes)
     ]
-
-
-def without_chart(scenario: Scenario) -> list[str]:
-    """Return the names of the rules whose chart is not known: they count with the chance they promise."""
-    charts = scenario.ranges.charts
-    return [name for name, rule in scenario.rules.items() if rule.needs.chart and name not in charts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby, islice, takewhile
-from typing import Any
+from typing import Any, Literal
 
 from rocmonitor.policy.evaluation import Reason, Status, Transition
-from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.record import Stored
 from rocmonitor.policy.windows import Window
 
 _QUIET = frozenset({Status.OK, Status.IMPROVED})
@@ -26,6 +26,32 @@ class Alarm:
     recover_after: int = 1  # ok again after this many sufficient windows in a row that were not
     cool_down: timedelta = timedelta()
     """Time after an alarm in which no recovery is sent; one that still holds is sent with the next window."""
+
+
+Cause = Literal["late", "corrected", "settings"]
+"""Labels or rows came late; some were corrected; the data are the same and were judged by other settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revised(Stored):
+    """A past window that was judged again and is found otherwise than before."""
+
+    monitor: str
+    segment: str = ""
+    window: Window
+    revision: int  # the new one
+    before: Status  # outcomes of the window
+    after: Status
+    auc_before: float | None  # None where the window was not measured
+    auc: float | None
+    cause: Cause
+    at: datetime  # when it was found
+    status: Status  # of the monitor and segment now
+
+    @property
+    def is_worse(self) -> bool:
+        """True if the window is degraded now, and was not."""
+        return self.after is Status.DEGRADED
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,14 @@ class Window:
         """Return the window whose ``start`` and ``end`` are written as ISO 8601."""
         return cls(datetime.fromisoformat(stored["start"]), datetime.fromisoformat(stored["end"]))
 
+    def to_dict(self) -> dict[str, str]:
+        """Return ``start`` and ``end`` as ISO 8601."""
+        return {"start": self.start.isoformat(), "end": self.end.isoformat()}
+
+    def overlaps(self, other: Window) -> bool:
+        """Return True if some instant lies in both."""
+        return self.start < other.end and other.start < self.end
+
     def __str__(self) -> str:
         return f"{self.start:%Y-%m-%dT%H:%MZ}/{self.end:%Y-%m-%dT%H:%MZ}"
 

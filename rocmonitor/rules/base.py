@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from annotated_types import Interval
 
@@ -50,6 +50,8 @@ class Rule(ABC):
     """A rule as configured: a frozen dataclass whose fields are the keys of the configuration."""
 
     __slots__ = ()
+
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     @property
     @abstractmethod
@@ -163,8 +165,6 @@ def beyond(below: bool, above: bool) -> Status:
 
 def is_shown(name: str, evidence: Evidence, level: float, achieved: float) -> bool:
     """Return True if a rule is judged at the level that the reference windows show."""
-    from rocmonitor.stats.forecast.calibration import (
-        LEVEL_ROUNDING,
-    )  # statistics: slow to import, and the configuration imports rules
+    from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING
 
     return name not in evidence.derived or achieved >= level - LEVEL_ROUNDING

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs
+from rocmonitor.rules.base import AtLevel, Level, Needs
 from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
@@ -15,8 +15,6 @@ from rocmonitor.verdict import Status, Verdict
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration(AtLevel):
     """The calibration slope or intercept of probabilities is shown to be outside of a range."""
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["calibration"] = "calibration"
     slope: tuple[float, float] | None = None

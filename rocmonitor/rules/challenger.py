@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
-from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs
+from rocmonitor.rules.base import AtLevel, Level, Needs
 from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
@@ -13,8 +13,6 @@ from rocmonitor.verdict import Status, Verdict
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenger(AtLevel):
     """The challenger's AUROC against the champion's on the same rows; reported, never an alarm."""
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["challenger"] = "challenger"
     confidence_level: Level = 0.95

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from annotated_types import Interval
 
 from rocmonitor.errors import InputError
-from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
+from rocmonitor.rules.base import Level, Needs, TwoSided, beyond
 from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Verdict
 
@@ -25,8 +25,6 @@ class Cost(TwoSided):
     Above `value`, or above that of the reference by more than `margin`, both uncertainties counted: one of
     the two.
     """
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["cost"] = "cost"
     w: Annotated[float, Interval(ge=0, le=1)]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Interval
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.rules.base import STRICT, Level, Needs, TwoSided, beyond
+from rocmonitor.rules.base import Level, Needs, TwoSided, beyond
 from rocmonitor.rules.evidence import Evidence, LearnedReference, is_usual
 from rocmonitor.verdict import Verdict
 
@@ -19,8 +19,6 @@ from rocmonitor.verdict import Verdict
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop(TwoSided):
     """The AUROC is lower than the reference's by more than `value`, both uncertainties counted."""
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["drop"] = "drop"
     value: Annotated[float, Interval(ge=0, lt=1)] = 0.0

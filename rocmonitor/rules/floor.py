@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Interval
 
-from rocmonitor.rules.base import STRICT, Level, TwoSided, beyond
+from rocmonitor.rules.base import Level, TwoSided, beyond
 from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Verdict
 
@@ -15,8 +15,6 @@ from rocmonitor.verdict import Verdict
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floor(TwoSided):
     """The whole confidence interval of the AUROC lies below a value."""
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["floor"] = "floor"
     value: Annotated[float, Interval(gt=0, lt=1)]

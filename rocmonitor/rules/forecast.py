@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median_low
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge, Gt
 
 from rocmonitor.conventions import Correlation
 from rocmonitor.errors import InputError
-from rocmonitor.rules.base import STRICT, AtLevel, Level, Needs, Rule, beyond, settings_of
+from rocmonitor.rules.base import AtLevel, Level, Needs, Rule, beyond, settings_of
 from rocmonitor.rules.evidence import Evidence, LearnedReference, ReferenceWindows
 from rocmonitor.verdict import Verdict
 
@@ -30,8 +30,6 @@ class Forecast(AtLevel):
     season that a year and more of reference windows shows. With fewer windows than show `confidence_level`,
     and without `half_life`, the level holds under a model (`rocmonitor.policy.reference`).
     """
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["forecast"] = "forecast"
     method: Literal["calibrated", "binned", "dual", "fixed"] = "calibrated"

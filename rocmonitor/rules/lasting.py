@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Interval
 
 from rocmonitor.conventions import FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.rules.base import STRICT, Needs, Rule
+from rocmonitor.rules.base import Needs, Rule
 from rocmonitor.rules.evidence import Evidence, LearnedReference, ReferenceWindows
 from rocmonitor.verdict import Status, Verdict
 
@@ -29,8 +29,6 @@ class Lasting(Rule):
     With ``false_alarm_probability`` some of the first ``horizon`` windows alarms although nothing lasts.
     ``alternative="two-sided"`` looks for a lasting rise, too.
     """
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["lasting"] = "lasting"
     false_alarm_probability: Annotated[float, Interval(ge=0.001, le=0.5)] = 0.05

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import stdev
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
-from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
+from rocmonitor.rules.base import BeforeLabels, Level, is_shown
 from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
@@ -27,8 +27,6 @@ class OutlookRule(BeforeLabels):
     forecast that leaves the scores aside. Windows that lay below the limit without the loss that they
     foretold lower it.
     """
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["outlook"] = "outlook"
     confidence_level: Level = 0.95

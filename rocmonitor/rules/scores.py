@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import stdev
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
-from rocmonitor.rules.base import STRICT, BeforeLabels, Level, is_shown
+from rocmonitor.rules.base import BeforeLabels, Level, is_shown
 from rocmonitor.rules.evidence import Evidence, LearnedReference
 from rocmonitor.verdict import Status, Verdict
 
@@ -26,8 +26,6 @@ class Scores(BeforeLabels):
 
     Windows that had left it without a loss of AUROC move the limit further out.
     """
-
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     kind: Literal["scores"] = "scores"
     confidence_level: Level = 0.95

@@ -200,12 +200,7 @@ def _known(seen: Stop, before: Stop) -> Stop:
 
 
 def labels_by_age(kept: store.Store, monitor: Monitor, now: datetime) -> list[AtAge]:
-    """Return how many rows have a label at some ages, from the reference's instants or what ticks counted.
-
-    Raises
-    ------
-    StoreError
-    """
+    """Return how many rows have a label at some ages, from the reference's instants or what ticks counted."""
     arrival, _ = read_arrival(kept, monitor, now)
     return arrival.by_age(monitor.labels.shown_ages)
 

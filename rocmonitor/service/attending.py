@@ -82,22 +82,12 @@ def close(kept: Store, monitor: str, *, by: str, now: datetime) -> int:
 
 
 def mute(kept: Store, monitor: str, *, by: str, note: str, until: datetime | None) -> None:
-    """Save until when nothing is sent about a monitor; None sends again from now on.
-
-    Raises
-    ------
-    ConfigError, StoreError
-    """
+    """Save until when nothing is sent about a monitor; None sends again from now on."""
     store.mute(kept, monitor, by=one_line(by), until=until, note=one_line(note))
 
 
 def after(now: datetime, length: str, option: str = "--for") -> datetime:
-    """Return the end of a duration such as ``12h`` or ``2d``.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Return the end of a duration such as ``12h`` or ``2d``; ConfigError for any other text."""
     try:
         end: datetime = (now + TypeAdapter(Duration).validate_python(length)).astimezone(UTC)
     except (ValidationError, OverflowError):
@@ -108,12 +98,7 @@ def after(now: datetime, length: str, option: str = "--for") -> datetime:
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, if it is short enough for a table.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Return a text on one line; ConfigError if it is too long for a table."""
     line = " ".join(text.split())
     if len(line) > _LONGEST_NOTE or not line.isprintable():
         raise ConfigError(f"A name and a note take up to {_LONGEST_NOTE} printable characters")

@@ -91,15 +91,9 @@ class Reader:
     its rows are what they were: that is one statement, and no row is sent. A window without counts of its own
     is the sum of shorter ones that fill it.
 
-    Parameters
-    ----------
-    source : SqlSource or SourceError
-        The error instead of a source that cannot be opened.
-    confirmed : bool
-        Otherwise what the store has also counts where the source has no row of the window any more, or does
-        not answer; `caveats` then says so.
-    rows : int
-        As of `Ahead`.
+    For a source that cannot be opened stands its error. Unless `confirmed`, what the store has also counts
+    where the source has no row of the window any more, or does not answer; `caveats` then says so. `rows` is
+    as of `Ahead`.
     """
 
     def __init__(

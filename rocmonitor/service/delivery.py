@@ -21,6 +21,7 @@ from rocmonitor.errors import (
     RocmonitorError,
     StoreError,
     TrackingError,
+    unforeseen,
 )
 from rocmonitor.service import messages
 from rocmonitor.service.leases import hold_lease, renew_lease
@@ -199,9 +200,9 @@ class Worker(threading.Thread):
             self.error = error
         except Exception as error:  # a row that cannot be read, for instance, which holds up all others
             log.exception("delivering to %s failed unexpectedly", self.destination)
-            self.done.failed[self.destination] = str(_unforeseen(error))
+            self.done.failed[self.destination] = str(unforeseen(error))
             with suppress(StoreError):
-                note_delivery(self._runtime, self.destination, _unforeseen(error))
+                note_delivery(self._runtime, self.destination, unforeseen(error))
         except BaseException as error:
             self.error = error
         self._all.on_end(self)
@@ -280,7 +281,7 @@ class Worker(threading.Thread):
     def _failed(self, row: store.Delivery, error: Exception) -> None:
         if not isinstance(error, RocmonitorError):
             log.error("delivering %s to %s failed unexpectedly", row.monitor, row.destination, exc_info=error)
-            error = _unforeseen(error)
+            error = unforeseen(error)
         # Refused for good, as far as the destination is concerned: but somebody may mend the configuration.
         refused = isinstance(error, ConfigError) or (isinstance(error, ExternalError) and not error.transient)
         (self.done.refused if refused else self.done.failed)[row.destination] = str(error)
@@ -339,10 +340,6 @@ class _Send(threading.Thread):
         with self._ending:
             self._given_up = not self.finished.is_set()
             return self._given_up
-
-
-def _unforeseen(error: Exception) -> RocmonitorError:
-    return RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
 
 
 def _no_end(destination: str, why: str) -> ExternalError:

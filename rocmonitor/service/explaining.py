@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import reduce
 from itertools import chain
@@ -27,7 +29,6 @@ from rocmonitor.policy.explanation import (
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window, gaps
 from rocmonitor.service import references
-from rocmonitor.service.counted_parts import rows_of
 from rocmonitor.service.progress import Step
 from rocmonitor.sources import SqlSource
 from rocmonitor.sources.batch import Explaining
@@ -40,6 +41,7 @@ from rocmonitor.stats.grouping import BINS
 
 _FORM = 2
 """The form of stored counts; those of another one are counted again."""
+_EVER = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +117,9 @@ class ExplainRequest:
         if windows == [self.window] and not self.expected:
             whole = reference.counted(new[self.window], fewest=fewest, own=True)
         else:
-            known = (rows_of(part, reference) for part in self.counted)
+            known = (
+                reference.counted_from(json.loads(zlib.decompress(part.content))) for part in self.counted
+            )
             whole = reduce(CountedRows.plus, chain(known, (rows for _, rows in counted)))
         drawn = hashlib.sha256(f"{monitor.name}|{self.window}".encode()).digest()  # the same in a second run
         seed = int.from_bytes(drawn[:8])
@@ -177,6 +181,69 @@ class ExplainRequest:
             return [bare_frame(monitor, columns, frame, labelled=labelled) for frame in read]
         how: dict[str, Any] = {"as_of": as_of, "extra": columns, "labelled": labelled, "bare": True}
         return [read_frame(source, monitor, window, **how) for window in windows]
+
+
+@dataclass
+class CountedParts:
+    """Parts of a monitor's losses, counted, in the store or of this tick alone; no two overlap.
+
+    While a loss goes on, its new rows alone are read. `reading` names the reference and its columns; with
+    `keep` what is added is kept in the store.
+    """
+
+    kept: store.Store
+    reading: str
+    keep: bool = field(kw_only=True)
+    _parts: dict[Window, store.KeptCounts | None] | None = None  # None: in the store
+    _sum: store.KeptCounts | None = None  # of the parts of the last period
+
+    def inside(self, period: Window) -> list[store.KeptCounts]:
+        """Return the parts that lie in a period, those that were added up before as one."""
+        first, start = [], period.start
+        if self._sum and self._sum.window.start == start and self._sum.window.end <= period.end:
+            first, start = [self._sum], self._sum.window.end
+        windows = [part for part in self._known() if start <= part.start and part.end <= period.end]
+        parts = [self._known()[part] or store.counts(self.kept, self.reading, part) for part in windows]
+        return first + [part for part in parts if part is not None]
+
+    def add(
+        self, counted: Sequence[tuple[Window, CountedRows]], whole: tuple[Window, CountedRows], at: datetime
+    ) -> None:
+        """Take in the parts of a period in place of all that overlaps them, and the sum of all its parts."""
+        parts = [self._packed(window, rows, at) for window, rows in counted]
+        for part in parts:
+            self.forget(part.window)
+            self._known()[part.window] = part
+        if self.keep and parts:
+            store.save_counts(self.kept, parts)
+        if [window for window, _ in counted] != [whole[0]]:  # more than one
+            self._sum = self._packed(*whole, at)
+
+    def forget(self, window: Window) -> None:
+        """Drop what overlaps a window: other rows count now."""
+        if self._sum and self._sum.window.overlaps(window):
+            self._sum = None
+        over = [part for part in self._known() if part.overlaps(window)]
+        for part in over:
+            del self._known()[part]
+        if self.keep and over:
+            store.forget_counts(self.kept, self.reading, over)
+
+    def _known(self) -> dict[Window, store.KeptCounts | None]:
+        if self._parts is None:
+            self._parts = dict.fromkeys(store.windows_counted(self.kept, self.reading, _EVER))
+        return self._parts
+
+    def _packed(self, window: Window, rows: CountedRows, at: datetime) -> store.KeptCounts:
+        return store.KeptCounts(
+            reading=self.reading,
+            window=window,
+            data_digest="",
+            labels_digest="",
+            rows=int(sum(side.sum() for side in rows.whole)),
+            read_at=at,
+            content=zlib.compress(json.dumps(rows.to_dict()).encode()),
+        )
 
 
 def explanation(

@@ -93,16 +93,10 @@ class Health:
         """True if a restart of the process would mend nothing."""
         return not any(problem.code in _RESTART_MENDS for problem in self.problems)
 
-    @property
-    def offset_seconds(self) -> float | None:
-        """The seconds that the clock of this process is ahead of the database's."""
-        if self.seen is None or self.seen.clock is None:
-            return None
-        return (self.now - self.seen.clock).total_seconds()
-
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         seen, service = self.seen, self.service
+        clock = None if seen is None else seen.clock
         content: dict[str, Any] = {
             "status": "ok" if self.healthy else "unhealthy",
             "problems": [
@@ -114,8 +108,8 @@ class Health:
             "store": {"reachable": seen is not None},
             "clock": {
                 "now": _written(self.now),
-                "database": None if seen is None else _written(seen.clock),
-                "offset_seconds": self.offset_seconds,
+                "database": _written(clock),
+                "offset_seconds": None if clock is None else (self.now - clock).total_seconds(),
             },
             "monitors": {name: _tick(name, seen) for name in self.monitors},
             "outbox": {},

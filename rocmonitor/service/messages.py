@@ -19,8 +19,7 @@ from rocmonitor.policy.evaluation import Evaluation, Status, Transition
 from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
-from rocmonitor.policy.revised import Revised
-from rocmonitor.policy.status import is_alarm
+from rocmonitor.policy.status import Revised, is_alarm
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.outages import outage_message

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import timedelta
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from rocmonitor import store
-from rocmonitor.errors import ExternalError, SourceError
-from rocmonitor.service.delivery import Delivered, drain
+from rocmonitor.config import Config
+from rocmonitor.errors import ExternalError, SourceError, StoreError
+from rocmonitor.policy.outages import phase_due
+from rocmonitor.service.delivery import CHANNEL_SECONDS, Delivered, drain
+from rocmonitor.service.outages import send_directly, store_outage
 from rocmonitor.service.progress import Progress
 from rocmonitor.service.runtime import Runtime, leave
 from rocmonitor.service.tick import Tick
 from rocmonitor.service.workers import Workers
 from rocmonitor.service.workers.threads import MOST_AT_ONCE
+
+log = logging.getLogger(__name__)
+
+STORE_FAILS = ".rocmonitor-store-fails.json"
 
 _STOPPED, _INTERRUPTED = 143, 130
 """Exit codes, by custom."""
@@ -127,3 +137,41 @@ def _stopped_by_signals(runtime: Runtime) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def announce_store(config: Config, error: StoreError | None, now: datetime) -> None:
+    """Send that the store fails, at once and then daily, or that it works again; without the store.
+
+    A call from a scheduler is made once an hour or once a day: to wait for a second failure would be late.
+    No process remembers the failure, so a small file beside the configuration does, and not every call sends
+    a message. Where that file cannot be written, every call does.
+    """
+    path = config.folder / STORE_FAILS
+    since, notified_at = now, None
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        before = [datetime.fromisoformat(content[name]) for name in ("since", "notified_at")]
+        if all(instant.tzinfo for instant in before):
+            since, notified_at = before
+    outage = store_outage(config, error, since, now, notified_at)
+    phase = phase_due(outage, now, tolerance=timedelta())
+    if phase is None:
+        return
+    threads = send_directly(config, outage, phase, now)
+    if phase == "ended":
+        with suppress(OSError):
+            path.unlink()
+    else:
+        text = json.dumps({"since": since.isoformat(), "notified_at": now.isoformat()})
+        part = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            part.replace(path)
+        except OSError as failure:
+            why = failure.strerror
+            log.warning("%s cannot be written: the next call sends this message again: %s", path, why)
+    until = time.monotonic() + CHANNEL_SECONDS
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))

@@ -46,10 +46,8 @@ _LONGEST_ERROR = 2000
 def note_tick(runtime: Runtime, monitor: Monitor, error: RocmonitorError | None) -> None:
     """Note that a tick of a monitor failed, or worked. A store that fails meanwhile is only logged."""
     try:
-        if error is not None:
-            _add(runtime, error, place_of(error, monitor.source), monitor.name, monitor.name)
-        elif not runtime.stop.is_set():  # a tick that was stopped may not have read anything
-            store.end_failure(runtime.store, monitor.name, runtime.clock(), known=_known(runtime))
+        if error is not None or not runtime.stop.is_set():  # a tick that was stopped may have read nothing
+            _note(runtime, monitor.name, error, monitor)
     except StoreError as failure:
         log.warning("%s: whether it failed is not noted: %s", monitor.name, failure)
 
@@ -58,12 +56,9 @@ def note_review(runtime: Runtime, monitor: Monitor, error: Exception | None) -> 
     """Note that a review failed, or worked; too few data are no failure, and the store is watched."""
     if isinstance(error, StoreError):
         return
-    member = f"{REVIEW}{monitor.name}"
+    failed = None if isinstance(error, DegenerateDataError) else error
     try:
-        if error is None or isinstance(error, DegenerateDataError):
-            store.end_failure(runtime.store, member, runtime.clock(), known=_known(runtime))
-        else:
-            _add(runtime, error, place_of(error, monitor.source), member, monitor.name)
+        _note(runtime, f"{REVIEW}{monitor.name}", failed, monitor)
     except StoreError as failure:
         log.warning("review of %s: whether it failed is not noted: %s", monitor.name, failure)
 
@@ -73,14 +68,28 @@ def note_delivery(runtime: Runtime, destination: str, error: Exception | None) -
 
     A destination works again once none of its failed deliveries is left.
     """
-    member = f"outbox:{destination}"
+    if isinstance(error, StoreError):
+        return
+    left = store.backlog(runtime.store).get(destination) if error is None else None
+    if left is None or left.error is None:
+        _note(runtime, f"outbox:{destination}", error)
+
+
+def _note(runtime: Runtime, member: str, error: Exception | None, monitor: Monitor | None = None) -> None:
+    """Add the failure of a member of an outage, or end it where there is none."""
     if error is None:
-        left = store.backlog(runtime.store).get(destination)
-        if left is None or left.error is None:
-            store.end_failure(runtime.store, member, runtime.clock(), known=_known(runtime))
-    elif not isinstance(error, StoreError):
-        # The next delivery may fail for another reason: all of them are one outage.
-        _add(runtime, error, destination, member, cause=destination)
+        config = runtime.config
+        reviews = (f"{REVIEW}{name}" for name in config.monitors)
+        channels = (f"outbox:channel:{name}" for name in config.channels)
+        known = {*config.monitors, *reviews, f"outbox:{MLFLOW}", *channels}  # by this configuration
+        store.end_failure(runtime.store, member, runtime.clock(), known=known)
+        return
+    # The next delivery may fail for another reason: all to one destination are one outage.
+    cause = member.removeprefix("outbox:")
+    if monitor is not None:
+        cause = cause_of(error, place_of(error, monitor.source), monitor.name)
+    text = str(error)[:_LONGEST_ERROR]
+    store.add_failure(runtime.store, cause, member, runtime.clock(), error=text, lasting=is_lasting(error))
 
 
 def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | None = None) -> int:
@@ -102,7 +111,8 @@ def notify(runtime: Runtime, *, settled: bool = False, tolerance: timedelta | No
         audience = [monitor for monitor in touched if monitor.name not in muted]
         if phase is None or not touched or (not audience and phase != "ended"):
             continue  # nothing is due, it is another configuration's, or it waits until somebody listens
-        whole = _notice(outage, phase, touched, now)
+        names = tuple(monitor.name for monitor in touched)
+        whole = Notice(outage=outage, phase=phase, at=outage.end or now, monitors=names)
         notices = _notices(config, whole, audience)
         outgoing = [
             store.Outgoing(destination=f"channel:{channel}", payload={"outage": notice.to_dict()})
@@ -171,9 +181,8 @@ def store_outage(
 
 def send_directly(config: Config, outage: Outage, phase: Phase, now: datetime) -> list[threading.Thread]:
     """Send a message about an outage of all monitors without the outbox; the threads that do it."""
-    monitors = list(config.monitors.values())
-    whole = _notice(outage, phase, monitors, now)
-    notices = _notices(config, whole, monitors)
+    whole = Notice(outage=outage, phase=phase, at=outage.end or now, monitors=tuple(config.monitors))
+    notices = _notices(config, whole, list(config.monitors.values()))
     log.log(logging.INFO if phase == "ended" else logging.ERROR, "%s", in_log(whole, list(notices)))
     threads = [
         threading.Thread(target=_send_now, args=(config, channel, notice), daemon=True)
@@ -201,27 +210,6 @@ def outage_message(config: Config, notice: Notice) -> Message:
     )
 
 
-def _add(
-    runtime: Runtime, error: Exception, place: str, member: str, monitor: str = "", cause: str = ""
-) -> None:
-    store.add_failure(
-        runtime.store,
-        cause or cause_of(error, place, monitor),
-        member,
-        runtime.clock(),
-        error=str(error)[:_LONGEST_ERROR],
-        lasting=is_lasting(error),
-    )
-
-
-def _known(runtime: Runtime) -> set[str]:
-    """Return what can be a member of an outage, by this configuration."""
-    config = runtime.config
-    reviews = (f"{REVIEW}{name}" for name in config.monitors)
-    channels = (f"outbox:channel:{name}" for name in config.channels)
-    return {*config.monitors, *reviews, f"outbox:{MLFLOW}", *channels}
-
-
 def _touched(config: Config, outage: Outage) -> list[Monitor]:
     """Return the monitors that cannot be judged, and those whose results or messages do not arrive."""
     everybody = list(config.monitors.values())
@@ -242,11 +230,6 @@ def _notices(config: Config, whole: Notice, audience: Sequence[Monitor]) -> dict
         if mine and whole.outage.place != f"channel:{channel}":
             notices[channel] = replace(whole, monitors=mine)
     return notices
-
-
-def _notice(outage: Outage, phase: Phase, monitors: Sequence[Monitor], now: datetime) -> Notice:
-    names = tuple(monitor.name for monitor in monitors)
-    return Notice(outage=outage, phase=phase, at=outage.end or now, monitors=names)
 
 
 def _send_now(config: Config, channel: str, notice: Notice) -> None:

@@ -186,8 +186,7 @@ def load_or_build(
     if pieces and computed:
         counted = [
             {
-                "start": window.start.isoformat(),
-                "end": window.end.isoformat(),
+                **window.to_dict(),
                 "n_pos": labels.n_pos,
                 "n_neg": labels.labelled - labels.n_pos,
                 "unlabelled": labels.rows - labels.labelled,
@@ -250,13 +249,7 @@ def complete_at(monitor: Monitor) -> datetime:
 
 def summary(monitor: Monitor, reference: Reference) -> dict[str, Any]:
     """Return the reference as an evaluation keeps it; the store has the rest once, by the digest."""
-    period = monitor.reference_period
     plain = reference.to_dict()
     for large in ("cells", "history", "labels", "charts", "pieces"):
         plain.pop(large, None)
-    return {
-        "start": period.start.isoformat(),
-        "end": period.end.isoformat(),
-        "digest": digest(monitor),
-        **plain,
-    }
+    return {**monitor.reference_period.to_dict(), "digest": digest(monitor), **plain}

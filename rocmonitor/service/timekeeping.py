@@ -21,26 +21,21 @@ def believed(runtime: Runtime, now: datetime, *, keep: bool) -> tuple[datetime, 
     """
     clock, theirs = runtime.clock(), store.database_time(runtime.store)
     if theirs is not None:
-        if clock - theirs <= TOLERANCE:
-            return now, None
-        values = {"ahead": _words(clock - theirs), "until": f"{theirs:%Y-%m-%d %H:%MZ}"}
-        return min(now, theirs), Caveat("clock-ahead-of-store", **values)
-    seen = store.clock_seen(runtime.store)
-    until, remembered = believe(clock, runtime.boot, runtime.elapsed(), seen)
-    is_news = (
-        seen is None
-        or (remembered.boot, remembered.ahead) != (seen.boot, seen.ahead)
-        or remembered.ahead_since != seen.ahead_since
-        or abs(remembered.at - seen.at) > _REMEMBER_EVERY
-    )
-    if keep and is_news:
-        store.save_clock_seen(runtime.store, remembered)
+        until, why = clock if clock - theirs <= TOLERANCE else theirs, "clock-ahead-of-store"
+    else:
+        seen = store.clock_seen(runtime.store)
+        until, remembered = believe(clock, runtime.boot, runtime.elapsed(), seen)
+        why = "clock-set-forward"
+        is_news = (
+            seen is None
+            or (remembered.boot, remembered.ahead) != (seen.boot, seen.ahead)
+            or remembered.ahead_since != seen.ahead_since
+            or abs(remembered.at - seen.at) > _REMEMBER_EVERY
+        )
+        if keep and is_news:
+            store.save_clock_seen(runtime.store, remembered)
     if until >= clock:
         return now, None
-    values = {"ahead": _words(clock - until), "until": f"{until:%Y-%m-%d %H:%MZ}"}
-    return min(now, until), Caveat("clock-set-forward", **values)
-
-
-def _words(ahead: timedelta) -> str:
-    hours = ahead.total_seconds() / 3600
-    return f"{ahead.days} days" if ahead.days > 1 else f"{hours:.1f} hours"
+    ahead = clock - until
+    words = f"{ahead.days} days" if ahead.days > 1 else f"{ahead.total_seconds() / 3600:.1f} hours"
+    return min(now, until), Caveat(why, ahead=words, until=f"{until:%Y-%m-%d %H:%MZ}")

@@ -28,7 +28,7 @@ class KeptCounts:
 
     `reading` names what was read and how: monitors that read the same rows in the same way share it. The
     digests are of the rows, and of what a source says of their labels and scores
-    (`rocmonitor.sources.LabelCounts`); empty for those of `rocmonitor.service.counted_parts`.
+    (`rocmonitor.sources.LabelCounts`); empty for those of `rocmonitor.service.explaining`.
     """
 
     reading: str

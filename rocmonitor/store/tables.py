@@ -305,7 +305,7 @@ counts = Table(  # distinct scores of windows, or groups of a loss, with their r
     Column("labels_digest", String, nullable=False),
     Column("rows", Integer, nullable=False),
     Column("read_at", Instant, nullable=False, index=True),
-    Column("content", LargeBinary, nullable=False),  # of `sources.cells` or `service.counted_parts`
+    Column("content", LargeBinary, nullable=False),  # of `sources.cells` or `service.explaining`
 )
 
 tick = Table(

@@ -77,6 +77,18 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
+def first_few(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> first_few(["a", "b", "c", "d"], 2)
+    'a, b and 2 more'
+    """
+    more = len(names) - most
+    return listed([*names[:most], f"{more:,} more"] if more > 0 else names)
+
+
 def windows_of(number: int, total: int, unit: str = "window") -> str:
     """Return how many windows of all.
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.outages import EXECUTOR, MLFLOW, STORE, Notice, Outage
-from rocmonitor.wording.format import count, instant, listed, one_line
+from rocmonitor.wording.format import count, first_few, instant, listed, one_line
 
 FEW_NAMES, MOST_NAMES = 3, 20
 
@@ -65,7 +65,7 @@ def effect(notice: Notice, *, named: bool = False) -> str:
     """Return what does not happen meanwhile, and to which monitors."""
     kind, parts = notice.outage.place.partition(":")[0], list[str]()
     unjudged, unreviewed, concerned = (
-        names(monitors, FEW_NAMES) if named else count(len(monitors), "monitor")
+        first_few(monitors, FEW_NAMES) if named else count(len(monitors), "monitor")
         for monitors in (notice.unjudged, notice.unreviewed, notice.concerned)
     )
     if kind == "monitor":
@@ -115,13 +115,7 @@ def more_names(notice: Notice) -> str:
     monitors = [*notice.unjudged, *notice.unreviewed, *notice.concerned]
     is_named = notice.outage.place != "monitor" and notice.phase != "ended" and len(monitors) <= FEW_NAMES
     alone = notice.outage.place == "monitor" and len(monitors) == 1
-    return "" if is_named or alone else names(monitors, MOST_NAMES)
-
-
-def names(monitors: Sequence[str], most: int) -> str:
-    """Return the first monitors by name, and how many more there are."""
-    more = len(monitors) - most
-    return listed([*monitors[:most], f"{more} more"] if more > 0 else monitors)
+    return "" if is_named or alone else first_few(monitors, MOST_NAMES)
 
 
 def advice(notice: Notice) -> str:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.status import Revised
 from rocmonitor.wording.format import apart, area
 
 _AFTER = {

@@ -106,7 +106,7 @@ def headline(
         return episodes.headline(loss, zone)
     text = _beside_normal(evaluation, decided)
     if change.after is Status.INSUFFICIENT and decided is not None:
-        return f"Cannot be judged: {_undecided(evaluation, decided)}; {text}"
+        return f"Cannot be judged: {lack(evaluation.counts, decided)[0]}; {text}"
     return text
 
 
@@ -128,7 +128,7 @@ def title(change: Transition, evaluation: Evaluation | None, episode: Decline | 
         return "; ".join(reasons(change.reasons))
     decided = deciding(change, evaluation)
     if change.after is Status.INSUFFICIENT:
-        return lack(evaluation.counts)[0] if decided is None else _undecided(evaluation, decided)
+        return lack(evaluation.counts, decided)[0]
     if "champion/auc" not in evaluation.metrics:
         return f"was {change.before}"
     if change.after is Status.OK and not forecast_limits(evaluation, decided):
@@ -168,18 +168,19 @@ def by_status(segments: Iterable[tuple[Status, str]]) -> str:
 def advice(change: Transition, evaluation: Evaluation | None) -> str:
     """Return what to check first; empty when the reasons say all there is."""
     if change.after is Status.INSUFFICIENT and evaluation is not None:
-        decided = deciding(change, evaluation)
-        if decided is not None and decided.kind != "data":
-            return _known_lack(decided)[1] or CHECK_REFERENCE
-        return lack(evaluation.counts, decided)[1]
+        return lack(evaluation.counts, deciding(change, evaluation))[1]
     return WORDS[change.after].check
 
 
 def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
-    """Return what an insufficient window lacks, and where to look for it."""
-    stated = _known_lack(decided)
-    if stated[0]:
-        return stated
+    """Return what an insufficient window lacks, or the rule that cannot be applied, and where to look."""
+    lacks = () if decided is None else decided.lacks
+    known = (CHECK_LACK[cause.code] for cause in lacks if cause.code in CHECK_LACK)
+    what, look = next(known, ("", ""))  # that counts of rows do not show
+    if decided is not None and decided.kind != "data":
+        return f"rule {decided.rule} cannot be applied", look or CHECK_REFERENCE
+    if what:
+        return what, look
     if not counts.rows:
         return "no rows", "did the scoring job run, and does the query find its rows by time?"
     if not counts.used and counts.unlabelled:
@@ -225,18 +226,6 @@ def _beside_normal(evaluation: Evaluation, decided: Verdict | None) -> str:
         shown, before = apart(value, reference)
         return f"AUROC {shown}, {before} in the reference{rule}"
     return f"AUROC {value:.2f}{rule}"
-
-
-def _undecided(evaluation: Evaluation, decided: Verdict) -> str:
-    if decided.kind != "data":
-        return f"rule {decided.rule} cannot be applied"
-    return lack(evaluation.counts, decided)[0]
-
-
-def _known_lack(decided: Verdict | None) -> tuple[str, str]:
-    """Return the words of a lack that counts of rows do not show; empty ones when it is none of those."""
-    lacks = () if decided is None else decided.lacks
-    return next((CHECK_LACK[cause.code] for cause in lacks if cause.code in CHECK_LACK), ("", ""))
 
 
 def _back(evaluation: Evaluation) -> str:

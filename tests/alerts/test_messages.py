@@ -52,7 +52,7 @@ from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.outages import REVIEW, Member, Notice, Outage, Phase
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Decision
-from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.status import Revised
 from rocmonitor.policy.stops import Stop
 from rocmonitor.policy.windows import Window
 

@@ -20,6 +20,18 @@ def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
+def test_a_window_is_read_back_and_overlaps_no_neighbour():
+    first, second = Window(utc("2026-01-05"), utc("2026-01-12")), Window(utc("2026-01-12"), utc("2026-01-19"))
+    assert first.to_dict() == {"start": "2026-01-05T00:00:00+00:00", "end": "2026-01-12T00:00:00+00:00"}
+    assert Window.from_dict(first.to_dict()) == first
+    assert not first.overlaps(second)
+    assert not second.overlaps(first)
+    across = Window(utc("2026-01-11"), utc("2026-01-13"))
+    assert first.overlaps(across)
+    assert across.overlaps(second)
+    assert first.overlaps(first)
+
+
 def test_a_week_starts_on_monday_at_local_midnight():
     weeks = Calendar(every=7 * DAY, zone=BERLIN).within(utc("2026-01-01"), utc("2026-01-20"))
     assert weeks == [

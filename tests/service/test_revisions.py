@@ -13,7 +13,7 @@ from rocmonitor import store
 from rocmonitor.alerts import Context, compose_revised
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.revised import Revised
+from rocmonitor.policy.status import Revised
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.store import tables

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,7 @@ def test_every_caveat_has_a_sentence(caveat):
     text = str(caveat)
     assert "{" not in text
     assert text[-1] not in ".:; "
+    assert not re.search(r"\d%", text)  # a space stands before the sign
 
 
 def test_no_sentence_lacks_an_example():

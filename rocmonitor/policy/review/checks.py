@@ -220,25 +220,19 @@ def _check(window: Window, pair: PairedSample, settings: ReviewSettings) -> Chec
         difference = compare_auc_paired(pair)
     except DegenerateDataError:  # the same difference in every row
         return replace(check, why_not=why_not or NO_SCATTER)
-    rates = {} if why_not else _rates(pair, settings.rule.fpr)
-    if difference.design_effect is not None:  # known for the AUROC, and taken for the points of its curve
-        worth = math.sqrt(max(difference.design_effect, 1.0))
-        rates = {fpr: (value, worth * se) for fpr, (value, se) in rates.items()}
-    return replace(check, difference=difference, rates=rates)
-
-
-def _rates(pair: PairedSample, fprs: Sequence[float]) -> dict[float, tuple[float, float]]:
-    """TPR differences and their standard errors at the rates that the window has."""
-    near = []
-    for fpr in fprs:
+    near, rates = list[float](), dict[float, tuple[float, float]]()  # that the window has
+    for fpr in () if why_not else settings.rule.fpr:
         r = min(max(round(fpr * pair.n_neg), 1), pair.n_neg - 1)
         if abs(r / pair.n_neg - fpr) <= NEAR * fpr:
             near.append(fpr)
-    if not near or has_constant_scores(pair):
-        return {}
-    difference = vertical_difference(pair, near, max_thresholds=THRESHOLDS)
-    values = zip(difference.dtpr.tolist(), difference.dtpr_se.tolist(), strict=True)
-    return dict(zip(near, values, strict=True))
+    if near and not has_constant_scores(pair):
+        # The design effect is known for the AUROC, and taken for the points of its curve.
+        effect = difference.design_effect
+        worth = 1.0 if effect is None else math.sqrt(max(effect, 1.0))
+        tpr = vertical_difference(pair, near, max_thresholds=THRESHOLDS)
+        values = zip(near, tpr.dtpr.tolist(), tpr.dtpr_se.tolist(), strict=True)
+        rates = {fpr: (value, worth * se) for fpr, value, se in values}
+    return replace(check, difference=difference, rates=rates)
 
 
 def has_constant_scores(pair: PairedSample) -> bool:

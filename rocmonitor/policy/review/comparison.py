@@ -91,10 +91,6 @@ class Compared:
     caveats: tuple[Caveat, ...] = ()
 
 
-def _silent(_: str) -> None:
-    pass
-
-
 def compare(
     windows: Sequence[tuple[Window, PairedSample]],
     segments: Mapping[str, PairedSample],
@@ -103,7 +99,7 @@ def compare(
     setting: PairedSample | None,
     past: Sequence[PairedSample] = (),
     rng: int,
-    progress: Progress = _silent,
+    progress: Progress = lambda _: None,
 ) -> Compared:
     """Compare champion and challenger on the rows that both scored, and decide by the written rule.
 

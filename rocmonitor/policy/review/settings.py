@@ -10,7 +10,7 @@ from annotated_types import Ge, Interval
 from rocmonitor.conventions import Correlation, Estimand
 from rocmonitor.errors import InputError
 from rocmonitor.policy.record import digest_of
-from rocmonitor.rules.base import Level
+from rocmonitor.rules.base import STRICT, Level
 
 if TYPE_CHECKING:
     from rocmonitor.stats import OperatingCondition
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 NEXT = (4, 13)
 """Numbers of coming windows whose mean difference is predicted."""
 
-_STRICT: dict[str, str | bool] = {"extra": "forbid", "allow_inf_nan": False}  # for pydantic
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Money:
     """Cost of an error of each kind where the model is used, in one unit; savings are given in it."""
 
-    __pydantic_config__: ClassVar[dict[str, str | bool]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, str | bool]] = STRICT
 
     false_positive: Annotated[float, Ge(0)]
     false_negative: Annotated[float, Ge(0)]

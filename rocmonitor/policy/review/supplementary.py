@@ -1,15 +1,21 @@
-"""Shown besides the decision: segments, and a forecast of the difference. Challenger first."""
+"""Shown besides the decision: segments, a forecast, and the difference around a loss. Challenger first."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from statistics import fmean
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import NORMAL_95
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.record import Row
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW, part_caveats, too_few
 from rocmonitor.policy.review.period import area_columns, left_out
 from rocmonitor.policy.review.settings import ReviewSettings
+from rocmonitor.policy.windows import Window
 from rocmonitor.stats import AucDifference, PairedSample, auc, compare_auc_paired, forecast_difference
 from rocmonitor.stats.forecast.calibration import windows_needed
 
@@ -96,3 +102,46 @@ def forecast(
             "high": interval.high,
         }
     ]
+
+
+def difference_by_episode(windows: Sequence[Row], period: Window, episodes: Sequence[Decline]) -> list[Row]:
+    """Return the mean difference before, in and after the last episode in a period; empty without one.
+
+    `windows` are as `rocmonitor.policy.review.checks.windows_table` gives them, and `episodes` of the same
+    rows, oldest first. Checked windows are weighted by their rows, as in the average of the period, which so
+    lies between its parts. The intervals (95 %) are for a look at this one table.
+    """
+    overlapping = [
+        episode
+        for episode in episodes
+        if episode.start < period.end and (episode.end or period.end) > period.start
+    ]
+    if not overlapping:
+        return []
+    episode, parts = overlapping[-1], dict[str, list[Row]]()
+    for row in windows:
+        start = datetime.fromisoformat(row["start"])
+        part = "before" if start < episode.start else "in"
+        if episode.end is not None and start >= episode.end:
+            part = "after"
+        if row["checked"]:
+            parts.setdefault(part, []).append(row)
+    table = []
+    for part in ("before", "in", "after"):
+        if rows := parts.get(part):
+            n_rows = [row["rows"] for row in rows]
+            mean = fmean([row["difference"] for row in rows], n_rows)
+            error = math.sqrt(sum((row["rows"] * row["se"]) ** 2 for row in rows)) / sum(n_rows)
+            reach = NORMAL_95 * error
+            table.append(
+                {
+                    "part": part,
+                    "start": rows[0]["start"],
+                    "end": rows[-1]["end"],
+                    "windows": len(rows),
+                    "difference": mean,
+                    "low": mean - reach,
+                    "high": mean + reach,
+                }
+            )
+    return table

@@ -22,7 +22,7 @@ from rocmonitor.policy.judge import too_few
 from rocmonitor.policy.left_out import learned
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
-from rocmonitor.policy.scenario import Early, Scenario, simulation
+from rocmonitor.policy.scenario import Early, Scenario, early, simulation
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.check import Watched
 from rocmonitor.rules import Rule, settings_of
@@ -37,7 +37,6 @@ from rocmonitor.service.checking.forecast_alarms import (
     on_reference,
     spending,
     warnings,
-    warnings_of,
 )
 from rocmonitor.service.checking.joined import (
     Counted,
@@ -74,7 +73,7 @@ from rocmonitor.service.checking.timing import (
     read_as,
     unreadable,
 )
-from rocmonitor.service.checking.words import MORE_ROWS, Doubt
+from rocmonitor.service.checking.words import MORE_ROWS, POWER, Doubt
 from rocmonitor.service.counted import Reader
 from rocmonitor.service.judging import find
 from rocmonitor.service.pieces import last_window, reference_windows, usual_length
@@ -528,21 +527,21 @@ def _counted(counts: Sequence[tuple[Window, LabelCounts]], spread: AucSpread) ->
         if se is None
         else AucResult(auc=spread.auc, se=se, n_pos=n_pos, n_neg=n_neg, method="delong"),
         windows=[
-            {
-                "start": window.start.isoformat(),
-                "end": window.end.isoformat(),
-                "n_pos": counted.n_pos,
-                "n_neg": counted.n_neg,
-            }
-            for window, counted in counts
+            {**window.to_dict(), "n_pos": counted.n_pos, "n_neg": counted.n_neg} for window, counted in counts
         ],
     )
 
 
 def _rules(monitor: Monitor, levels: Levels, seen: _Seen, explain: bool) -> list[str]:
     if seen.scenario is not None:
-        seen.drawn = simulation(seen.scenario, seen.every)
-        seen.early = warnings_of(monitor, seen.scenario, seen.every)
+        scenario, reference = seen.scenario, seen.scenario.reference
+        seen.drawn = simulation(scenario, seen.every)
+        if monitor.outlook is not None and reference.history is not None and reference.cells is not None:
+            seen.early = {
+                name: early(scenario, name, seen.every, power=POWER)
+                for name, rule in scenario.rules.items()
+                if not rule.needs.labels
+            }
     if not explain:
         unknown = seen.scenario is None and not seen.assumed.startswith("see")
         why = seen.assumed or "the reference cannot be read"

@@ -22,7 +22,6 @@ from rocmonitor.policy.scenario import (
     Early,
     Margins,
     Scenario,
-    early,
     margins_of,
     sampling_only,
     uncounted,
@@ -32,7 +31,6 @@ from rocmonitor.rules import Rule, can_alarm, settings_of
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt, possible, rate
 from rocmonitor.sources.batch import Rows
 from rocmonitor.stats import WindowAuc
-from rocmonitor.stats.coming import Rate
 from rocmonitor.stats.simulated import Detection, Simulation
 from rocmonitor.wording.format import count, listed
 from rocmonitor.wording.report import allotment
@@ -76,7 +74,17 @@ def expected(
         return [*lines, "none of these rules can raise an alarm whose rate is known"]
     lines += [_windows(scenario, drawn), *_false_alarms(scenario, drawn, monitor)]
     if judged is not None:
-        lines.append(_judged(judged, drawn))
+        bad, by_rule = len(judged.degraded), judged.by_rule
+        numbers = ", ".join(f"{name} {number or 'none'}" for name, number in by_rule.items())
+        text = (
+            f"judged by these rules, {bad or 'none'} of {judged.described} would be degraded"
+            f"{f' ({numbers})' if bad and len(by_rule) > 1 else ''}; of as many later ones about "
+            f"{judged.windows * drawn.window_rate():.1f} by chance"
+        )
+        if bad and float(bdtrc(bad - 1, judged.windows, drawn.usual_rate())) < _BY_CHANCE:
+            named = [*judged.degraded[:_MOST_NAMED], *(["others"] if bad > _MOST_NAMED else [])]
+            text += f". Most lie closer together: was something wrong in {listed(named)}?"
+        lines.append(text)
     if monitor.segments:
         lines.append("each segment value is watched separately and adds about as many")
     lines += [*guilty(scenario, drawn), *_found(drawn, monitor, every)]
@@ -128,19 +136,12 @@ def _false_alarms(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> li
         text += f"; an alarm needs {alarm.after} of {alarm.of} windows degraded"
     lines = [text]
     if len(rules) > 1:
-        alone = [f"{name} {_short(drawn.false_alarms(alarm, rules=[name]))}" for name in rules]
+        alone = []
+        for name in rules:
+            own = drawn.false_alarms(alarm, rules=[name])
+            ends = "" if rate(own.low) == rate(own.high) else f" ({possible(own)})"
+            alone.append(f"{name} {rate(own.expected)}{ends}")
         lines.append(f"each rule alone: {', '.join(alone)}")
-    lines += _lasting(scenario)
-    if sampling := sampling_only(scenario):
-        lines.append(
-            f"for {' and '.join(sampling)} this counts sampling error only: where the true AUROC "
-            "differs between windows, there are more alarms"
-        )
-    return lines
-
-
-def _lasting(scenario: Scenario) -> list[str]:
-    lines = []
     for name, rule in scenario.rules.items():
         if rule.needs.chart:
             chance, horizon = (settings_of(rule)[key] for key in ("false_alarm_probability", "horizon"))
@@ -152,6 +153,11 @@ def _lasting(scenario: Scenario) -> list[str]:
             doubts = () if chart is None else chart.caveats
             # The season is said once, with the reference.
             lines += [f"{name}: {caveat}" for caveat in doubts if caveat.code != "season-not-seen"]
+    if sampling := sampling_only(scenario):
+        lines.append(
+            f"for {' and '.join(sampling)} this counts sampling error only: where the true AUROC "
+            "differs between windows, there are more alarms"
+        )
     return lines
 
 
@@ -271,28 +277,6 @@ def on_reference(
     )
 
 
-def _judged(judged: JudgedReference, drawn: Simulation) -> str:
-    bad, by_rule = len(judged.degraded), judged.by_rule
-    numbers = ", ".join(f"{name} {number or 'none'}" for name, number in by_rule.items())
-    text = (
-        f"judged by these rules, {bad or 'none'} of {judged.described} would be degraded"
-        f"{f' ({numbers})' if bad and len(by_rule) > 1 else ''}; of as many later ones about "
-        f"{judged.windows * drawn.window_rate():.1f} by chance"
-    )
-    if bad and float(bdtrc(bad - 1, judged.windows, drawn.usual_rate())) < _BY_CHANCE:
-        named = [*judged.degraded[:_MOST_NAMED], *(["others"] if bad > _MOST_NAMED else [])]
-        text += f". Most lie closer together: was something wrong in {listed(named)}?"
-    return text
-
-
-def _short(yearly: Rate) -> str:
-    return (
-        rate(yearly.expected)
-        if rate(yearly.low) == rate(yearly.high)
-        else f"{rate(yearly.expected)} ({possible(yearly)})"
-    )
-
-
 Spending = float | None
 """False alarms a year that one monitor is expected to have: its share of an alarm budget; None: unknown."""
 
@@ -329,20 +313,8 @@ def budget_lines(allotments: Sequence[Allotment], spendings: Mapping[str, Spendi
     return lines
 
 
-def warnings_of(monitor: Monitor, scenario: Scenario, every: timedelta) -> dict[str, Early]:
-    """Return what each rule that reads outlooks does, by name; none where nothing shows it."""
-    reference = scenario.reference
-    if monitor.outlook is None or reference.history is None or reference.cells is None:
-        return {}
-    return {
-        name: early(scenario, name, every, power=POWER)
-        for name, rule in scenario.rules.items()
-        if not rule.needs.labels
-    }
-
-
 def warnings(monitor: Monitor, scenario: Scenario, by_rule: Mapping[str, Early]) -> list[str]:
-    """Return a line on the outlook, and one for each rule that reads it, as from `warnings_of`."""
+    """Return a line on the outlook, and one for each rule that reads it."""
     if monitor.outlook is None:
         return []
     rules, reference = scenario.rules, scenario.reference

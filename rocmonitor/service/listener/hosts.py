@@ -24,11 +24,7 @@ def host_of(request: Request) -> str:
 def is_ours(host: str, listen: str | None = None) -> bool:
     """Return True for an address, a name that no stranger can register, and the names of this machine.
 
-    Parameters
-    ----------
-    host : str
-    listen : str, optional
-        The name that the configuration listens on.
+    The configuration listens on the name `listen`.
 
     Examples
     --------

@@ -32,16 +32,8 @@ AliasMoved = Callable[[str, str], None]
 def signed(delivery: str, stamp: str, signature: str, body: bytes, *, secret: str, now: datetime) -> bool:
     """Return True if MLflow signed these bytes with this secret, not long ago.
 
-    Parameters
-    ----------
-    delivery, stamp, signature : str
-        The headers ``X-MLflow-Delivery-Id``, ``X-MLflow-Timestamp`` (seconds) and ``X-MLflow-Signature``;
-        empty where there is none.
-    body : bytes
-        As it came, not parsed and written again.
-    secret : str
-        The one that the webhook was made with.
-    now : datetime
+    The first three are the headers ``X-MLflow-Delivery-Id``, ``X-MLflow-Timestamp`` (seconds) and
+    ``X-MLflow-Signature``, empty where there is none; `body` is as it came, not parsed and written again.
 
     Examples
     --------

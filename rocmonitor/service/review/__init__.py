@@ -15,7 +15,7 @@ from rocmonitor.policy.joining import free
 from rocmonitor.policy.record import as_scored, digest_of
 from rocmonitor.policy.review.comparison import Compared, compare
 from rocmonitor.policy.review.document import Decision, Review
-from rocmonitor.policy.review.episodes import difference_by_episode
+from rocmonitor.policy.review.supplementary import difference_by_episode
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.counted import Reader
 from rocmonitor.service.leases import hold_lease, renew_lease
@@ -152,11 +152,7 @@ class _ReviewRun:
         past = monitor.reference_windows
         if monitor.joining is not None:
             past = frozen_windows(monitor, source.source, self.runtime.store, now)
-        outside = [
-            window
-            for window in past
-            if not any(window.start < own.end and own.start < window.end for own in ours)
-        ]
+        outside = [window for window in past if not any(map(window.overlaps, ours))]
         reference = rows.of_segment(self._read(source, outside, "reference "), self.segment)
         before: rows.Read = []
         if not rows.enough(monitor, reference):
@@ -193,9 +189,10 @@ class _ReviewRun:
         if low_is_positive:  # reading negates the scores
             thresholds = tuple(0.0 - threshold for threshold in settings.thresholds)
             settings = replace(settings, thresholds=thresholds)
+        segments = sorted({name for _, batch in data.compared for name in batch.segments if name})
         compared = compare(
             [(window, rows.pair(batch)) for window, batch in data.compared],
-            rows.by_segment(data.compared),
+            {name: rows.pooled(data.compared, name) for name in segments},
             settings=settings,
             setting=rows.pooled(data.setting) if data.setting else None,
             past=data.past,

@@ -39,9 +39,7 @@ class Data:
     @property
     def digest(self) -> str:
         """Identifies all rows of the review, and how they are divided."""
-        return digest_of(
-            [[_named(window, batch) for window, batch in part] for part in (self.compared, self.setting)]
-        )
+        return digest_of([_named(self.compared), _named(self.setting)])
 
 
 def divided(monitor: Monitor, read: Read, reference: Read, before: Read) -> Data:
@@ -83,20 +81,17 @@ def of_segment(read: Read, segment: str) -> Read:
 def counts(read: Read) -> dict[str, int]:
     """Return the number of rows read, then what became of them: each row is in one of the other places."""
     rows = [batch.segments[""] for _, batch in read]
-    all_counts = [part.counts for part in rows]
-    champion_only = sum(window_counts.no_challenger for window_counts in all_counts)
+    champion_only = sum(part.counts.no_challenger for part in rows)
     challenger_only = sum(part.challenger_only for part in rows)
+    unused = ("bad_score", "unlabelled", "bad_label", "duplicates", "two_labels", "outside")
+    lost = {name: sum(getattr(part.counts, name) for part in rows) for name in unused}
+    lost["bad_score"] -= challenger_only
     return {
-        "read": sum(window_counts.rows for window_counts in all_counts),
-        "compared": sum(window_counts.used for window_counts in all_counts) - champion_only,
+        "read": sum(part.counts.rows for part in rows),
+        "compared": sum(part.counts.used for part in rows) - champion_only,
         "champion_only": champion_only,
         "challenger_only": challenger_only,
-        "bad_score": sum(window_counts.bad_score for window_counts in all_counts) - challenger_only,
-        "unlabelled": sum(window_counts.unlabelled for window_counts in all_counts),
-        "bad_label": sum(window_counts.bad_label for window_counts in all_counts),
-        "duplicates": sum(window_counts.duplicates for window_counts in all_counts),
-        "two_labels": sum(window_counts.two_labels for window_counts in all_counts),
-        "outside": sum(window_counts.outside for window_counts in all_counts),
+        **lost,
     }
 
 
@@ -129,12 +124,6 @@ def pooled(read: Read, segment: str = "") -> PairedSample:
     return PairedSample.merge([pair(batch, segment) for _, batch in read])
 
 
-def by_segment(read: Read) -> dict[str, PairedSample]:
-    """Return the rows of each segment, without that of all rows."""
-    names = {name for _, batch in read for name in batch.segments if name}
-    return {name: pooled(read, name) for name in sorted(names)}
-
-
 def caveats(monitor: Monitor, read: Read) -> Iterator[Caveat]:
     """Caveats about the compared rows."""
     numbers = counts(read)
@@ -151,13 +140,12 @@ def caveats(monitor: Monitor, read: Read) -> Iterator[Caveat]:
 
 def provenance(monitor: Monitor, data: Data) -> dict[str, Any]:
     """Enough to repeat the review: the rows, how they were read, settings and software."""
-    reference = monitor.reference_period
     settings = json.loads(json.dumps(asdict(monitor.review_settings)))
     return {
         **monitor.read_as,
-        "reference": {"start": reference.start.isoformat(), "end": reference.end.isoformat()},
-        "windows": [_named(window, batch) for window, batch in data.compared],
-        "setting_windows": [_named(window, batch) for window, batch in data.setting],
+        "reference": monitor.reference_period.to_dict(),
+        "windows": _named(data.compared),
+        "setting_windows": _named(data.setting),
         "data_digest": data.digest,
         "settings": settings,
         "settings_digest": digest_of(settings),
@@ -167,5 +155,5 @@ def provenance(monitor: Monitor, data: Data) -> dict[str, Any]:
     }
 
 
-def _named(window: Window, batch: Batch) -> dict[str, str]:
-    return {"start": window.start.isoformat(), "end": window.end.isoformat(), "digest": batch.digest}
+def _named(read: Read) -> list[dict[str, str]]:
+    return [{**window.to_dict(), "digest": batch.digest} for window, batch in read]

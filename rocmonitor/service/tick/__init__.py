@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor, Spark
-from rocmonitor.errors import RocmonitorError, StoreError
+from rocmonitor.errors import RocmonitorError, StoreError, unforeseen
 from rocmonitor.policy.episode import pooled_window
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.normal_ranges import NormalRanges
@@ -24,7 +24,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.service import budgets, explaining, references
 from rocmonitor.service.arrivals import Arrivals
 from rocmonitor.service.counted import Ahead, stored
-from rocmonitor.service.counted_parts import CountedParts
+from rocmonitor.service.explaining import CountedParts
 from rocmonitor.service.judging import SpanRequest, WindowRequest
 from rocmonitor.service.leases import hold_lease
 from rocmonitor.service.outages import note_tick
@@ -79,14 +79,9 @@ def run_monitor(
 
     What goes wrong inside one monitor is not raised: it is in ``.error`` and in the monitor's status.
 
-    Parameters
-    ----------
-    windows : sequence of Window, optional
-        Look at these instead of all since the monitor's start (a backfill), closed to revision or not.
-    again : bool
-        Of these, judge again those whose rows or settings have changed although their labels have not.
-    dry_run : bool
-        Compute everything, keep nothing.
+    A backfill looks at `windows` instead of all since the monitor's start, closed to revision or not; with
+    `again` it judges again also those whose rows or settings have changed although their labels have not.
+    With `dry_run` everything is computed, and nothing kept.
     """
     tick = Tick(monitor=monitor.name)
     limit = runtime.config.sources[monitor.source].deadline + HUNG_AFTER
@@ -141,7 +136,7 @@ def _foreseen(error: Exception, monitor: Monitor) -> RocmonitorError:
     if isinstance(error, RocmonitorError):
         return error
     log.error("monitor %s failed unexpectedly", monitor.name, exc_info=error)
-    return RocmonitorError(f"unforeseen {type(error).__name__}: {error}")
+    return unforeseen(error)
 
 
 class _Work:

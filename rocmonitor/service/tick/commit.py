@@ -14,9 +14,8 @@ from rocmonitor.policy.episode import ANOTHER, Decline, due_for_update, episodes
 from rocmonitor.policy.evaluation import IN_DOUBT, Evaluation, Status, Transition
 from rocmonitor.policy.judge import reasons_for
 from rocmonitor.policy.lessons import judged_outlook
-from rocmonitor.policy.outlook import Outlook, repeated, rows_since
-from rocmonitor.policy.revised import Revised, as_reason
-from rocmonitor.policy.status import is_alarm
+from rocmonitor.policy.outlook import Outlook, repeated
+from rocmonitor.policy.status import Revised, is_alarm
 from rocmonitor.policy.windows import Window
 from rocmonitor.service.pieces import pooled
 from rocmonitor.service.tick.plan import Job
@@ -75,9 +74,8 @@ def _together(state: TickState, records: list[_Record]) -> list[_Record]:
     (first, place), *others = changes
     outboxes = {at: [PUBLISH] for _, at in changes}
     episodes = getattr(records[place], "episodes", ())
-    outboxes[place] += state.messages(
-        transition=first.to_dict(), also=[change.to_dict() for change, _ in others], **_told(episodes)
-    )
+    also = [change.to_dict() for change, _ in others]
+    outboxes[place] += change_messages(state, first, True, episodes, also=also)
     return [replace(record, outbox=outboxes.get(at, record.outbox)) for at, record in enumerate(records)]
 
 
@@ -103,16 +101,17 @@ def failure(state: TickState, error: str | None) -> tuple[Transition | None, boo
 
 
 def change_messages(
-    state: TickState, change: Transition | None, notify: bool, episodes: Sequence[Decline] = ()
+    state: TickState,
+    change: Transition | None,
+    notify: bool,
+    episodes: Sequence[Decline] = (),
+    **more: object,
 ) -> list[store.Outgoing]:
     """Return the outbox rows of a change of status, if somebody is notified."""
     if change is None or not notify:
         return []
-    return state.messages(transition=change.to_dict(), **_told(episodes))
-
-
-def _told(episodes: Sequence[Decline]) -> dict[str, Any]:
-    return {"episode": episodes[-1].to_dict()} if episodes else {}
+    told = {"episode": episodes[-1].to_dict()} if episodes else {}
+    return state.messages(transition=change.to_dict(), **more, **told)
 
 
 def _record(state: TickState, job: Job, segment: str, judged: Judged) -> store.WindowRecord:
@@ -169,6 +168,8 @@ def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Eva
         foreseen = store.outlook_metrics(state.runtime.store, monitor.name, segment, window)
     else:
         foreseen = state.foreseen.get((segment, window), {})
+    then = round(foreseen.get("outlook/scored", seen.scored))
+    grown = () if then == seen.scored else (Caveat("rows-since-outlook", then=then, now=seen.scored),)
     return Evaluation(
         monitor=monitor.name,
         model=monitor.model.name,
@@ -192,7 +193,7 @@ def _evaluation(state: TickState, job: Job, segment: str, judged: Judged) -> Eva
             *_circular(monitor, window),
             *pooled(monitor, window),
             *seen.caveats,
-            *rows_since(foreseen, seen.scored),
+            *grown,
             *finding.caveats,
         ),
     )
@@ -225,6 +226,11 @@ def _change(
     if last is not None and last.still is not None and not is_alarm(status):
         ends = {"change": last.still, "low": last.still_low, "high": last.still_high}
         reasons = (Caveat(IN_DOUBT if last.is_open else "recovered", **ends), *reasons)
+    if revised is not None:
+        aucs = {"auc_before": revised.auc_before, "auc": revised.auc}
+        outcomes = {"before": str(revised.before), "after": str(revised.after)}
+        values = outcomes | {name: value for name, value in aucs.items() if value is not None}
+        reasons = (*reasons, Caveat("judged-again", cause=revised.cause, **values))
     holds = last is not None and last.is_open
     again = segment_state.status is not Status.DEGRADED or segment_state.found_again(evaluation.window)
     another = bool(episodes) and episodes[0].end_why == ANOTHER
@@ -235,7 +241,7 @@ def _change(
         status,
         at=evaluation.at,
         since=began or segment_state.since(status, evaluation.window),
-        reasons=reasons if revised is None else (*reasons, as_reason(revised)),
+        reasons=reasons,
         news=another or (open_ is not None and holds and due_for_update(open_, state.now, again=again)),
         hold=holds,
     )
@@ -321,9 +327,7 @@ def _outlook(state: TickState, window: Window, segment: str, judged: Judged) -> 
 
 
 def _circular(monitor: Monitor, window: Window) -> tuple[Caveat, ...]:
-    period = monitor.reference_period
-    inside = window.start < period.end and period.start < window.end
-    return (Caveat("window-in-reference"),) if inside else ()
+    return (Caveat("window-in-reference"),) if window.overlaps(monitor.reference_period) else ()
 
 
 def _provenance(monitor: Monitor, judged: Judged, seen: MeasuredSegment, as_of: datetime) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import rocmonitor
 from rocmonitor.config import Database, Files, Spark
-from rocmonitor.errors import ExecutorError, RocmonitorError, without_passwords
+from rocmonitor.errors import ExecutorError, RocmonitorError, unforeseen, without_passwords
 
 if TYPE_CHECKING:
     from rocmonitor.sources import SqlSource
@@ -124,7 +124,7 @@ def perform(version: str, packed: bytes) -> bytes:
     except RocmonitorError as error:
         return pickle.dumps(_Failed(error))
     except Exception as error:  # the one who asked decides what it means
-        text = without_passwords(f"unforeseen {type(error).__name__}: {error}")
+        text = without_passwords(str(unforeseen(error)))
         return pickle.dumps(_Failed(RocmonitorError(text), without_passwords(traceback.format_exc())))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rocmonitor.wording.format import count, listed, one_line
+from rocmonitor.wording.format import count, first_few, listed, one_line
 
 _MOST_NAMES = 3
 _LONGEST = 500  # characters of an error that comes from outside
@@ -35,7 +35,7 @@ _MAY = {
 
 
 def _may_write(*, account: str, may: Mapping[str, Sequence[str]]) -> str:
-    rights = [_MAY[kind].format(_few(names)) for kind, names in may.items()]
+    rights = [_MAY[kind].format(first_few(names, _MOST_NAMES)) for kind, names in may.items()]
     if "role" in may or "write" in may:
         way_out = f"use one that only reads: {_READER}"
     else:
@@ -47,12 +47,8 @@ def _may_write(*, account: str, may: Mapping[str, Sequence[str]]) -> str:
 
 def _has_grants(*, account: str, grants: Sequence[str]) -> str:
     user = "CREATE USER reader IDENTIFIED BY '…'; GRANT SELECT ON … TO reader"
-    return f"WARNING: the account {account} has {_few(grants)}; use one that only reads: {user}"
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = [*names[:_MOST_NAMES]]
-    return listed([*shown, *([f"{len(names) - len(shown):,} more"] if len(names) > len(shown) else [])])
+    some = first_few(grants, _MOST_NAMES)
+    return f"WARNING: the account {account} has {some}; use one that only reads: {user}"
 
 
 SENTENCES: dict[str, str | Callable[..., str]] = {

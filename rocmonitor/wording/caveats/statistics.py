@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rocmonitor.wording.format import are
+from rocmonitor.wording.format import are, percent
 
 _MOST_GROUPS = 5
 
@@ -23,8 +23,9 @@ def _large_clusters(
     )
     alone = "one class only" if estimate is None else f"{estimate:.3f} ({low:.3f} to {high:.3f})"
     return (
-        f"{which} of {clusters:,} clusters, with {of_rows:.0%} of the rows, {make} {share:.0%} of the "
-        f"variance: a 95 % interval may hold in 86 to 92 %; {own} own rows show {alone}"
+        f"{which} of {clusters:,} clusters, with {percent(of_rows, 2)} of the rows, {make} "
+        f"{percent(share, 2)} of the variance: a 95 % interval may hold in 86 to 92 %; "
+        f"{own} own rows show {alone}"
     )
 
 

@@ -11,7 +11,7 @@ from reviews import review
 
 from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.review.document import Decision
-from rocmonitor.policy.review.episodes import difference_by_episode
+from rocmonitor.policy.review.supplementary import difference_by_episode
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording.review import decision, summary
 
