@@ -18,7 +18,7 @@ from rocmonitor.deadline import guard_of
 from rocmonitor.sources.arrival import arrival_of_text
 from rocmonitor.sources.chunk import Chunk, assembled
 from rocmonitor.sources.clock import read_times, since_epoch
-from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
+from rocmonitor.sources.condensing import define_functions
 from rocmonitor.sources.connect import (
     CHUNK_ROWS,
     PlainValues,
@@ -213,7 +213,7 @@ def _teach(connection: Connection, query: Query) -> None:
         raw.create_function("rocmonitor_number", 1, number_of, deterministic=True)
         raw.create_function("md5", 1, hashed_text, deterministic=True)
         if query.monitor.may_condense:
-            (define_functions if lacks_functions(raw) else define_floor)(raw)
+            define_functions(raw)
         known_clock = query.known_clock
         if known_clock is not None:
             raw.create_function("rocmonitor_known", 1, known_clock.read, deterministic=True)
