@@ -9,7 +9,7 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
 from rocmonitor.policy.record import plain
-from rocmonitor.report.window import window_slug
+from rocmonitor.report.pages import window_slug
 from rocmonitor.service.budgets import alarm_year
 from rocmonitor.service.standing import standing
 from rocmonitor.store.glance import AllStates, all_states, last_changes, last_states

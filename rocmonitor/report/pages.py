@@ -1,9 +1,13 @@
-"""One window in full: why, what moved, the curve, operating points, rows, revisions, provenance."""
+"""The pages of a monitor, of the references of a check, and of one window.
+
+A window in full: why, what moved, the curve, operating points, rows, revisions, provenance.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from typing import Any
@@ -11,13 +15,17 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Evaluation
 from rocmonitor.policy.explanation import explanation_of
+from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.windows import Window
 from rocmonitor.report import shapes
+from rocmonitor.report.chart import monitor_chart
 from rocmonitor.report.html import render
+from rocmonitor.report.review.tables import ShownTable
 from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import CUT, instant, set_aside_parts
 from rocmonitor.wording.page import provenance
+from rocmonitor.wording.stops import LABELS
 from rocmonitor.wording.verdicts import by_rule
 from rocmonitor.wording.window import calibration, curve_moved, moved, moved_most
 
@@ -25,6 +33,78 @@ Row = dict[str, Any]
 
 _DRAWN = 100
 """Steps of either rate that the curve of a reference has at most."""
+
+
+def monitor_page(view: Mapping[str, Any], **more: Any) -> str:
+    """Return the page of a view, as from `rocmonitor.web.monitor`; equal arguments give equal text.
+
+    A page that is served has ``home`` and ``json_address``; a file says when it was ``written``, and the
+    ``command`` that writes it again. All text of the rows is escaped.
+    """
+    return render(
+        "monitor.html.j2",
+        view=view,
+        chart=monitor_chart(view),
+        still=shapes.still(view["points"]),
+        labels=ShownTable(caption=LABELS, columns=view["labels_by_age"]),
+        **{"form": None, **shapes.OF_WINDOWS, **more},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """The content of the page on one monitor: answers by topic; ranges unless its rows were not read."""
+
+    monitor: str
+    zone: ZoneInfo
+    answers: Mapping[str, str]
+    doubts: Sequence[str]
+    ranges: NormalRanges | None
+
+
+def check_page(watched: Sequence[Watched], *, made: datetime) -> str:
+    """Return the page as one HTML file that needs no network."""
+    shown = [
+        {"name": entry.monitor, "answers": entry.answers, "doubts": entry.doubts, **_chart(entry)}
+        for entry in watched
+    ]
+    zone = watched[0].zone if watched else ZoneInfo("UTC")
+    return render("check.html.j2", monitors=shown, made=instant(made, zone), zone=str(zone))
+
+
+def _chart(watched: Watched) -> dict[str, Any]:
+    """Return the chart of the reference windows and the normal range, and its label; None without any."""
+    ranges = watched.ranges
+    windows = [] if ranges is None else ranges.reference.windows
+    rows = [row for row in windows if row.get("auc") is not None]
+    if ranges is None or not rows:
+        return {"chart": None, "label": ""}
+    interval = ranges.first()
+    points = [
+        dict.fromkeys(("outlook_auc", "outlook_low", "outlook_high"))
+        | {
+            "slug": "",
+            "name": Window.from_dict(row).in_zone(watched.zone),
+            "start": row["start"],
+            "end": row["end"],
+            "revision": 0,
+            "version": "",
+            "outcome": "ok",
+            "complete": True,
+            "auc": row["auc"],
+            "low": row["auc_low"],
+            "high": row["auc_high"],
+            "expected_low": None if interval is None else interval.low,
+            "expected_high": None if interval is None else interval.high,
+            "positives": row["n_pos"],
+            "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+        }
+        for row in rows
+    ]
+    plain = dict.fromkeys(("reference", "chosen", "floor", "episode"))
+    view = {**plain, "zone": str(watched.zone), "points": points, "ahead": [], "changes": []}
+    label = f"AUROC of the {len(points)} reference windows of {watched.monitor} and the normal range"
+    return {"chart": monitor_chart(view), "label": label}
 
 
 def window_page(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> str:
