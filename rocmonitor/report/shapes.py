@@ -274,23 +274,21 @@ def forest(rows: Sequence[Row]) -> dict[str, Any]:
         return {"low": None, "high": None, "all": None, "rows": [None for _ in rows]}
     low, high = min(numbers), min(max(numbers), 1.0)
     x = scale(low, high, 4, WIDE - 4)
-    return {
-        "low": low,
-        "high": high,
-        "all": None if rows[0]["auc"] is None else x(rows[0]["auc"]),
-        "rows": [_forest_row(row, x) for row in rows],
-    }
-
-
-def _forest_row(row: Row, x: Any) -> dict[str, Any] | None:
-    if row["auc"] is None:
-        return None
-    expected = (row["expected_low"], row["expected_high"])
-    return {
-        "at": x(row["auc"]),
-        "ends": (x(row["low"]), x(row["high"])),
-        "expected": None if None in expected else (x(expected[0]), x(expected[1]) - x(expected[0])),
-    }
+    drawn: list[dict[str, Any] | None] = []
+    for row in rows:
+        if row["auc"] is None:
+            drawn.append(None)
+            continue
+        expected = (row["expected_low"], row["expected_high"])
+        drawn.append(
+            {
+                "at": x(row["auc"]),
+                "ends": (x(row["low"]), x(row["high"])),
+                "expected": None if None in expected else (x(expected[0]), x(expected[1]) - x(expected[0])),
+            }
+        )
+    all_rows = None if rows[0]["auc"] is None else x(rows[0]["auc"])
+    return {"low": low, "high": high, "all": all_rows, "rows": drawn}
 
 
 def _x(rate: float) -> int:

@@ -265,9 +265,7 @@ class Session(ABC):
 class Sessions(Protocol):
     """An opener of sessions; safe to share between threads."""
 
-    @property
-    def kind(self) -> str:
-        """The kind of source, for people."""
+    kind: str  # of source, for people
 
     def open(self, origin: Origin, monitor: Monitor | None = None) -> AbstractContextManager[Session]:
         """Open a session, which ends with the context; for the query of a monitor if it is given."""

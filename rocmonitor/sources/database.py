@@ -48,12 +48,7 @@ class DatabaseSessions:
     """Opens sessions on connections of an engine, which keeps them for the next one."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    @property
-    def kind(self) -> str:
-        """The name of the dialect."""
-        return self.engine.dialect.name
+        self.engine, self.kind = engine, engine.dialect.name
 
     @contextmanager
     def open(self, origin: Origin, monitor: Monitor | None = None) -> Iterator[DatabaseSession]:  # noqa: ARG002

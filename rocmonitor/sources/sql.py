@@ -103,11 +103,7 @@ class SqlSource:
     def __init__(self, sessions: Sessions, origin: Origin) -> None:
         self._sessions = sessions
         self._origin = origin
-
-    @property
-    def kind(self) -> str:
-        """The kind of source, such as ``sqlite``, ``files`` or ``spark``."""
-        return self._sessions.kind
+        self.kind = sessions.kind  # such as ``sqlite``, ``files`` or ``spark``
 
     @property
     def compares_texts(self) -> bool:
@@ -402,7 +398,7 @@ class SqlSource:
         self.close()
 
     def __repr__(self) -> str:
-        return f"SqlSource({self._origin.name}, {self._sessions.kind})"
+        return f"SqlSource({self._origin.name}, {self.kind})"
 
     def _require_decimal(self, batch: Batch, monitor: Monitor) -> None:
         """Raise where no score of a window of files is a number, and all have a decimal comma."""
@@ -427,9 +423,9 @@ class SqlSource:
 
         Rows of SQLite are hashed here anyway; in cells, files and clusters add up checksums.
         """
-        if self._sessions.kind == "sqlite" and monitor.grouped in ("raw", "auto"):
+        if self.kind == "sqlite" and monitor.grouped in ("raw", "auto"):
             return "rows"
-        if self._sessions.kind in ("files", "spark") and monitor.grouped == "condensed":
+        if self.kind in ("files", "spark") and monitor.grouped == "condensed":
             return "cells"
         return None
 

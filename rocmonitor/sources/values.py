@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -205,16 +204,6 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
         words = np.pad(words, ((0, 0), (0, 1)))
         words[others] = hashed([_text(values[at]) for at in others.tolist()])
     return has_id, words
-
-
-def each_its_own(
-    cluster: NDArray[np.uint64], alone: NDArray[np.bool_], scores: NDArray[np.float64]
-) -> NDArray[np.uint64]:
-    """Clusters in which each row without one is a cluster by itself, also beside other batches."""
-    start = int.from_bytes(hashlib.sha256(np.ascontiguousarray(scores).data).digest()[:8], "little")
-    numbers = cluster.copy()
-    numbers[alone] = np.arange(np.count_nonzero(alone), dtype=np.uint64) + np.uint64(start)  # wraps around
-    return numbers
 
 
 def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:

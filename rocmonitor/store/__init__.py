@@ -55,6 +55,7 @@ from rocmonitor.store.outbox import (
     pending,
     receipt_of,
     retry_now,
+    to_channels,
 )
 from rocmonitor.store.reading import (
     Evaluated,

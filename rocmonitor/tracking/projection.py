@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
-from rocmonitor.errors import TrackingError
+from rocmonitor.errors import TrackingError, printable
 from rocmonitor.policy.evaluation import Evaluation, Point
 from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking import access, content, finding, note, review_run
@@ -161,11 +161,19 @@ class Tracking:
         ):
             experiment = str(self._experiment(monitor).experiment_id)
             key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
-            tags = content.series_tags(monitor, segment, points, zone, kind)
-            name = content.series_name(segment, kind)
+            what = "outlooks over time" if kind == "outlook" else "AUROC over time"
+            name = " · ".join(filter(None, [what, printable(segment)]))
             digests = content.digests(logged)
             drawn, fitting = finding.series(self.client, experiment, key, digests)
-            tags |= {KEY: key, POINTS: str(len(logged)), DIGEST: digests[-1], STATE: "publishing"}
+            tags = content.origin(kind) | {
+                "rocmonitor.monitor": monitor,
+                "rocmonitor.segment": printable(segment),
+                note.NOTE: note.of_series(monitor, segment, points, zone, kind),
+                KEY: key,
+                POINTS: str(len(logged)),
+                DIGEST: digests[-1],
+                STATE: "publishing",
+            }
             run = self._one(experiment, fitting[:1], None, tags, name)
             done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
             if done < len(logged):
@@ -205,7 +213,8 @@ class Tracking:
             page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html?{note.RUNS}"
             report = page if "report.html" in (artifacts or {}) else None
             tags |= review_run.description(review, versions, report, run.data.tags)
-            point, params = review_run.point(review), review_run.params(review)
+            params = review_run.params(review)
+            point = Point(window=review.period, revision=0, at=review.reviewed_at, metrics=review.metrics)
             self._upload(run, {**review_run.files(review), **(artifacts or {})}, review_run.dataset(review))
             review_run.tag_versions(self.client, review, run.info.run_id, versions)
             state = {STATE: "final"}
@@ -242,7 +251,7 @@ class Tracking:
             tags = {
                 "rocmonitor.monitor": monitor,
                 "mlflow.experimentKind": "custom_model_development",
-                note.VIEW: note.charts_over_time(),
+                note.VIEW: note.CHARTS_OVER_TIME,
             }
             experiment = self.client.get_experiment(
                 self.client.create_experiment(name, artifact_location=location, tags=tags)

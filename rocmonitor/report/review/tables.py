@@ -16,6 +16,8 @@ from rocmonitor.wording.format import decimals
 from rocmonitor.wording.review import in_words, level
 
 Row = Mapping[str, Any]
+Kind = tuple[str, Mapping[str, Callable[[Row], str]]]
+"""The caption of a table, and its columns: how a cell is made from a row."""
 
 NOTHING, UNKNOWN = "–", "not bounded yet"
 
@@ -61,17 +63,17 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, ShownTable]:
     rows["outcomes"] = rows.get("thresholds", [])
     rows["money"] = [row for row in rows.get("costs", ()) if row.get("money_saved") is not None]
     tables = {}
-    for name in _kinds(review.rule, zone):
+    for name, kind in kinds(review.rule, zone).items():
         if rows.get(name):
-            table = shown_table(name, rows[name], review.rule, zone)
+            table = shown_table(kind, rows[name], zone)
             columns = {head: cells for head, cells in table.columns.items() if set(cells) != {NOTHING}}
             tables[name] = replace(table, columns=columns)
     return tables
 
 
-def shown_table(name: str, rows: Sequence[Row], rule: Mapping[str, Any], zone: ZoneInfo) -> ShownTable:
-    """Return one of the tables, of rows with words in place of codes."""
-    caption, columns = _kinds(rule, zone)[name]
+def shown_table(kind: Kind, rows: Sequence[Row], zone: ZoneInfo) -> ShownTable:
+    """Return a table of one kind, of rows with words in place of codes."""
+    caption, columns = kind
     levels = [level for level in dict.fromkeys(row.get("level") for row in rows) if level is not None]
     at_level = f", each at {100 * levels[0]:.4g} %" if len(levels) == 1 else ""  # of segments
     left_out = [row for row in rows if row.get("why_not")]
@@ -82,8 +84,8 @@ def shown_table(name: str, rows: Sequence[Row], rule: Mapping[str, Any], zone: Z
     )
 
 
-def _kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, tuple[str, dict[str, Callable[[Row], str]]]]:
-    """Return the caption of each table, and its columns: how a cell is made from a row."""
+def kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Kind]:
+    """Return the kinds of tables by name."""
     interval = f"{level(rule)} interval"
     difference, ends = _cell(signed, "difference", "low", "high"), _cell(span, "low", "high")
     running = ("running_mean", "anytime_low", "anytime_high")
