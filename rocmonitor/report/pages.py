@@ -33,6 +33,9 @@ Row = dict[str, Any]
 
 _DRAWN = 100
 """Steps of either rate that the curve of a reference has at most."""
+_NUMBERS = ("estimate", "low", "high", "margin")
+_DIFFERENCES = ("challenger", "drop", "lasting")
+"""Kinds of rules whose estimate is a difference, so that 0 is of interest."""
 
 
 def monitor_page(view: Mapping[str, Any], **more: Any) -> str:
@@ -122,6 +125,16 @@ def window_page(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any
 def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> Row:
     """Return what is shown of a window, in plain JSON types, without its other revisions and its run."""
     groups, window = explanation_of(evaluation), evaluation.window
+    judged = {verdict.rule: verdict for verdict in evaluation.verdicts}
+    why: list[Row] = []  # a line for each rule; rules that lack the same share one
+    for rule, outcome, text in by_rule(evaluation.verdicts):
+        numbers: Row = dict.fromkeys((*_NUMBERS, "limit_low", "limit_high")) | {"is_difference": False}
+        if (verdict := judged.get(rule)) is not None:
+            low, high = verdict.limit
+            numbers = {name: getattr(verdict, name) for name in _NUMBERS}
+            numbers |= {"limit_low": low, "limit_high": high, "is_difference": verdict.kind in _DIFFERENCES}
+        why.append({"rule": rule, "outcome": str(outcome), "text": text, **numbers})
+
     again = ["rocmonitor", "backfill", evaluation.monitor, "--from", _typed(window.start, zone)]
     return {
         "slug": window_slug(evaluation.window, zone),
@@ -134,7 +147,7 @@ def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | 
         "version": evaluation.champion_version,
         "challenger_version": evaluation.challenger_version,
         "metrics": evaluation.metrics,
-        "why": _why(evaluation),
+        "why": why,
         "moved": moved(evaluation),
         "because": main_group(groups) or moved_most(evaluation),
         "group_moved": main_group(groups) or spread(groups),
@@ -169,28 +182,6 @@ def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | 
 def window_slug(window: Window, zone: ZoneInfo) -> str:
     """Return the name of a window in addresses: its start, such as ``2026-05-04`` or ``2026-05-04T06:00``."""
     return _typed(window.start, zone)
-
-
-def _why(evaluation: Evaluation) -> list[Row]:
-    """One line a rule; rules that lack the same share one."""
-    values = {verdict.rule: verdict for verdict in evaluation.verdicts}
-    names, lines = ("estimate", "low", "high", "margin"), []
-    for rule, outcome, text in by_rule(evaluation.verdicts):
-        verdict = values.get(rule)
-        numbers: Row = dict.fromkeys((*names, "limit_low", "limit_high")) | {"is_difference": False}
-        if verdict is not None:
-            low, high = verdict.limit
-            numbers = {name: getattr(verdict, name) for name in names} | {
-                "limit_low": low,
-                "limit_high": high,
-            }
-            numbers["is_difference"] = verdict.kind in _DIFFERENCES
-        lines.append({"rule": rule, "outcome": str(outcome), "text": text, **numbers})
-    return lines
-
-
-_DIFFERENCES = ("challenger", "drop", "lasting")
-"""Kinds of rules whose estimate is a difference, so that 0 is of interest."""
 
 
 def _typed(moment: datetime, zone: ZoneInfo) -> str:

@@ -141,12 +141,13 @@ def to_batch(
         columns=tuple(explain),
     )
     segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
-    for column, codes in enumerate(cells.segments):
-        names = encoder.segment_names(column)
-        starts = np.cumsum(np.bincount(codes, minlength=len(names)))[: len(names) - 1]
-        places = np.split(np.argsort(codes, kind="stable"), starts) if names else []
-        for name, index in zip(names, places, strict=True):
-            segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
+    columns = zip(monitor.segments, encoder.sorted_values(), cells.segments, strict=True)
+    for column, values, codes in columns:
+        starts = np.cumsum(np.bincount(codes, minlength=len(values)))[: len(values) - 1]
+        places = np.split(np.argsort(codes, kind="stable"), starts) if values else []
+        for value, index in zip(values, places, strict=True):
+            rows = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
+            segments[f"{column}={value}"] = rows
 
     return Batch(
         segments=segments,

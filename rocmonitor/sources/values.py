@@ -96,10 +96,6 @@ class Encoder:
             )
         return code
 
-    def segment_names(self, column: int) -> list[str]:
-        """``column=value`` in sorted order."""
-        return [f"{self._columns[column]}={value}" for value in sorted(self._segments[column])]
-
     def sorted_values(self) -> list[list[str]]:
         """Return the names of the values of each segment column, in sorted order."""
         return [sorted(codes) for codes in self._segments]
@@ -110,7 +106,7 @@ class Encoder:
         self.text_scores = _first((*self.text_scores, *text_scores))
 
     def segment_ranks(self) -> list[NDArray[np.uint8]]:
-        """For each segment column, the place of each code in `segment_names`."""
+        """For each segment column, the place of each code in `sorted_values`."""
         ranks = []
         for codes in self._segments:
             rank = np.empty(len(codes), dtype=np.uint8)

@@ -165,12 +165,6 @@ def params_of(record: Record, values: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def brief(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation with the metrics of a run without detail."""
-    metrics = evaluation.metrics
-    return replace(evaluation, metrics={name: metrics[name] for name in BRIEF if name in metrics})
-
-
 def files(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:
     """Return the evaluation and its tables as JSON and CSV; without detail, one file of limited size."""
     whole = evaluation.to_dict()

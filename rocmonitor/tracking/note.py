@@ -243,12 +243,6 @@ def of_experiment(
     return "\n\n".join(parts)
 
 
-def is_ours(tags: Mapping[str, str]) -> bool:
-    """Return True if the description was written here, and nobody has changed it since."""
-    text = tags.get(NOTE)
-    return text is None or tags.get(NOTE_DIGEST) == digest(text)
-
-
 def digest(text: str) -> str:
     """Return the digest by which a text is known again."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -120,7 +120,9 @@ class Tracking:
             else:
                 name = _OLD + name
                 state = {STATE: "superseded", **({BY: later[-1].info.run_id} if later else {})}
-            point = evaluation if full else content.brief(evaluation)
+            metrics = evaluation.metrics
+            shown = metrics if full else [name for name in content.BRIEF if name in metrics]
+            point = replace(evaluation, metrics={name: metrics[name] for name in shown})
             self._finish(run, name, judged, state, point=point, params=content.params(evaluation), tags=tags)
             return self._link(run, evaluation.monitor)
 
@@ -271,7 +273,9 @@ class Tracking:
     def _describe(self, experiment: str, text: str) -> None:
         """Write the description of an experiment; somebody else's words are left as they are."""
         tags = self.client.get_experiment(experiment).tags
-        if note.is_ours(tags) and tags.get(note.NOTE) != text:
+        before = tags.get(note.NOTE)
+        is_ours = before is None or tags.get(note.NOTE_DIGEST) == note.digest(before)
+        if is_ours and before != text:
             self.client.set_experiment_tag(experiment, note.NOTE_DIGEST, note.digest(text))
             self.client.set_experiment_tag(experiment, note.NOTE, text)
 

@@ -136,7 +136,7 @@ def kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Kind]:
                 interval: _cell(point_span, "low", "high"),
                 "mean": _cell(points, *running),
                 "its interval": _cell(point_span, "anytime_low", "anytime_high"),
-                "better": _cell(_text, "better"),
+                "better": lambda row: row["better"] or NOTHING,
                 "method": _method,
             },
         ),
@@ -187,7 +187,7 @@ def kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Kind]:
         "money": (
             "Money that the challenger saves, at the given costs of errors and prevalence.",
             {
-                "unit": _cell(_text, "unit"),
+                "unit": lambda row: row["unit"] or NOTHING,
                 "false positive": lambda row: f"{row['false_positive']:,g}",
                 "false negative": lambda row: f"{row['false_negative']:,g}",
                 "prevalence": _cell(percent, "prevalence"),
@@ -206,7 +206,7 @@ def kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Kind]:
                 "difference": difference,
                 "interval": ends,
                 "p": _cell(pvalue, "pvalue"),
-                "note": _cell(_text, "note"),
+                "note": lambda row: row["note"] or NOTHING,
             },
         ),
         "next": (
@@ -243,10 +243,6 @@ def kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Kind]:
 def _cell(form: Callable[..., str], *names: str) -> Callable[[Row], str]:
     """Return how a cell is made from some values of a row."""
     return lambda row: form(*(row[name] for name in names))
-
-
-def _text(value: str | None) -> str:
-    return value or NOTHING
 
 
 def number(value: float | None, digits: int = 3) -> str:
