@@ -67,47 +67,46 @@ class Watched:
 
 def check_page(watched: Sequence[Watched], *, made: datetime) -> str:
     """Return the page as one HTML file that needs no network."""
-    shown = [
-        {"name": entry.monitor, "answers": entry.answers, "doubts": entry.doubts, **_chart(entry)}
-        for entry in watched
-    ]
+    shown = []
+    for entry in watched:
+        page: Row = {"name": entry.monitor, "answers": entry.answers, "doubts": entry.doubts}
+        shown.append(page)
+        ranges = entry.ranges
+        windows = [] if ranges is None else ranges.reference.windows
+        rows = [row for row in windows if row.get("auc") is not None]
+        if ranges is None or not rows:
+            page |= {"chart": None, "label": ""}
+            continue
+
+        # The reference windows inside the normal range, as the page of a monitor draws its own.
+        interval = ranges.first()
+        points = [
+            dict.fromkeys(("outlook_auc", "outlook_low", "outlook_high"))
+            | {
+                "slug": "",
+                "name": Window.from_dict(row).in_zone(entry.zone),
+                "start": row["start"],
+                "end": row["end"],
+                "revision": 0,
+                "version": "",
+                "outcome": "ok",
+                "complete": True,
+                "auc": row["auc"],
+                "low": row["auc_low"],
+                "high": row["auc_high"],
+                "expected_low": None if interval is None else interval.low,
+                "expected_high": None if interval is None else interval.high,
+                "positives": row["n_pos"],
+                "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
+            }
+            for row in rows
+        ]
+        view = dict.fromkeys(("reference", "chosen", "floor", "episode"))
+        view |= {"zone": str(entry.zone), "points": points, "ahead": [], "changes": []}
+        label = f"AUROC of the {len(points)} reference windows of {entry.monitor} and the normal range"
+        page |= {"chart": monitor_chart(view), "label": label}
     zone = watched[0].zone if watched else ZoneInfo("UTC")
     return render("check.html.j2", monitors=shown, made=instant(made, zone), zone=str(zone))
-
-
-def _chart(watched: Watched) -> dict[str, Any]:
-    """Return the chart of the reference windows and the normal range, and its label; None without any."""
-    ranges = watched.ranges
-    windows = [] if ranges is None else ranges.reference.windows
-    rows = [row for row in windows if row.get("auc") is not None]
-    if ranges is None or not rows:
-        return {"chart": None, "label": ""}
-    interval = ranges.first()
-    points = [
-        dict.fromkeys(("outlook_auc", "outlook_low", "outlook_high"))
-        | {
-            "slug": "",
-            "name": Window.from_dict(row).in_zone(watched.zone),
-            "start": row["start"],
-            "end": row["end"],
-            "revision": 0,
-            "version": "",
-            "outcome": "ok",
-            "complete": True,
-            "auc": row["auc"],
-            "low": row["auc_low"],
-            "high": row["auc_high"],
-            "expected_low": None if interval is None else interval.low,
-            "expected_high": None if interval is None else interval.high,
-            "positives": row["n_pos"],
-            "prevalence": row["n_pos"] / (row["n_pos"] + row["n_neg"]),
-        }
-        for row in rows
-    ]
-    plain = dict.fromkeys(("reference", "chosen", "floor", "episode"))
-    view = {**plain, "zone": str(watched.zone), "points": points, "ahead": [], "changes": []}
-    label = f"AUROC of the {len(points)} reference windows of {watched.monitor} and the normal range"
-    return {"chart": monitor_chart(view), "label": label}
 
 
 def window_page(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | None = None) -> str:

@@ -72,8 +72,19 @@ def spark(briefs: Sequence[Brief], ahead: Sequence[float] = (), standing: int = 
         if brief.outcome == "degraded" and brief.auc is not None
     ]
     hollow = [(at, y(value)) for at, value in zip(x[len(briefs) :], ahead, strict=True)]
+
+    # The forecast as steps over the windows; neighbours with equal ends share one.
+    pairs = [(brief.expected_high, brief.expected_low) for brief in briefs]
+    drawn = [None if high is None or low is None else (y(high), y(low)) for high, low in pairs]
+    band, first = "", 0
+    for ends, run in groupby(drawn):
+        count = len(list(run))
+        if ends is not None:
+            band += f"M{STEP * first} {ends[0]}h{STEP * count}V{ends[1]}h-{STEP * count}z"
+        first += count
+
     return SparkChart(
-        band=_band(briefs, y),
+        band=band,
         line=polyline(points) + whisker,
         alarms="".join(f"M{at} {top - 5}l5 9h-10z" for at, top in marks),
         standing=f"M{STEP * (len(briefs) - standing)} {HEIGHT - 1}h{STEP * standing}" if standing else "",
@@ -114,19 +125,6 @@ def area(x: Sequence[int], low: Sequence[int], high: Sequence[int]) -> str:
         return ""
     back = list(zip(x, low, strict=True))[::-1]
     return polyline([*zip(x, high, strict=True), *back]) + "z"
-
-
-def _band(briefs: Sequence[Brief], y: Callable[[float], int]) -> str:
-    """Return the forecast as steps over the windows; neighbours with equal ends share one."""
-    pairs = [(brief.expected_high, brief.expected_low) for brief in briefs]
-    drawn = [None if high is None or low is None else (y(high), y(low)) for high, low in pairs]
-    path, first = "", 0
-    for ends, run in groupby(drawn):
-        count = len(list(run))
-        if ends is not None:
-            path += f"M{STEP * first} {ends[0]}h{STEP * count}V{ends[1]}h-{STEP * count}z"
-        first += count
-    return path
 
 
 def still(points: Sequence[Row]) -> SparkChart:

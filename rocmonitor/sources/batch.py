@@ -205,7 +205,8 @@ def _rows(
     caveats = [*_caveats(counts, encoder, monitor, no_cluster, two_labels)]
     if cells.arrival is not None:
         caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
-    masks = arrival.by_age(cells.arrival, ages)
+    first = None if cells.arrival is None or ages < 2 else np.maximum(cells.arrival, 0)
+    masks = [] if first is None else [used & (first == age) for age in range(ages)]
     return Rows(
         champion=champion,
         pair=pair,
@@ -214,7 +215,7 @@ def _rows(
         counts=counts,
         caveats=tuple(caveats),
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        by_age=tuple(_champion(cells, category, used & at, monitor) for at in masks),
+        by_age=tuple(_champion(cells, category, mask, monitor) for mask in masks),
     )
 
 

@@ -335,7 +335,17 @@ class SqlSource:
                 if not batch.segments[""].counts.truncated:
                     break
             if compared and batch.condensed and monitor.columns.challenger is not None:
-                batch = _compared(batch, self._read(session, query, "drawn", report, None))
+                drawn = self._read(session, query, "drawn", report, None)
+                notes = tuple(note for note in drawn.segments[""].caveats if note.code == "rows-drawn")
+                none = Rows.none(paired=True)
+                segments = {
+                    name: replace(
+                        rows, pair=drawn.segments.get(name, none).pair, caveats=rows.caveats + notes
+                    )
+                    for name, rows in batch.segments.items()
+                }
+                digest = sha256(f"{batch.digest} {drawn.digest}".encode()).hexdigest()
+                batch = replace(batch, segments=segments, digest=digest)
             if with_labels is not None:
                 cut = batch.segments[""].counts.truncated
                 lines = session.labels(by_label) if counter is None or cut else counter.lines()
@@ -501,17 +511,6 @@ def _with_caveats(batch: Batch, caveats: tuple[Caveat, ...]) -> Batch:
         return batch
     every = batch.segments[""]
     return replace(batch, segments=batch.segments | {"": replace(every, caveats=every.caveats + caveats)})
-
-
-def _compared(batch: Batch, drawn: Batch) -> Batch:
-    notes = tuple(caveat for caveat in drawn.segments[""].caveats if caveat.code == "rows-drawn")
-    none = Rows.none(paired=True)
-    segments = {
-        name: replace(rows, pair=drawn.segments.get(name, none).pair, caveats=rows.caveats + notes)
-        for name, rows in batch.segments.items()
-    }
-    digest = sha256(f"{batch.digest} {drawn.digest}".encode()).hexdigest()
-    return replace(batch, segments=segments, digest=digest)
 
 
 def _label_counts(query: Query, lines: Sequence[Sequence[Any]]) -> LabelCounts:

@@ -198,7 +198,9 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
     others = np.flatnonzero(has_id & np.array([number is None for number in numbers], dtype=np.bool_))
     if len(others):
         words = np.pad(words, ((0, 0), (0, 1)))
-        words[others] = hashed([_text(values[at]) for at in others.tolist()])
+        hashable = (values[at] for at in others.tolist())
+        texts = [value.hex() if isinstance(value, bytes) else name_of(value) for value in hashable]
+        words[others] = hashed(texts)
     return has_id, words
 
 
@@ -246,10 +248,6 @@ def _whole(value: object) -> int | None:
     if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
         value = int(value)
     return value if isinstance(value, int) and value in _INT64 else None
-
-
-def _text(value: object) -> str:
-    return value.hex() if isinstance(value, bytes) else name_of(value)
 
 
 def _first(examples: Iterable[str]) -> tuple[str, ...]:

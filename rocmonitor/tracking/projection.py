@@ -192,7 +192,12 @@ class Tracking:
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
                 page = page_address(self.pages, monitor)
                 self._describe(experiment, note.of_experiment(experiment, points, zone, shown, page, loss))
-                self._tag_version(model, points[-1].champion_version, monitor, note.last_window(points, zone))
+                number, tag = points[-1].champion_version, f"rocmonitor.auroc.{monitor}"
+                version = self._version(model, number) if model else None
+                newest = note.last_window(points, zone)
+                if version is not None and version.tags.get(tag) != newest:  # once for each text
+                    self.client.set_model_version_tag(model, number, tag, newest)
+                    version.tags[tag] = newest
             return self._link(run, monitor)
 
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
@@ -284,13 +289,6 @@ class Tracking:
         if (model, number) not in self.versions:
             self.versions[model, number] = access.model_version(self.client, model, number)
         return self.versions[model, number]
-
-    def _tag_version(self, model: str, number: str, monitor: str, text: str) -> None:
-        """Write how the newest window came out to the version it is about, once for each text."""
-        version, name = self._version(model, number) if model else None, f"rocmonitor.auroc.{monitor}"
-        if version is not None and version.tags.get(name) != text:
-            self.client.set_model_version_tag(model, number, name, text)
-            version.tags[name] = text
 
     def _one(
         self,
