@@ -32,8 +32,8 @@ from rocmonitor.cli.terminal import (
     print_outbox,
     print_outlooks,
     shown_progress,
+    stdout_width,
     tables_option,
-    width_of,
     worst,
 )
 from rocmonitor.errors import ConfigError, RocmonitorError, StoreError
@@ -244,7 +244,7 @@ def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
         return
     if tick.evaluations:
         echo(f"{tick.monitor} ({zone})", style="bold")
-        echo_table(text.windows(tick.evaluations, zone, width_of(sys.stdout)))
+        echo_table(text.windows(tick.evaluations, zone, stdout_width()))
         echo_folded(text.findings(tick.evaluations, zone), hang=2, nl=False)
     if tick.outlooks:
         print_outlooks(text.outlooks(tick.outlooks, zone), f"{tick.monitor} ({zone}), before the labels")

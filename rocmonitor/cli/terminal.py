@@ -45,9 +45,9 @@ def is_interactive(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
-def width_of(stream: TextIO) -> int | None:
+def stdout_width() -> int | None:
     """Characters of a line on a terminal; None elsewhere, where lines may be of any length."""
-    return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True, style: str = "") -> None:
@@ -75,7 +75,7 @@ def echo(text: str, *, err: bool = False, nl: bool = True, style: str = "") -> N
 
 def echo_folded(text: str, *, hang: int, nl: bool = True) -> None:
     """Print lines of prose; on a terminal, one that is too long goes on below, indented by `hang` more."""
-    width = width_of(sys.stdout)
+    width = stdout_width()
     if width is not None and width > 4 * hang:
         whole = []
         for line in text.split("\n"):

@@ -19,13 +19,7 @@ from rocmonitor.sources.arrival import arrival_of_text
 from rocmonitor.sources.chunk import Chunk, assembled
 from rocmonitor.sources.clock import read_times, since_epoch
 from rocmonitor.sources.condensing import define_functions
-from rocmonitor.sources.connect import (
-    CHUNK_ROWS,
-    PlainValues,
-    Session,
-    guarded,
-    reading,
-)
+from rocmonitor.sources.connect import CHUNK_ROWS, PlainValues, Session, guarded, reading
 from rocmonitor.sources.counting import RowCounter
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.hashing import hashed_text
