@@ -2,14 +2,18 @@
 
 from rocmonitor.alerts.message import (
     LONGEST_TITLE,
+    MOST_NAMED,
+    Concerned,
     Context,
     Message,
     compose,
+    compose_outage,
     compose_outlook,
     compose_review,
     compose_revised,
+    compose_several,
+    compose_stop,
     repeated,
     trial_message,
 )
-from rocmonitor.alerts.outage import MOST_NAMED, Concerned, compose_outage, compose_several, compose_stop
 from rocmonitor.alerts.service import check_url, send

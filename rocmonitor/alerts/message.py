@@ -1,4 +1,4 @@
-"""Messages: a change of status, or a review, as a person reads it at 3 a.m.
+"""Messages: a change of status, an outage, a stop or a review, as a person reads it at 3 a.m.
 
 The same arguments always give the same message, with the same event id: a repeat can be recognised. A
 control character in a value is written out, so no value can begin a line of its own.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from html import escape
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
@@ -17,16 +17,20 @@ from zoneinfo import ZoneInfo
 from rocmonitor.errors import printable
 from rocmonitor.policy.episode import Decline
 from rocmonitor.policy.evaluation import Evaluation, Transition
+from rocmonitor.policy.outages import Notice
 from rocmonitor.policy.outlook import Outlook
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.status import Revised
+from rocmonitor.policy.stops import Stop
 from rocmonitor.wording import episode as episodes
+from rocmonitor.wording import outages as outage_wording
 from rocmonitor.wording import outlook as outlook_wording
 from rocmonitor.wording import review as review_wording
 from rocmonitor.wording import revised as revised_wording
 from rocmonitor.wording import status as words
+from rocmonitor.wording import stops
 from rocmonitor.wording.facts import facts
-from rocmonitor.wording.format import count, one_line, without_middle
+from rocmonitor.wording.format import count, first_few, instant, one_line, without_middle
 from rocmonitor.wording.verdicts import reasons
 
 Kind = Literal["alarm", "recovery", "notice", "test"]
@@ -171,6 +175,119 @@ def compose_revised(revised: Sequence[Revised], context: Context) -> Message:
     ]
     head = "DEGRADED" if worse else str(first.after).upper()
     title = titled(head, one_line(f"{first.monitor} {segment}", 200), revised_wording.title(revised))
+    return assemble(title, kind, lines)
+
+
+_MOST_OWNERS, _MOST_RUNBOOKS = 5, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concerned:
+    """A monitor that an outage concerns, with what its configuration says of people, as in `Context`."""
+
+    monitor: str
+    owner: str | None = None
+    runbook: str | None = None
+
+
+def compose_outage(
+    notice: Notice, concerned: Sequence[Concerned], *, zone: ZoneInfo, page: str | None = None
+) -> Message:
+    """Return the message about an outage, with owners and runbooks of its configured monitors."""
+    # What to do when a model is worse than expected: of no use to a channel or to MLflow.
+    unjudged = [entry for entry in concerned if entry.monitor in notice.unjudged]
+    ended = notice.phase == "ended"
+    outage = notice.outage
+    times = (outage.start.isoformat(), notice.at.isoformat())
+    named = event(str(outage.id), outage.place, notice.phase, *times)
+    lines = [
+        Line("", f"{outage_wording.headline(notice, zone)}."),
+        *labelled("Last error" if ended else "Why", outage.error),
+        *labelled("Monitors", outage_wording.more_names(notice)),
+        *labelled("Check", outage_wording.advice(notice)),
+        *_people("Owner", [(entry.owner, entry.monitor) for entry in concerned], _MOST_OWNERS),
+        *_people("Runbook", [(entry.runbook, entry.monitor) for entry in unjudged], _MOST_RUNBOOKS),
+        *labelled("Page", page),
+        Line("Look", f"rocmonitor status ({named})"),
+    ]
+    kind: Kind = "recovery" if ended else "alarm"
+    title = titled(
+        "RESOLVED" if ended else "ERROR", outage_wording.subject(notice), outage_wording.title(notice)
+    )
+    return assemble(title, kind, lines)
+
+
+MOST_NAMED = 3
+"""Monitors that have a line each in a message on several."""
+
+
+def compose_several(
+    messages: Sequence[Message],
+    concerned: Sequence[Concerned],
+    *,
+    also: Sequence[int],
+    shared: str,
+    since: datetime,
+    zone: ZoneInfo,
+    page: str | None,
+    event_parts: Sequence[str],
+) -> Message:
+    """Return one message that takes the place of several with the same news since an instant.
+
+    `messages` are of one monitor each, the first `MOST_NAMED` of the `concerned`; `also` says how many
+    segments changed with each, `shared` what all have in common, such as ``read source warehouse``.
+    """
+    head, monitors = messages[0].title.split(" ", 1)[0], [entry.monitor for entry in concerned]
+    rest = monitors[len(messages) :]
+    lines = [
+        Line("", f"{len(monitors)} monitors that {shared}, since {instant(since, zone)} ({zone.key})."),
+        *(
+            Line("", message.title + (f", and {count(more, 'segment')}" if more > 0 else ""))
+            for message, more in zip(messages, also, strict=True)
+        ),
+        *labelled("Also", first_few(rest, MOST_NAMED)),
+        *labelled("Page", page),
+        *_people("Owner", [(entry.owner, entry.monitor) for entry in concerned], _MOST_OWNERS),
+        Line("Look", f"rocmonitor status ({event(*event_parts)})"),
+    ]
+    title = titled(head, f"{len(monitors)} monitors", ", ".join(monitors))
+    return assemble(title, messages[0].kind, lines)
+
+
+def _people(label: str, entries: Sequence[tuple[str | None, str]], most: int) -> list[Line]:
+    """Return a line on owners or runbooks, with their monitors where there are several; none if too many."""
+    by: dict[str, list[str]] = {}
+    for what, monitor in entries:
+        if what:
+            by.setdefault(what, []).append(monitor)
+    if len(by) > most:
+        return []
+    if len(by) < 2:
+        return [Line(label, what) for what in by]
+    parts = [f"{what} ({first_few(monitors, outage_wording.FEW_NAMES)})" for what, monitors in by.items()]
+    return [Line(f"{label}s", "; ".join(parts))]
+
+
+def compose_stop(stop: Stop, context: Context, also: Sequence[Transition] = ()) -> Message:
+    """Return the message about a stop, or its end, and `also` the changes of status that follow from it."""
+    zone = context.zone
+    kind: Kind = "recovery" if not stop.is_open else "notice" if stop.kind == "watch" else "alarm"
+    phase = "begin" if stop.is_open else "end"
+    lines = [
+        Line("", f"{stops.headline(stop, zone)}."),
+        Line("", f"{stops.since(stop, zone)}."),
+        *labelled("Also", words.also(also)),
+        *(
+            [Line("How sure", stops.how_sure(stop)), Line("Check", stops.CHECK[stop.kind])]
+            if stop.is_open
+            else []
+        ),
+        *where_to_look(context),
+        looking("rocmonitor status", context, stop.monitor, stop.kind, stop.start.isoformat(), phase),
+    ]
+    heads = {"usable": "UNUSABLE", "judged": "NOT JUDGED", "watch": "ENDED"}
+    head = heads.get(stop.kind, "STOPPED") if stop.is_open else "RESOLVED"
+    title = titled(head, stop.monitor, stops.title(stop))
     return assemble(title, kind, lines)
 
 

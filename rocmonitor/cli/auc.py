@@ -90,8 +90,25 @@ def auc(
     answer = _measured(rows, confidence_level)
     if as_json:
         print_json(answer)
-    else:
-        _print(answer)
+        return OK
+
+    for name, area in answer["scores"].items():
+        echo(
+            f"{name}: AUROC {area['auc']:.6f}, {_interval(area, '.6f')} "
+            f"(standard error {area['auc_se']:.6f} DeLong, {area['auc_se_exact_bootstrap']:.6f} exact "
+            f"bootstrap; {area['positives']:,} positives, {area['negatives']:,} negatives)"
+        )
+        for caveat in area["caveats"]:
+            echo(f"  note: {caveat['text']}")
+    if "difference" in answer:
+        champion, challenger = answer["scores"]
+        difference = answer["difference"]
+        echo(
+            f"difference (challenger {challenger} minus champion {champion}): {difference['auc']:+.6f}, "
+            f"{_interval(difference, '+.6f')}, p = {difference['pvalue']:.4g} (paired DeLong)"
+        )
+    if aside := set_aside(rows.counts):
+        echo(f"set aside of {rows.counts['rows']:,} rows: {aside}")
     return OK
 
 
@@ -132,29 +149,6 @@ def _details(
         "confidence_level": confidence_level,
         "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in caveats_of(result)],
     }
-
-
-def _print(answer: dict[str, Any]) -> None:
-    """Print what `rocmonitor auc` measured."""
-    from rocmonitor.wording.format import set_aside
-
-    for name, area in answer["scores"].items():
-        echo(
-            f"{name}: AUROC {area['auc']:.6f}, {_interval(area, '.6f')} "
-            f"(standard error {area['auc_se']:.6f} DeLong, {area['auc_se_exact_bootstrap']:.6f} exact "
-            f"bootstrap; {area['positives']:,} positives, {area['negatives']:,} negatives)"
-        )
-        for caveat in area["caveats"]:
-            echo(f"  note: {caveat['text']}")
-    if "difference" in answer:
-        champion, challenger = answer["scores"]
-        difference = answer["difference"]
-        echo(
-            f"difference (challenger {challenger} minus champion {champion}): {difference['auc']:+.6f}, "
-            f"{_interval(difference, '+.6f')}, p = {difference['pvalue']:.4g} (paired DeLong)"
-        )
-    if aside := set_aside(answer["rows"]):
-        echo(f"set aside of {answer['rows']['rows']:,} rows: {aside}")
 
 
 def _interval(measured: dict[str, Any], digits: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,27 +31,25 @@ def channel_test(path: Path, name: str) -> int:
         defined = ", ".join(config.channels) or "none"
         raise ConfigError(f"{path}: no channel {name!r} under channels (defined: {defined})")
     url, message = config.channel_url(name), alerts.trial_message(name)
-    _within(CHANNEL_SECONDS, lambda: alerts.send(url, message, folder=config.folder), name)
-    echo(f"channel {name} took the test message", err=True)
-    with suppress(RocmonitorError), store.open_store(config.store_url, make=False) as kept:
-        store.retry_now(kept, f"channel:{name}")  # it works: what waits for it need not
-    return OK
-
-
-def _within(seconds: float, call: Callable[[], None], name: str) -> None:
-    """Wait for a call, but not longer: a service that drips its answer keeps each time limit of its own."""
     failed: list[BaseException] = []
 
     def work() -> None:
         try:
-            call()
+            alerts.send(url, message, folder=config.folder)
         except BaseException as error:  # for whoever waits
             failed.append(error)
 
+    # A service that drips its answer keeps each time limit of its own.
     thread = threading.Thread(target=work, daemon=True)  # the end of the process does not wait for it
     thread.start()
-    thread.join(seconds)
+    thread.join(CHANNEL_SECONDS)
     if thread.is_alive():
-        raise AlertError(f"channel {name} does not answer in time: it took longer than {seconds:g} seconds")
+        raise AlertError(
+            f"channel {name} does not answer in time: it took longer than {CHANNEL_SECONDS:g} seconds"
+        )
     if failed:
         raise failed[0]
+    echo(f"channel {name} took the test message", err=True)
+    with suppress(RocmonitorError), store.open_store(config.store_url, make=False) as kept:
+        store.retry_now(kept, f"channel:{name}")  # it works: what waits for it need not
+    return OK

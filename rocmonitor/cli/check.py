@@ -44,9 +44,9 @@ def check(path: Path, explain: bool, output: Path | None) -> int:
         for line in lines:  # one that goes on below starts where the explanations do
             echo_folded(line, hang=0 if line.startswith(_MARGIN) else len(_MARGIN) - 2)
     if output is not None:
-        from rocmonitor.report.check import page
+        from rocmonitor.report.pages import check_page
 
-        write(output, page(result.watched, made=now))
+        write(output, check_page(result.watched, made=now))
     if is_interactive(sys.stderr):
         echo(
             f"\n{len(result.problems)} to fix in {path}, then check again"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from rocmonitor.cli.terminal import (
     echo_table,
     print_json,
     shown_progress,
-    width_of,
+    stdout_width,
 )
 from rocmonitor.errors import ConfigError
 
@@ -128,7 +127,7 @@ def _print(explanation: Explanation, whole: Evaluation | None) -> None:
         if note := curve_moved(whole):
             echo_folded(note, hang=0)
     if explanation.parts:
-        echo_table(text.groups(explanation, width_of(sys.stdout)))
+        echo_table(text.groups(explanation, stdout_width()))
     for column, why in explanation.refused.items():
         echo_folded(f"{column} explains nothing: {why}", hang=2)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -17,8 +16,8 @@ from rocmonitor.cli.terminal import (
     print_json,
     print_outbox,
     print_outlooks,
+    stdout_width,
     tables_option,
-    width_of,
 )
 
 
@@ -79,7 +78,7 @@ def history(path: Path, monitor: str, last: int | None, as_json: bool, tables: b
     else:
         echo(f"{monitor} ({chosen.timezone})", style="bold")
         if evaluations:
-            echo_table(text.windows(evaluations, chosen.timezone, width_of(sys.stdout)))
+            echo_table(text.windows(evaluations, chosen.timezone, stdout_width()))
         if outlooks:
             print_outlooks(text.outlooks(outlooks, chosen.timezone), "\nBefore the labels")
         if episodes:

@@ -108,10 +108,11 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
 def _source(url: str, folder: Path) -> tuple[Database | Files, dict[str, str]]:
     """Return a source and its section, which holds no password: that is in an environment variable."""
     if "://" not in url or url.startswith(_REMOTE):
-        if _is_sqlite(Path(url)):
-            raise click.UsageError(
-                f"--url: {url} is an SQLite database: sqlite:///{url}, and name its --table"
-            )
+        with suppress(OSError), Path(url).open("rb") as file:
+            if file.read(len(_SQLITE)) == _SQLITE:
+                raise click.UsageError(
+                    f"--url: {url} is an SQLite database: sqlite:///{url}, and name its --table"
+                )
         url = url if url.startswith(_REMOTE) else _from(folder, url)
         usual = _is_utf8(url, folder)
         try:
@@ -157,12 +158,6 @@ def _is_utf8(path: str, folder: Path) -> bool:
         except UnicodeDecodeError:
             return False
     return True
-
-
-def _is_sqlite(path: Path) -> bool:
-    with suppress(OSError), path.open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
-    return False
 
 
 def _needs_casts(spec: Database | Files, url: str, folder: Path) -> bool:

@@ -35,7 +35,7 @@ def report(
     judged.
     """
     from rocmonitor import store
-    from rocmonitor.report.monitor import page
+    from rocmonitor.report.pages import monitor_page
     from rocmonitor.store.history import segments
     from rocmonitor.web.monitor import Choice, file_view, first_due
     from rocmonitor.wording.format import instant
@@ -59,6 +59,9 @@ def report(
     options = {"--from": start, "--to": end, "--segment": segment, "--output": output}
     given = [text for name, value in options.items() if value for text in (name, str(value))]
     command = shlex.join(["rocmonitor", "report", monitor, *given])
-    write(output, page(view, written=f"{instant(now, chosen.timezone)} ({chosen.timezone})", command=command))
+    write(
+        output,
+        monitor_page(view, written=f"{instant(now, chosen.timezone)} ({chosen.timezone})", command=command),
+    )
     echo(view["sentence"])
     return OK

@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -32,8 +32,8 @@ from rocmonitor.cli.terminal import (
     print_outbox,
     print_outlooks,
     shown_progress,
+    stdout_width,
     tables_option,
-    width_of,
     worst,
 )
 from rocmonitor.errors import ConfigError, RocmonitorError, StoreError
@@ -78,11 +78,8 @@ def run(
         if asked > now:
             raise ConfigError(f"--at {at} lies in the future; leave it out to judge what is due now")
         chosen.append((monitor, asked))
-    with (
-        _heartbeat(config, dry_run),
-        _store_watched(config, dry_run),
-        open_runtime(config, make=not dry_run) as runtime,
-    ):
+    watched = nullcontext() if dry_run else _failures_told(config)
+    with watched, open_runtime(config, make=not dry_run) as runtime:
         with shown_progress() as progress:
             calls = {
                 monitor.name: partial(_tick, runtime, monitor, asked, dry_run, progress)
@@ -111,30 +108,19 @@ def _tick(runtime: Runtime, monitor: Monitor, now: datetime, dry_run: bool, prog
 
 
 @contextmanager
-def _heartbeat(config: Config, dry_run: bool) -> Iterator[None]:
-    """Report a run that fails before it can say how it is as not healthy, where configured."""
-    try:
-        yield
-    except RocmonitorError:
-        if config.heartbeat is not None and not dry_run:
-            from rocmonitor.service.heartbeat import send
-
-            send(config, healthy=False)
-        raise
-
-
-@contextmanager
-def _store_watched(config: Config, dry_run: bool) -> Iterator[None]:
-    """Notify people of a store that fails, without the store, and again when it works."""
-    if dry_run:
-        yield
-        return
+def _failures_told(config: Config) -> Iterator[None]:
+    """Report a run that cannot say how it is as not healthy; notify of a failing store without the store."""
     from rocmonitor.service.once import announce_store
 
     try:
         yield
-    except StoreError as error:
-        announce_store(config, error, datetime.now(UTC))
+    except RocmonitorError as error:
+        if isinstance(error, StoreError):
+            announce_store(config, error, datetime.now(UTC))
+        if config.heartbeat is not None:
+            from rocmonitor.service.heartbeat import send
+
+            send(config, healthy=False)
         raise
     announce_store(config, None, datetime.now(UTC))
 
@@ -258,7 +244,7 @@ def _print_tick(tick: Tick, zone: ZoneInfo, *, in_full: bool) -> None:
         return
     if tick.evaluations:
         echo(f"{tick.monitor} ({zone})", style="bold")
-        echo_table(text.windows(tick.evaluations, zone, width_of(sys.stdout)))
+        echo_table(text.windows(tick.evaluations, zone, stdout_width()))
         echo_folded(text.findings(tick.evaluations, zone), hang=2, nl=False)
     if tick.outlooks:
         print_outlooks(text.outlooks(tick.outlooks, zone), f"{tick.monitor} ({zone}), before the labels")

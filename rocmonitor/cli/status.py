@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from rocmonitor.cli.terminal import (
     echo_table,
     print_json,
     print_outbox,
-    width_of,
+    stdout_width,
     worst,
 )
 
@@ -78,7 +77,7 @@ def status(path: Path, as_json: bool) -> int:
         )
         checked = None if ticked is None else now - ticked
         echo(" ".join(headline(counted, checked, ended)) + "\n", style="bold")
-        echo_table(text.overview(standings, width_of(sys.stdout)))
+        echo_table(text.overview(standings, stdout_width()))
         for standing in standings:
             if standing.reference and not standing.segment:
                 echo_folded(f"{standing.monitor}: {standing.reference}", hang=2)

@@ -45,9 +45,9 @@ def is_interactive(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
-def width_of(stream: TextIO) -> int | None:
+def stdout_width() -> int | None:
     """Characters of a line on a terminal; None elsewhere, where lines may be of any length."""
-    return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True, style: str = "") -> None:
@@ -55,17 +55,27 @@ def echo(text: str, *, err: bool = False, nl: bool = True, style: str = "") -> N
     stream = sys.stderr if err else sys.stdout
     text = _encodable(escape_controls(text), stream)
     try:
-        if is_interactive(stream):
-            _print_styled(text, stream, end="\n" if nl else "", style=style)
-        else:
+        if not is_interactive(stream):
             click.echo(text, err=err, nl=nl)
+            return
+        from rich.console import Console
+        from rich.text import Text
+
+        from rocmonitor.wording.page import marked
+
+        shown = Text(text, style=style)
+        for status, colour in _STYLES.items():
+            for words in {marked(status), _encodable(marked(status), stream)}:
+                shown.highlight_words([words], colour)
+        shown.highlight_words(["PROBLEM:", "Error:"], "bold red")
+        Console(file=stream, highlight=False).print(shown, end="\n" if nl else "", soft_wrap=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def echo_folded(text: str, *, hang: int, nl: bool = True) -> None:
     """Print lines of prose; on a terminal, one that is too long goes on below, indented by `hang` more."""
-    width = width_of(sys.stdout)
+    width = stdout_width()
     if width is not None and width > 4 * hang:
         whole = []
         for line in text.split("\n"):
@@ -102,20 +112,6 @@ def _encodable(text: str, stream: TextIO) -> str:
 
         return plain(text).encode(encoding, "replace").decode(encoding)
     return text
-
-
-def _print_styled(text: str, stream: TextIO, *, end: str, style: str) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    from rocmonitor.wording.page import marked
-
-    shown = Text(text, style=style)
-    for status, colour in _STYLES.items():
-        for words in {marked(status), _encodable(marked(status), stream)}:
-            shown.highlight_words([words], colour)
-    shown.highlight_words(["PROBLEM:", "Error:"], "bold red")
-    Console(file=stream, highlight=False).print(shown, end=end, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

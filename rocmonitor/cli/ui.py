@@ -12,6 +12,8 @@ import click
 from rocmonitor.cli.terminal import OK, echo
 from rocmonitor.errors import ConfigError
 
+_SHORTEST = 16  # characters of a token
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -34,11 +36,23 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
     The pages read the store; two buttons acknowledge and mute. `mlflow server --app-name rocmonitor` shows
     the same inside MLflow.
     """
+    from rocmonitor.config.values import require_variable
     from rocmonitor.service.listener.server import listening
     from rocmonitor.web.alone import LOOPBACK, create_app
     from rocmonitor.web.site import Site
 
-    token = _token(token_env)
+    token = None
+    if token_env is not None:
+        try:
+            require_variable(token_env)
+        except ValueError as error:
+            raise ConfigError(f"--token-env: {error}") from None
+        token = os.environ.get(token_env, "").strip()
+        if len(token) < _SHORTEST:
+            raise ConfigError(
+                f"--token-env: the environment variable {token_env} must hold a token of at least "
+                f"{_SHORTEST} characters; it has {len(token)}. Make one with `openssl rand -hex 16`"
+            )
     if host not in LOOPBACK and token is None:
         raise ConfigError(
             f"--host {host} can be reached from other machines: name a variable with a token, as --token-env "
@@ -58,24 +72,3 @@ def ui(path: Path, host: str, port: int, token_env: str | None) -> int:
         for number, handler in before.items():
             signal.signal(number, handler)
     return OK
-
-
-def _token(variable: str | None) -> str | None:
-    from rocmonitor.config.values import require_variable
-
-    if variable is None:
-        return None
-    try:
-        require_variable(variable)
-    except ValueError as error:
-        raise ConfigError(f"--token-env: {error}") from None
-    value = os.environ.get(variable, "").strip()
-    if len(value) < _SHORTEST:
-        raise ConfigError(
-            f"--token-env: the environment variable {variable} must hold a token of at least {_SHORTEST} "
-            f"characters; it has {len(value)}. Make one with `openssl rand -hex 16`"
-        )
-    return value
-
-
-_SHORTEST = 16

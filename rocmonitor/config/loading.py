@@ -52,7 +52,7 @@ def load(path: Path) -> Config:
             name: {**monitor, "name": name} if isinstance(monitor, dict) else monitor
             for name, monitor in monitors.items()
         }
-    problems = [*_dangling(raw), *_without_monitor(raw), *_unexpanded(raw)]
+    problems = [*_undefined(raw), *_unexpanded(raw)]
     try:
         config = Config.model_validate({**raw, "folder": path.resolve().parent})
     except ValidationError as error:
@@ -188,41 +188,29 @@ def _explodes(raw: Any) -> bool:
     return False
 
 
-def _dangling(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of sources and channels that are used but not defined."""
-    monitors = raw.get("monitors")
-    for name, monitor in monitors.items() if isinstance(monitors, dict) else ():
-        if not isinstance(monitor, dict):
-            continue
-        notify = monitor.get("notify")
-        used = [("source", monitor.get("source"), "sources")]
-        used += [("notify", channel, "channels") for channel in notify] if isinstance(notify, list) else []
-        for key, value, section in used:
-            entries = raw.get(section) or {}
-            if isinstance(value, str) and isinstance(entries, dict) and value not in entries:
-                defined = ", ".join(sorted(map(str, entries))) or "none"
-                meant = _nearest(value, [str(one) for one in entries])
-                yield (
-                    f"monitors.{name}.{key}: {quoted(value)} is not defined under {section} "
-                    f"(defined: {defined}){meant}"
-                )
-
-
-def _without_monitor(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Return the names in alarm_budget.groups that are no monitors."""
+def _undefined(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of sources, channels and monitors that are used but not defined."""
     budget, monitors = raw.get("alarm_budget"), raw.get("monitors")
     groups = budget.get("groups") if isinstance(budget, dict) else None
-    if not isinstance(groups, dict) or not isinstance(monitors, dict):
-        return
-    for name, group in groups.items():
+    used: list[tuple[str, object, str]] = []  # where it stands, the name, the section that defines it
+    for name, monitor in monitors.items() if isinstance(monitors, dict) else ():
+        if isinstance(monitor, dict):
+            notify = monitor.get("notify")
+            channels = notify if isinstance(notify, list) else ()
+            used.append((f"monitors.{name}.source", monitor.get("source"), "sources"))
+            used += [(f"monitors.{name}.notify", channel, "channels") for channel in channels]
+    for name, group in groups.items() if isinstance(groups, dict) and isinstance(monitors, dict) else ():
         named = group.get("monitors") if isinstance(group, dict) else None
-        for monitor in named if isinstance(named, list) else ():
-            if isinstance(monitor, str) and monitor not in monitors:
-                names = list(map(str, monitors))
-                yield (
-                    f"alarm_budget.groups.{name}.monitors: {monitor!r} is not defined under monitors "
-                    f"(defined: {', '.join(names)}){_nearest(monitor, names)}"
-                )
+        members = named if isinstance(named, list) else ()
+        used += [(f"alarm_budget.groups.{name}.monitors", member, "monitors") for member in members]
+    for where, value, section in used:
+        entries = raw.get(section) or {}
+        if isinstance(value, str) and isinstance(entries, dict) and value not in entries:
+            defined = sorted(map(str, entries))
+            yield (
+                f"{where}: {quoted(value)} is not defined under {section} "
+                f"(defined: {', '.join(defined) or 'none'}){_nearest(value, defined)}"
+            )
 
 
 def _first_causes(problems: Sequence[Any]) -> Iterator[Any]:

@@ -33,6 +33,17 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
         }
         for change in view["changes"]
     }
+    marks = list(changes.values())
+    for earlier, later in itertools.pairwise(points):
+        if later["version"] != earlier["version"]:
+            text = wording.CHAMPION_CHANGED.format(earlier["version"], later["version"])
+            label = f"version {later['version']}"[:24]
+            marks.append({"x": seconds(later["start"]), "kind": "version", "text": text, "label": label})
+    marks += [
+        {"x": seconds(point["start"]), "kind": "revision", "text": wording.REVISED.format(point["revision"])}
+        for point in points
+        if point["revision"]
+    ]
     compared = None
     if reference is not None:
         compared = {"start": seconds(reference["start"]), "end": seconds(reference["end"])}
@@ -50,7 +61,7 @@ def monitor_chart(view: Mapping[str, Any]) -> dict[str, Any]:
         "names": [row["name"] for row in spans],
         "chosen": (view["chosen"] or {}).get("slug", ""),
         "reference": compared,
-        "verticals": [*changes.values(), *_versions(points)],
+        "verticals": marks,
         "panels": panels,
     }
 
@@ -100,21 +111,6 @@ def _steps(view: Mapping[str, Any]) -> list[dict[str, Any]]:
         ends["sure"] = seconds(within[min(lost["windows"], len(within)) - 1]) if within else ends["start"]
     values = {"auc": lost["auc"], "low": lost["auc_low"], "high": lost["auc_high"]}
     return [ends | values | {"text": f"mean {with_interval(*values.values())}"}]
-
-
-def _versions(points: Sequence[Row]) -> list[dict[str, Any]]:
-    marks = []
-    for before, after in itertools.pairwise(points):
-        if after["version"] != before["version"]:
-            text = wording.CHAMPION_CHANGED.format(before["version"], after["version"])
-            label = f"version {after['version']}"[:24]
-            marks.append({"x": seconds(after["start"]), "kind": "version", "text": text, "label": label})
-    marks += [
-        {"x": seconds(point["start"]), "kind": "revision", "text": wording.REVISED.format(point["revision"])}
-        for point in points
-        if point["revision"]
-    ]
-    return marks
 
 
 def seconds(instant: str) -> float:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rocmonitor.policy.explanation import Explanation
 
 _NUMBER = re.compile(r"[-−+\d.,]+")
+_GAIN = ("difference/auc", "difference/auc_low", "difference/auc_high")
 
 
 def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None = None) -> str:
@@ -45,6 +46,7 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
     `width` those that say least.
     """
     areas = [auc_and_range(*map(evaluation.metrics.get, AREA)) for evaluation in evaluations]
+    gains = [known(evaluation.metrics, *_GAIN) for evaluation in evaluations]
     columns: dict[str, list[str]] = {
         "window": [
             evaluation.window.in_zone(zone)
@@ -58,7 +60,9 @@ def windows(evaluations: Sequence[Evaluation], zone: ZoneInfo, width: int | None
         "AUROC (95 %)": [value or "-" for value, _ in areas],
         "normal range": [range_ or "-" for _, range_ in areas],
         "outlook": [_outlook(evaluation.metrics) for evaluation in evaluations],
-        "challenger gain": [_gain(evaluation.metrics) for evaluation in evaluations],
+        "challenger gain": [
+            "-" if gain is None else signed(gain[0], decimals(gain[1], gain[2])) for gain in gains
+        ],
         "outcome": [
             marked(evaluation.outcome)
             + _by(evaluation)
@@ -269,10 +273,3 @@ def _outlook(metrics: dict[str, float]) -> str:
         return "-"
     value, low, high = numbers
     return f"{with_interval(value, low, high)}{' at-risk' if metrics.get('outlook/warned') else ''}"
-
-
-def _gain(metrics: dict[str, float]) -> str:
-    if (numbers := known(metrics, "difference/auc", "difference/auc_low", "difference/auc_high")) is None:
-        return "-"
-    value, low, high = numbers
-    return signed(value, decimals(low, high))

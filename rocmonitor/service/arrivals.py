@@ -97,11 +97,7 @@ class Arrivals:
             is_told = not muted and (change.is_open or change.first_message is not None)
             stops.append(change.told(self.now, self.monitor.notify) if is_told else change)
             if is_told:
-                payload = {"stop": stops[-1].to_dict()}
-                outbox += [
-                    store.Outgoing(destination=f"channel:{channel}", payload=payload)
-                    for channel in self.monitor.notify
-                ]
+                outbox += store.to_channels(self.monitor.notify, {"stop": stops[-1].to_dict()})
         is_over = lapse is not None and lapse.kind == "watch" and news
         open_ = [decline for decline in store.declines(self.kept, name) if decline.is_open] if is_over else []
         over = [decline.closed(self.now, REMOVED) for decline in open_]

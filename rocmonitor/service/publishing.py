@@ -38,7 +38,7 @@ def publish_evaluation(runtime: Runtime, number: int, evaluation_id: int) -> str
     full = every or evaluation.outcome in _NOTABLE
     artifacts = {}
     if full:
-        from rocmonitor.report.window import window_page
+        from rocmonitor.report.pages import window_page
 
         zone, reference = zone_of(runtime, evaluation.monitor), store.reference_of(runtime.store, evaluation)
         artifacts = {"window.html": window_page(evaluation, zone, reference)}

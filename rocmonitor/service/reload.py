@@ -97,11 +97,9 @@ def end_alarms_of_removed(runtime: Runtime, before: Config | None = None) -> Non
                 reasons=(Caveat("monitor-removed", status=str(change.after)),),
                 since=now,
             )
-            outbox = [
-                store.Outgoing(destination=f"channel:{channel}", payload={"transition": ended.to_dict()})
-                for channel in runtime.config.channels
-                if monitor is None or channel in monitor.notify
-            ]
+            channels = runtime.config.channels
+            told = [channel for channel in channels if monitor is None or channel in monitor.notify]
+            outbox = store.to_channels(told, {"transition": ended.to_dict()})
             with hold_lease(runtime, f"monitor:{name}") as lease:
                 if lease is None:
                     continue

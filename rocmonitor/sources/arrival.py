@@ -53,14 +53,6 @@ def arrival_of_text(
     return code
 
 
-def by_age(codes: Codes | None, ages: int) -> list[NDArray[np.bool_]]:
-    """Return which rows are labelled by each of the `ages` instants and not before; none for one."""
-    if codes is None or ages < 2:
-        return []
-    first = np.maximum(codes, 0)
-    return [first == age for age in range(ages)]
-
-
 def caveats(
     codes: Codes,
     weight: NDArray[np.int64] | None,

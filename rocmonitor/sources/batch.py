@@ -117,33 +117,7 @@ def to_batch(
     which label is later, is set aside. `explain`: the columns of `Batch.explaining`, where cells are rows.
     """
     cells = joined(chunks, encoder)
-    category = _categories(cells)
-    if cells.has_id is not None:
-        cells.repeated = category == _DUPLICATE
-    cells.id = cells.has_id = cells.time = cells.known = None  # no longer needed; half of the memory
-    shown = Explaining(
-        score=encoder.original(cells.champion),
-        positive=category == _POSITIVE,
-        labelled=category >= _NEGATIVE,
-        waiting=category == _UNLABELLED,
-        columns=tuple(explain),
-    )
-    segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
-    for name, index in segment_places(cells, encoder):
-        segments[name] = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
-    return Batch(
-        segments=segments,
-        digest=_digest_of(segments, cells.arrival is not None),
-        grouped=grouped,
-        condensed=cells.high is not None,
-        cells=Cells(chunk=cells, encoder=encoder, ages=ages) if len(cells) <= MOST_CELLS else None,
-        explaining=shown if explain else None,
-    )
-
-
-def _categories(cells: Chunk) -> NDArray[np.int8]:
-    """Return what became of the rows of each cell."""
-    category = np.empty(len(cells), dtype=np.int8)
+    category = np.empty(len(cells), dtype=np.int8)  # what became of the rows of each cell
     for label, of_label in _CATEGORY_OF_LABEL.items():
         category[cells.label == label] = of_label
     category[np.isnan(cells.champion)] = _BAD_SCORE
@@ -155,16 +129,34 @@ def _categories(cells: Chunk) -> NDArray[np.int8]:
     if cells.two_labels is not None:
         category[cells.two_labels == SET_ASIDE] = _TWO_LABELS
     category[~cells.inside] = _OUTSIDE
-    return category
 
+    if cells.has_id is not None:
+        cells.repeated = category == _DUPLICATE
+    cells.id = cells.has_id = cells.time = cells.known = None  # no longer needed; half of the memory
+    shown = Explaining(
+        score=encoder.original(cells.champion),
+        positive=category == _POSITIVE,
+        labelled=category >= _NEGATIVE,
+        waiting=category == _UNLABELLED,
+        columns=tuple(explain),
+    )
+    segments = {"": _rows(cells, category, encoder, monitor, truncated, ages)}
+    columns = zip(monitor.segments, encoder.sorted_values(), cells.segments, strict=True)
+    for column, values, codes in columns:
+        starts = np.cumsum(np.bincount(codes, minlength=len(values)))[: len(values) - 1]
+        places = np.split(np.argsort(codes, kind="stable"), starts) if values else []
+        for value, index in zip(values, places, strict=True):
+            rows = _rows(cells.take(index), category[index], encoder, monitor, truncated, ages)
+            segments[f"{column}={value}"] = rows
 
-def segment_places(cells: Chunk, encoder: Encoder) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Yield the cells of each segment, by its name."""
-    for column, codes in enumerate(cells.segments):
-        names = encoder.segment_names(column)
-        starts = np.cumsum(np.bincount(codes, minlength=len(names)))[: len(names) - 1]
-        places = np.split(np.argsort(codes, kind="stable"), starts) if names else []
-        yield from zip(names, places, strict=True)
+    return Batch(
+        segments=segments,
+        digest=_digest_of(segments, cells.arrival is not None),
+        grouped=grouped,
+        condensed=cells.high is not None,
+        cells=Cells(chunk=cells, encoder=encoder, ages=ages) if len(cells) <= MOST_CELLS else None,
+        explaining=shown if explain else None,
+    )
 
 
 def _rows(
@@ -177,9 +169,20 @@ def _rows(
 ) -> Rows:
     tally = np.bincount(category, weights=cells.weight, minlength=8).astype(np.int64).tolist()
     used, awaiting = category >= _NEGATIVE, category == _UNLABELLED
-    by_both = {} if cells.challenger is None else _scored_by_both(cells, category, cells.challenger)
-    pair = by_both.get("pair")
-    no_challenger = 0 if cells.challenger is None else _weighed(cells, used & np.isnan(cells.challenger))
+    pair, unlabelled_pair = None, None
+    no_challenger = challenger_only = 0
+    if cells.challenger is not None:
+        scored = ~np.isnan(cells.challenger)
+        no_challenger = _weighed(cells, used & ~scored)
+        alone = scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
+        challenger_only = _weighed(cells, alone)
+        if cells.high is None:  # else known is only whether there is a score
+            pair = _sampled(PairedSample, cells, category, used & scored, cells.challenger, cells.champion)
+            waiting = awaiting & scored
+            unlabelled_pair = PairedScoreCounts.of(
+                cells.challenger[waiting], cells.champion[waiting], _weights(cells, waiting)
+            )
+
     counts = Counts(
         rows=sum(tally),
         n_pos=tally[_POSITIVE],
@@ -196,39 +199,24 @@ def _rows(
     champion = None if pair is None or no_challenger else pair.second
     if champion is None:
         champion = _champion(cells, category, used, monitor)
-    alone = 0 if cells.has_cluster is None else _weighed(cells, used & ~cells.has_cluster)
-    both = 0 if cells.two_labels is None else _weighed(cells, cells.two_labels > 0)
-    caveats = [*_caveats(counts, encoder, monitor, alone, both)]
+
+    no_cluster = 0 if cells.has_cluster is None else _weighed(cells, used & ~cells.has_cluster)
+    two_labels = 0 if cells.two_labels is None else _weighed(cells, cells.two_labels > 0)
+    caveats = [*_caveats(counts, encoder, monitor, no_cluster, two_labels)]
     if cells.arrival is not None:
         caveats += arrival.caveats(cells.arrival, cells.weight, used, awaiting, monitor)
-    masks = arrival.by_age(cells.arrival, ages)
+    first = None if cells.arrival is None or ages < 2 else np.maximum(cells.arrival, 0)
+    masks = [] if first is None else [used & (first == age) for age in range(ages)]
     return Rows(
         champion=champion,
-        **{"pair": None} | by_both,
+        pair=pair,
+        challenger_only=challenger_only,
+        unlabelled_pair=unlabelled_pair,
         counts=counts,
         caveats=tuple(caveats),
         unlabelled=ScoreCounts.of(cells.champion[awaiting], _weights(cells, awaiting)),
-        by_age=tuple(_champion(cells, category, used & at, monitor) for at in masks),
+        by_age=tuple(_champion(cells, category, mask, monitor) for mask in masks),
     )
-
-
-def _scored_by_both(
-    cells: Chunk, category: NDArray[np.int8], challenger: NDArray[np.float64]
-) -> dict[str, Any]:
-    scored = ~np.isnan(challenger)
-    alone = scored & (category == _BAD_SCORE) & np.isin(cells.label, (NEGATIVE, POSITIVE))
-    if cells.high is not None:  # known is only whether there is a score
-        return {"challenger_only": _weighed(cells, alone)}
-    awaiting = scored & (category == _UNLABELLED)
-    return {
-        "pair": _sampled(
-            PairedSample, cells, category, scored & (category >= _NEGATIVE), challenger, cells.champion
-        ),
-        "challenger_only": _weighed(cells, alone),
-        "unlabelled_pair": PairedScoreCounts.of(
-            challenger[awaiting], cells.champion[awaiting], _weights(cells, awaiting)
-        ),
-    }
 
 
 def _weights(cells: Chunk, among: Mask) -> NDArray[np.int64] | None:
@@ -346,9 +334,12 @@ def _repeats(
     known = np.zeros_like(time) if cells.known is None else cells.known
     known = np.where(labels == UNLABELLED, np.iinfo(np.int64).min, known[among])
     keys: list[NDArray[Any]] = [codes[among] for codes in reversed(cells.segments)]
-    if cells.challenger is not None:
-        keys.append(_worst_first(cells.challenger[among]))
-    keys += [_worst_first(cells.champion[among]), labels, known, time[among], *ids[among].T]
+    keys += [
+        np.where(np.isnan(scores), -np.inf, scores)[among]
+        for scores in (cells.challenger, cells.champion)
+        if scores is not None
+    ]
+    keys += [labels, known, time[among], *ids[among].T]
     order = np.lexsort(keys)
     among, labels, known = among[order], labels[order], known[order]
     again: Mask = (ids[among[1:]] == ids[among[:-1]]).all(axis=1)
@@ -367,7 +358,3 @@ def _both_labels(labels: NDArray[np.int8], begins: Mask) -> Mask:
     run = np.concatenate([[0], np.cumsum(begins)])
     kinds = [np.bincount(run, weights=labels == label) > 0 for label in (POSITIVE, NEGATIVE)]
     return np.asarray((kinds[0] & kinds[1])[run])
-
-
-def _worst_first(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.isnan(scores), -np.inf, scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocmonitor.sources import arrival
-from rocmonitor.sources.values import UNLABELLED, Encoder, each_its_own
+from rocmonitor.sources.values import UNLABELLED, Encoder
 
 Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
@@ -121,5 +122,10 @@ def joined(chunks: Sequence[Chunk], encoder: Encoder) -> Chunk:
         cells = cells.take(row)
         cells.weight = weight
     if cells.has_cluster is not None and cells.cluster is not None:
-        cells.cluster = each_its_own(cells.cluster, ~cells.has_cluster, cells.champion)
+        # Each row without a cluster is one by itself, also beside other batches.
+        alone, scores = ~cells.has_cluster, np.ascontiguousarray(cells.champion).data
+        start = int.from_bytes(hashlib.sha256(scores).digest()[:8], "little")
+        cells.cluster = cells.cluster.copy()
+        numbers = np.arange(np.count_nonzero(alone), dtype=np.uint64)
+        cells.cluster[alone] = numbers + np.uint64(start)  # wraps around
     return cells

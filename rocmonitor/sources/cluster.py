@@ -47,11 +47,20 @@ class Cluster:
         """Open a session whose work can be stopped; the Spark session goes on afterwards."""
         silence, whole = self._spec.timeout.total_seconds(), self._spec.deadline.total_seconds()
         limits = Limits(connect=silence, silence=silence, whole=whole)  # a cluster takes its time to start
-        with (
-            Guard(partial(_Connection, self._address), limits) as guard,
-            guard.connection.tagged() as spark,
-        ):
-            yield ClusterSession(guard, spark)
+        with Guard(partial(_Connection, self._address), limits) as guard:
+            connection: _Connection = guard.connection
+            spark, context = connection.spark, connection.context()
+            add, remove = (
+                (spark.addTag, spark.removeTag)
+                if context is None
+                else (context.addJobTag, context.removeJobTag)
+            )
+            add(connection.tag)  # to the work of this thread
+            try:
+                yield ClusterSession(guard, spark)
+            finally:
+                with suppress(Exception):  # the session may have died
+                    remove(connection.tag)
 
     def close(self) -> None:
         """Nothing: the Spark session is not ours to end."""
@@ -94,31 +103,16 @@ class _Connection:
     def driver_connection(self) -> _Connection:
         return self
 
-    @contextmanager
-    def tagged(self) -> Iterator[SparkSession]:
-        """Lend the session, in which the work of this thread has our tag."""
-        context = self._context()
-        add, remove = (
-            (self.spark.addTag, self.spark.removeTag)
-            if context is None
-            else (context.addJobTag, context.removeJobTag)
-        )
-        add(self.tag)
-        try:
-            yield self.spark
-        finally:
-            with suppress(Exception):  # the session may have died
-                remove(self.tag)
-
     def interrupt(self) -> None:
         """End the tagged work, from any thread; tags of sessions without Connect belong to their thread."""
-        context = self._context()
+        context = self.context()
         if context is None:
             self.spark.interruptTag(self.tag)
         else:
             context.cancelJobsWithTag(self.tag)
 
-    def _context(self) -> Any:
+    def context(self) -> Any:
+        """Return what tags jobs; None for Spark Connect, whose session does."""
         from pyspark.sql.utils import is_remote
 
         return None if is_remote() else self.spark.sparkContext

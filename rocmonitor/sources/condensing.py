@@ -64,31 +64,20 @@ def cell(backend: str, score: ColumnElement[Any], grid: Grid) -> ColumnElement[A
 
 
 def define_functions(connection: sqlite3.Connection) -> None:
-    """Give SQLite the functions that it may be built without."""
+    """Give SQLite the functions that it may be built without, and a ``floor`` that takes NULL."""
 
     def logarithm(value: float | None) -> float | None:
         return math.log(value) if value is not None and value > 0 else None
 
-    connection.create_function("ln", 1, logarithm, deterministic=True)
-    define_floor(connection)
-
-
-def define_floor(connection: sqlite3.Connection) -> None:
-    """Replace the one that SQLAlchemy gives SQLite, which fails for NULL."""
-
     def floor(value: float | None) -> float | None:
         return None if value is None else float(math.floor(value))
 
-    connection.create_function("floor", 1, floor, deterministic=True)
-
-
-def lacks_functions(connection: sqlite3.Connection) -> bool:
-    """Return True if SQLite was built without them."""
     try:
         connection.execute("SELECT ln(2.0), floor(0.5)").fetchone()
     except sqlite3.OperationalError:
-        return True
-    return False
+        connection.create_function("ln", 1, logarithm, deterministic=True)
+    # SQLAlchemy gives SQLite one that fails for NULL.
+    connection.create_function("floor", 1, floor, deterministic=True)
 
 
 def is_number(backend: str, code: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Dialect, Engine, Select, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Dialect, Engine, Select, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from rocmonitor.caveat import Caveat
@@ -265,98 +264,10 @@ class Session(ABC):
 class Sessions(Protocol):
     """An opener of sessions; safe to share between threads."""
 
-    @property
-    def kind(self) -> str:
-        """The kind of source, for people."""
+    kind: str  # of source, for people
 
     def open(self, origin: Origin, monitor: Monitor | None = None) -> AbstractContextManager[Session]:
         """Open a session, which ends with the context; for the query of a monitor if it is given."""
 
     def close(self) -> None:
         """Give back what is kept between sessions."""
-
-
-_POSTGRES_ROLES = (
-    "pg_execute_server_program",
-    "pg_read_server_files",
-    "pg_write_server_files",
-    "pg_write_all_data",
-)
-_POSTGRES_HAS_ROLES = text(
-    "SELECT rolname::text FROM pg_roles WHERE rolname = ANY(:roles) AND pg_has_role(oid, 'USAGE') ORDER BY 1"
-)
-_POSTGRES_TABLES = text(
-    """
-    SELECT format('%I.%I', nspname, relname) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
-    WHERE relkind IN ('r', 'p', 'v', 'f') AND nspname !~ '^pg_' AND nspname <> 'information_schema'
-      AND (
-        has_table_privilege(c.oid, 'DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'INSERT, UPDATE')
-      )
-    ORDER BY 1
-    """
-)
-_POSTGRES_CREATE = text(
-    """
-    SELECT format('SCHEMA %I', nspname) FROM pg_namespace
-    WHERE nspname !~ '^pg_' AND has_schema_privilege(oid, 'CREATE')
-    UNION ALL SELECT format('DATABASE %I', current_database())
-    WHERE has_database_privilege(current_database(), 'CREATE') ORDER BY 1
-    """
-)
-# Everybody may call lo_create and its like: the configuration refuses them by name.
-_POSTGRES_FUNCTIONS = text(
-    """
-    SELECT DISTINCT proname::text FROM pg_proc
-    WHERE proname ~ '^(dblink(_.*)?|lo_import|lo_export|pg_read_(binary_)?file|pg_file_write)$'
-      AND has_function_privilege(oid, 'EXECUTE') ORDER BY 1
-    """
-)
-_READERS_GRANTS = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "PROCESS", "LOCK TABLES"})
-
-
-def beyond_reading(connection: Connection) -> Caveat | None:
-    """Return what the account may do besides reading; None for nothing, or where that cannot be known.
-
-    SQLite is no question of accounts: its files are opened for reading only.
-    """
-    match connection.dialect.name:
-        case "postgresql":
-            who = text("SELECT current_user::text, rolsuper FROM pg_roles WHERE rolname = current_user")
-            account, superuser = connection.execute(who).one()
-            if superuser:
-                return Caveat("account-superuser", account=account)
-            roles = {"roles": list(_POSTGRES_ROLES)}
-            may = {
-                "role": connection.execute(_POSTGRES_HAS_ROLES, roles).scalars().all(),
-                "write": connection.execute(_POSTGRES_TABLES).scalars().all(),
-                "create": connection.execute(_POSTGRES_CREATE).scalars().all(),
-                "call": connection.execute(_POSTGRES_FUNCTIONS).scalars().all(),
-            }
-            rights = {kind: list(names) for kind, names in may.items() if names}
-            return Caveat("account-may-write", account=account, may=rights) if rights else None
-        case "mysql" | "mariadb":
-            account = str(connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
-            more = granted([str(line) for line in connection.exec_driver_sql("SHOW GRANTS").scalars()])
-            return Caveat("account-has-grants", account=account, grants=more) if more else None
-        case _:
-            return None
-
-
-def granted(grants: Iterable[str]) -> list[str]:
-    """Return the rights in the lines of ``SHOW GRANTS`` that go beyond reading, each once.
-
-    Examples
-    --------
-    >>> granted(["GRANT USAGE ON *.* TO `a`@`%`", "GRANT SELECT, INSERT (x, y) ON `d`.* TO `a`@`%`"])
-    ['INSERT on `d`.*']
-    """
-    may = []
-    for line in grants:
-        match = re.match(r"GRANT (.+?) ON (.+?) TO ", line)
-        if match is None:  # membership of a role, whose own grants have lines of their own
-            continue
-        names = [name.strip() for name in re.sub(r"\([^)]*\)", "", match[1]).split(",")]
-        may += [f"{name} on {match[2]}" for name in names if name not in _READERS_GRANTS]
-        if line.rstrip().endswith("WITH GRANT OPTION"):
-            may.append(f"GRANT OPTION on {match[2]}")
-    return list(dict.fromkeys(may))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, Engine, Select, inspect
+from sqlalchemy import Connection, Engine, Select, inspect, text
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
@@ -18,15 +18,8 @@ from rocmonitor.deadline import guard_of
 from rocmonitor.sources.arrival import arrival_of_text
 from rocmonitor.sources.chunk import Chunk, assembled
 from rocmonitor.sources.clock import read_times, since_epoch
-from rocmonitor.sources.condensing import define_floor, define_functions, lacks_functions
-from rocmonitor.sources.connect import (
-    CHUNK_ROWS,
-    PlainValues,
-    Session,
-    beyond_reading,
-    guarded,
-    reading,
-)
+from rocmonitor.sources.condensing import define_functions
+from rocmonitor.sources.connect import CHUNK_ROWS, PlainValues, Session, guarded, reading
 from rocmonitor.sources.counting import RowCounter
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.hashing import hashed_text
@@ -44,16 +37,49 @@ _SYSTEM = ("information_schema", "pg_catalog", "mysql", "performance_schema", "s
 _FETCHED_ROWS = 500  # at a time: their values are turned into columns while they are in a cache
 
 
+_POSTGRES_ROLES = (
+    "pg_execute_server_program",
+    "pg_read_server_files",
+    "pg_write_server_files",
+    "pg_write_all_data",
+)
+_POSTGRES_HAS_ROLES = text(
+    "SELECT rolname::text FROM pg_roles WHERE rolname = ANY(:roles) AND pg_has_role(oid, 'USAGE') ORDER BY 1"
+)
+_POSTGRES_TABLES = text(
+    """
+    SELECT format('%I.%I', nspname, relname) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+    WHERE relkind IN ('r', 'p', 'v', 'f') AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+      AND (
+        has_table_privilege(c.oid, 'DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'INSERT, UPDATE')
+      )
+    ORDER BY 1
+    """
+)
+_POSTGRES_CREATE = text(
+    """
+    SELECT format('SCHEMA %I', nspname) FROM pg_namespace
+    WHERE nspname !~ '^pg_' AND has_schema_privilege(oid, 'CREATE')
+    UNION ALL SELECT format('DATABASE %I', current_database())
+    WHERE has_database_privilege(current_database(), 'CREATE') ORDER BY 1
+    """
+)
+# Everybody may call lo_create and its like: the configuration refuses them by name.
+_POSTGRES_FUNCTIONS = text(
+    """
+    SELECT DISTINCT proname::text FROM pg_proc
+    WHERE proname ~ '^(dblink(_.*)?|lo_import|lo_export|pg_read_(binary_)?file|pg_file_write)$'
+      AND has_function_privilege(oid, 'EXECUTE') ORDER BY 1
+    """
+)
+_READERS_GRANTS = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "PROCESS", "LOCK TABLES"})
+
+
 class DatabaseSessions:
     """Opens sessions on connections of an engine, which keeps them for the next one."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    @property
-    def kind(self) -> str:
-        """The name of the dialect."""
-        return self.engine.dialect.name
+        self.engine, self.kind = engine, engine.dialect.name
 
     @contextmanager
     def open(self, origin: Origin, monitor: Monitor | None = None) -> Iterator[DatabaseSession]:  # noqa: ARG002
@@ -155,8 +181,30 @@ class DatabaseSession(Session):
         return can_copy(query)
 
     def beyond_reading(self) -> Caveat | None:
-        """Do as `Session.beyond_reading` says."""
-        return beyond_reading(self.connection)
+        """Do as `Session.beyond_reading` says; SQLite's files are opened for reading only."""
+        match self.backend:
+            case "postgresql":
+                who = text("SELECT current_user::text, rolsuper FROM pg_roles WHERE rolname = current_user")
+                account, superuser = self.connection.execute(who).one()
+                if superuser:
+                    return Caveat("account-superuser", account=account)
+                roles = {"roles": list(_POSTGRES_ROLES)}
+                may = {
+                    "role": self.connection.execute(_POSTGRES_HAS_ROLES, roles).scalars().all(),
+                    "write": self.connection.execute(_POSTGRES_TABLES).scalars().all(),
+                    "create": self.connection.execute(_POSTGRES_CREATE).scalars().all(),
+                    "call": self.connection.execute(_POSTGRES_FUNCTIONS).scalars().all(),
+                }
+                rights = {kind: list(names) for kind, names in may.items() if names}
+                return Caveat("account-may-write", account=account, may=rights) if rights else None
+            case "mysql" | "mariadb":
+                account = str(self.connection.exec_driver_sql("SELECT CURRENT_USER()").scalar_one())
+                more = granted(
+                    [str(line) for line in self.connection.exec_driver_sql("SHOW GRANTS").scalars()]
+                )
+                return Caveat("account-has-grants", account=account, grants=more) if more else None
+            case _:
+                return None
 
     def rows(self, statement: Select[Any]) -> pd.DataFrame:
         """Do as `Session.rows` says."""
@@ -179,6 +227,26 @@ class DatabaseSession(Session):
             for name in sorted([*inspector.get_table_names(schema), *inspector.get_view_names(schema)])
         ]
         return [*elsewhere, *sorted([*inspector.get_table_names(), *inspector.get_view_names()])]
+
+
+def granted(grants: Iterable[str]) -> list[str]:
+    """Return the rights in the lines of ``SHOW GRANTS`` that go beyond reading, each once.
+
+    Examples
+    --------
+    >>> granted(["GRANT USAGE ON *.* TO `a`@`%`", "GRANT SELECT, INSERT (x, y) ON `d`.* TO `a`@`%`"])
+    ['INSERT on `d`.*']
+    """
+    may = []
+    for line in grants:
+        match = re.match(r"GRANT (.+?) ON (.+?) TO ", line)
+        if match is None:  # membership of a role, whose own grants have lines of their own
+            continue
+        names = [name.strip() for name in re.sub(r"\([^)]*\)", "", match[1]).split(",")]
+        may += [f"{name} on {match[2]}" for name in names if name not in _READERS_GRANTS]
+        if line.rstrip().endswith("WITH GRANT OPTION"):
+            may.append(f"GRANT OPTION on {match[2]}")
+    return list(dict.fromkeys(may))
 
 
 def column_parts(
@@ -213,7 +281,7 @@ def _teach(connection: Connection, query: Query) -> None:
         raw.create_function("rocmonitor_number", 1, number_of, deterministic=True)
         raw.create_function("md5", 1, hashed_text, deterministic=True)
         if query.monitor.may_condense:
-            (define_functions if lacks_functions(raw) else define_floor)(raw)
+            define_functions(raw)
         known_clock = query.known_clock
         if known_clock is not None:
             raw.create_function("rocmonitor_known", 1, known_clock.read, deterministic=True)

@@ -131,7 +131,18 @@ def translate_errors(origin: Origin) -> Iterator[None]:
     try:
         yield
     except Overdue as overdue:
-        raise _overdue(overdue, origin) from None
+        subject, advice = _SUBJECTS[origin.spec.kind]
+        timeout, deadline = (
+            f"{limit.total_seconds():g} s" for limit in (origin.spec.timeout, origin.spec.deadline)
+        )
+        problems = {
+            "connect": f"{subject} cannot be reached: it does not answer",
+            "silence": f"{subject} sent nothing for longer than {timeout} and was stopped; raise "
+            f"{origin.key}.timeout, or {advice}",
+            "whole": f"reading took longer than {deadline} in all and was stopped; raise "
+            f"{origin.key}.deadline, or set grouped: database",
+        }
+        raise SourceError(f"{origin.key}: {problems[overdue.part]}") from None
     except SQLAlchemyError as error:
         raise _failure(error, origin) from None
     except Exception as error:
@@ -140,26 +151,6 @@ def translate_errors(origin: Origin) -> Iterator[None]:
         if not outside and type(error).__module__.partition(".")[0] not in _FOREIGN:
             raise
         raise _failure(error, origin) from None
-
-
-def _overdue(overdue: Overdue, origin: Origin) -> SourceError:
-    timeout, deadline = (
-        f"{limit.total_seconds():g} s" for limit in (origin.spec.timeout, origin.spec.deadline)
-    )
-    subject, advice = _SUBJECTS[origin.spec.kind]
-    match overdue.part:
-        case "connect":
-            return SourceError(f"{origin.key}: {subject} cannot be reached: it does not answer")
-        case "silence":
-            return SourceError(
-                f"{origin.key}: {subject} sent nothing for longer than {timeout} and was stopped; raise "
-                f"{origin.key}.timeout, or {advice}"
-            )
-        case "whole":
-            return SourceError(
-                f"{origin.key}: reading took longer than {deadline} in all and was stopped; raise "
-                f"{origin.key}.deadline, or set grouped: database"
-            )
 
 
 def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
@@ -206,7 +197,10 @@ def _failure(error: Exception, origin: Origin) -> SourceError | ConfigError:
         case "missing":
             return SourceError(f"{origin.key}: {line}; see {query}", transient=False)
         case "other":
-            transient = isinstance(error, OperationalError | InterfaceError) and not _known(cause)
+            # Where the database gave a code of its own, an unlisted one is no outage.
+            coded = bool(cause.args) and isinstance(cause.args[0], int)
+            coded |= any(hasattr(cause, name) for name in ("sqlstate", "pgcode", "sqlite_errorname"))
+            transient = isinstance(error, OperationalError | InterfaceError) and not coded
             return SourceError(f"{origin.key}: {line}", transient=transient)
 
 
@@ -265,13 +259,6 @@ def _kind_of_duckdb(cause: BaseException) -> Kind:
         name = match[1].title().replace(" ", "") + "Exception" if match else "IOException"
         name = name.replace("IoEx", "IOEx")
     return _DUCKDB.get(name, "other")
-
-
-def _known(cause: BaseException) -> bool:
-    """Return True if the database gave a code of its own, so that an unlisted one is no outage."""
-    return any(hasattr(cause, name) for name in ("sqlstate", "pgcode", "sqlite_errorname")) or (
-        bool(cause.args) and isinstance(cause.args[0], int)
-    )
 
 
 def _first_line(cause: BaseException, secrets: Sequence[str]) -> str:

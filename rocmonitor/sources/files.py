@@ -96,11 +96,14 @@ def read_scores(
         "bad_label": int((good_score & ~unlabelled & ~good_label).sum()),
     }
     if not counts["used"]:
-        raise InputError(
-            f"{path}: none of {len(frame):,} rows is usable ({set_aside(counts) or 'no rows'})"
-            f"{_found_labels(given) if counts['bad_label'] else ''}"
-            f"{_found_scores(frame, values) if counts['bad_score'] else ''}"
-        )
+        why = f"{path}: none of {len(frame):,} rows is usable ({set_aside(counts) or 'no rows'})"
+        if counts["bad_label"]:
+            times = given.dropna().map(name_of).value_counts()
+            listed = _listed([f"{value!r} ({count:,})" for value, count in times.items()])
+            why += f": the labels are {listed}; name the two with --positive and --negative"
+        if counts["bad_score"]:
+            why += _found_scores(frame, values)
+        raise InputError(why)
     return ScoreFile(
         y_true=labels[used] == 1,
         scores={name: column[used] for name, column in values.items()},
@@ -276,6 +279,17 @@ def _listed(labels: Sequence[str]) -> str:
     return f"{', '.join(labels[:_MOST_SHOWN])}{more}"
 
 
+def _found_scores(frame: pd.DataFrame, values: Mapping[str, NDArray[np.float64]]) -> str:
+    """Return what the first column holds of which no value is a number, and what reads a decimal comma."""
+    for name, numbers in values.items():
+        given = _plain(frame[name]).dropna()
+        if len(given) and np.isnan(numbers).all():
+            text = name_of(given.iloc[0])
+            comma = "; --decimal , reads a decimal comma" if DECIMAL_COMMA.fullmatch(repr(text)) else ""
+            return f": the column {name} holds {text!r}, which is not a number{comma}"
+    return ""
+
+
 def _numbers(column: pd.Series[Any], decimal: str, *, anyway: bool = False) -> NDArray[np.float64]:
     """Return scores, NaN for what is no number; `anyway`: a decimal point is read beside a decimal comma."""
     if decimal == "," and not pd.api.types.is_numeric_dtype(column):
@@ -296,20 +310,3 @@ def _number(value: object) -> float:
         return float(value)  # type: ignore[arg-type]
     except (OverflowError, TypeError, ValueError):
         return math.nan
-
-
-def _found_labels(column: pd.Series[Any]) -> str:
-    counted = column.dropna().map(name_of).value_counts()
-    listed = _listed([f"{value!r} ({count:,})" for value, count in counted.items()])
-    return f": the labels are {listed}; name the two with --positive and --negative"
-
-
-def _found_scores(frame: pd.DataFrame, values: Mapping[str, NDArray[np.float64]]) -> str:
-    """Return what the first column holds of which no value is a number, and what reads a decimal comma."""
-    for name, numbers in values.items():
-        given = _plain(frame[name]).dropna()
-        if len(given) and np.isnan(numbers).all():
-            text = name_of(given.iloc[0])
-            comma = "; --decimal , reads a decimal comma" if DECIMAL_COMMA.fullmatch(repr(text)) else ""
-            return f": the column {name} holds {text!r}, which is not a number{comma}"
-    return ""

@@ -91,24 +91,21 @@ def read_frame(
     chosen = np.concatenate(wanted)
     batch = to_batch(chunks, encoder, monitor, grouped=False, truncated=False, explain=[chosen])
     assert batch.explaining is not None
-    used = chosen & _used(batch.explaining, labelled=labelled)
+    read = batch.explaining
+    used = chosen & (read.labelled if labelled else read.labelled | read.waiting)
     rows = pd.DataFrame(
         {name: np.concatenate([_array(part[name]) for part in parts]) for name in parts[0]}
     ).infer_objects()[used]
-    positive, digest = batch.explaining.positive[used], "" if bare else batch.digest
-    return Frame(rows=rows.reset_index(drop=True), positive=positive, digest=digest)
+    digest = "" if bare else batch.digest
+    return Frame(rows=rows.reset_index(drop=True), positive=read.positive[used], digest=digest)
 
 
 def bare_frame(monitor: Monitor, columns: Sequence[str], read: Explaining, *, labelled: bool = True) -> Frame:
     """Return the `read_frame` of a window with some extra columns, bare, from what was read of it before."""
-    used = _used(read, labelled=labelled)
+    used = read.labelled if labelled else read.labelled | read.waiting
     given = {monitor.columns.champion: read.score, **dict(zip(columns, read.columns, strict=True))}
     rows = pd.DataFrame(given).infer_objects()[used]
     return Frame(rows=rows.reset_index(drop=True), positive=read.positive[used], digest="")
-
-
-def _used(read: Explaining, *, labelled: bool) -> NDArray[np.bool_]:
-    return read.labelled if labelled else read.labelled | read.waiting
 
 
 def _own_names(

@@ -38,8 +38,6 @@ from rocmonitor.sources.values import DECIMAL_COMMA, NEGATIVE, POSITIVE, UNLABEL
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rocmonitor.sources.arrow import Table
-
 
 _MOST_NAMED = 20
 _COUNTED_AT_ONCE = 100
@@ -105,11 +103,7 @@ class SqlSource:
     def __init__(self, sessions: Sessions, origin: Origin) -> None:
         self._sessions = sessions
         self._origin = origin
-
-    @property
-    def kind(self) -> str:
-        """The kind of source, such as ``sqlite``, ``files`` or ``spark``."""
-        return self._sessions.kind
+        self.kind = sessions.kind  # such as ``sqlite``, ``files`` or ``spark``
 
     @property
     def compares_texts(self) -> bool:
@@ -195,9 +189,28 @@ class SqlSource:
             table = session.table(statement, query, explain, lambda: on_progress(0))
             if table is None or len(table) > most or (several and not table.inside.all()):
                 return None
+            from rocmonitor.sources.arrow import chunk_of
+
             on_progress(len(table))
-            parts = table.cut(len(windows)) if several else [table]
-            return [self._batch_of(part, query, session.caveats, len(explain)) for part in parts]
+            batches = []
+            for part in table.cut(len(windows)) if several else [table]:
+                counter = RowCounter()
+                encoder = Encoder(monitor, counter)
+                chunk = chunk_of(part.columns, encoder, part.values)
+                chunk.inside, encoder.counter = part.inside > 0, None
+                batch = to_batch(
+                    [chunk],
+                    encoder,
+                    monitor,
+                    grouped=False,
+                    truncated=False,
+                    ages=len(query.instants),
+                    explain=[part.plain(f"extra_{at}") for at in range(len(explain))],
+                )
+                self._require_decimal(batch, monitor)
+                labels = _label_counts(query, counter.lines())
+                batches.append(_with_caveats(replace(batch, labels=labels), session.caveats))
+            return batches
         return None
 
     def explaining(
@@ -206,25 +219,6 @@ class SqlSource:
         """Return the rows of windows with some columns, as `pull_together` reads them."""
         batches = self.pull_together(monitor, windows, explain=columns, **how)
         return None if batches is None else [batch.explaining for batch in batches if batch.explaining]
-
-    def _batch_of(self, table: Table, query: Query, caveats: tuple[Caveat, ...], explain: int) -> Batch:
-        from rocmonitor.sources.arrow import chunk_of
-
-        counter = RowCounter()
-        encoder = Encoder(query.monitor, counter)
-        chunk = chunk_of(table.columns, encoder, table.values)
-        chunk.inside, encoder.counter = table.inside > 0, None
-        batch = to_batch(
-            [chunk],
-            encoder,
-            query.monitor,
-            grouped=False,
-            truncated=False,
-            ages=len(query.instants),
-            explain=[table.plain(f"extra_{at}") for at in range(explain)],
-        )
-        self._require_decimal(batch, query.monitor)
-        return _with_caveats(replace(batch, labels=_label_counts(query, counter.lines())), caveats)
 
     def require_complete(
         self,
@@ -341,7 +335,17 @@ class SqlSource:
                 if not batch.segments[""].counts.truncated:
                     break
             if compared and batch.condensed and monitor.columns.challenger is not None:
-                batch = _compared(batch, self._read(session, query, "drawn", report, None))
+                drawn = self._read(session, query, "drawn", report, None)
+                notes = tuple(note for note in drawn.segments[""].caveats if note.code == "rows-drawn")
+                none = Rows.none(paired=True)
+                segments = {
+                    name: replace(
+                        rows, pair=drawn.segments.get(name, none).pair, caveats=rows.caveats + notes
+                    )
+                    for name, rows in batch.segments.items()
+                }
+                digest = sha256(f"{batch.digest} {drawn.digest}".encode()).hexdigest()
+                batch = replace(batch, segments=segments, digest=digest)
             if with_labels is not None:
                 cut = batch.segments[""].counts.truncated
                 lines = session.labels(by_label) if counter is None or cut else counter.lines()
@@ -351,18 +355,14 @@ class SqlSource:
 
     def distinct(self, monitor: Monitor, window: Window, name: str, *, most: int) -> list[Any]:
         """Return the distinct values of a column of the monitor's query, at most `most`."""
-        return self._first_column(monitor, window, lambda query: query.values(name, most))
+        with self.reading(monitor, window) as (session, query, _):
+            return [line[0] for line in session.lines(query.values(name, most), query)]
 
     def quantiles(self, monitor: Monitor, window: Window, name: str, parts: int) -> list[float]:
         """Return the largest number of each of some parts with equally many rows, increasing."""
-        values = self._first_column(monitor, window, lambda query: query.quantiles(name, parts))
-        return sorted({float(value) for value in values})
-
-    def _first_column(
-        self, monitor: Monitor, window: Window, statement: Callable[[Query], Select[Any]]
-    ) -> list[Any]:
         with self.reading(monitor, window) as (session, query, _):
-            return [line[0] for line in session.lines(statement(query), query)]
+            lines = session.lines(query.quantiles(name, parts), query)
+        return sorted({float(line[0]) for line in lines})
 
     @contextmanager
     def reading(
@@ -408,7 +408,7 @@ class SqlSource:
         self.close()
 
     def __repr__(self) -> str:
-        return f"SqlSource({self._origin.name}, {self._sessions.kind})"
+        return f"SqlSource({self._origin.name}, {self.kind})"
 
     def _require_decimal(self, batch: Batch, monitor: Monitor) -> None:
         """Raise where no score of a window of files is a number, and all have a decimal comma."""
@@ -433,9 +433,9 @@ class SqlSource:
 
         Rows of SQLite are hashed here anyway; in cells, files and clusters add up checksums.
         """
-        if self._sessions.kind == "sqlite" and monitor.grouped in ("raw", "auto"):
+        if self.kind == "sqlite" and monitor.grouped in ("raw", "auto"):
             return "rows"
-        if self._sessions.kind in ("files", "spark") and monitor.grouped == "condensed":
+        if self.kind in ("files", "spark") and monitor.grouped == "condensed":
             return "cells"
         return None
 
@@ -511,17 +511,6 @@ def _with_caveats(batch: Batch, caveats: tuple[Caveat, ...]) -> Batch:
         return batch
     every = batch.segments[""]
     return replace(batch, segments=batch.segments | {"": replace(every, caveats=every.caveats + caveats)})
-
-
-def _compared(batch: Batch, drawn: Batch) -> Batch:
-    notes = tuple(caveat for caveat in drawn.segments[""].caveats if caveat.code == "rows-drawn")
-    none = Rows.none(paired=True)
-    segments = {
-        name: replace(rows, pair=drawn.segments.get(name, none).pair, caveats=rows.caveats + notes)
-        for name, rows in batch.segments.items()
-    }
-    digest = sha256(f"{batch.digest} {drawn.digest}".encode()).hexdigest()
-    return replace(batch, segments=segments, digest=digest)
 
 
 def _label_counts(query: Query, lines: Sequence[Sequence[Any]]) -> LabelCounts:

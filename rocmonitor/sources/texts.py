@@ -233,14 +233,19 @@ def _opened(connection: duckdb.DuckDBPyConnection, name: str, spec: Files, origi
         re.fullmatch(form, head) for head in heads for form in (_WALL, _INSTANT, NUMBER)
     ):
         raise _unnamed(name, origin)
-    columns = _told_apart(heads)
+    # Of the columns p and p, one is p_1, the other p_2, and none is p.
+    times = Counter(head.casefold() for head in heads)
+    seen, columns = Counter[str](), list[str]()
+    for head in heads:
+        seen[head.casefold()] += 1
+        columns.append(f"{head}_{seen[head.casefold()]}" if times[head.casefold()] > 1 else head)
     folders = (part.partition("=") for part in name.split("/")[:-1] if "=" in part)
     taken = {column.casefold() for column in columns}
     partition = {key: unquote(value) for key, _, value in folders if key and key.casefold() not in taken}
     return TextFile(
         name=name,
         heads=tuple(heads),
-        named=columns,
+        named=tuple(columns),
         partition=partition,
         delimiter=delimiter,
         encoding=encoding,
@@ -295,16 +300,6 @@ def _encoding(name: str, spec: Files, origin: Origin) -> str:
 
 def _cut(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
-
-
-def _told_apart(heads: Sequence[str]) -> tuple[str, ...]:
-    """Return names of which none comes twice: the columns p and p are p_1 and p_2, and none is p."""
-    times = Counter(head.casefold() for head in heads)
-    seen, names = Counter[str](), list[str]()
-    for head in heads:
-        seen[head.casefold()] += 1
-        names.append(f"{head}_{seen[head.casefold()]}" if times[head.casefold()] > 1 else head)
-    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

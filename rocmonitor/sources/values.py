@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -97,10 +96,6 @@ class Encoder:
             )
         return code
 
-    def segment_names(self, column: int) -> list[str]:
-        """``column=value`` in sorted order."""
-        return [f"{self._columns[column]}={value}" for value in sorted(self._segments[column])]
-
     def sorted_values(self) -> list[list[str]]:
         """Return the names of the values of each segment column, in sorted order."""
         return [sorted(codes) for codes in self._segments]
@@ -111,7 +106,7 @@ class Encoder:
         self.text_scores = _first((*self.text_scores, *text_scores))
 
     def segment_ranks(self) -> list[NDArray[np.uint8]]:
-        """For each segment column, the place of each code in `segment_names`."""
+        """For each segment column, the place of each code in `sorted_values`."""
         ranks = []
         for codes in self._segments:
             rank = np.empty(len(codes), dtype=np.uint8)
@@ -203,18 +198,10 @@ def identities(values: Sequence[Any]) -> tuple[NDArray[np.bool_], NDArray[np.uin
     others = np.flatnonzero(has_id & np.array([number is None for number in numbers], dtype=np.bool_))
     if len(others):
         words = np.pad(words, ((0, 0), (0, 1)))
-        words[others] = hashed([_text(values[at]) for at in others.tolist()])
+        hashable = (values[at] for at in others.tolist())
+        texts = [value.hex() if isinstance(value, bytes) else name_of(value) for value in hashable]
+        words[others] = hashed(texts)
     return has_id, words
-
-
-def each_its_own(
-    cluster: NDArray[np.uint64], alone: NDArray[np.bool_], scores: NDArray[np.float64]
-) -> NDArray[np.uint64]:
-    """Clusters in which each row without one is a cluster by itself, also beside other batches."""
-    start = int.from_bytes(hashlib.sha256(np.ascontiguousarray(scores).data).digest()[:8], "little")
-    numbers = cluster.copy()
-    numbers[alone] = np.arange(np.count_nonzero(alone), dtype=np.uint64) + np.uint64(start)  # wraps around
-    return numbers
 
 
 def hashed(texts: Sequence[str] | NDArray[np.object_]) -> NDArray[np.uint64]:
@@ -261,10 +248,6 @@ def _whole(value: object) -> int | None:
     if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
         value = int(value)
     return value if isinstance(value, int) and value in _INT64 else None
-
-
-def _text(value: object) -> str:
-    return value.hex() if isinstance(value, bytes) else name_of(value)
 
 
 def _first(examples: Iterable[str]) -> tuple[str, ...]:

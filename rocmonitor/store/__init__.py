@@ -27,7 +27,18 @@ from rocmonitor.store.episodes import (
     open_outages,
     open_stops,
 )
-from rocmonitor.store.history import acknowledge, attention, attentions, mute
+from rocmonitor.store.history import (
+    acknowledge,
+    attention,
+    attentions,
+    channels_of,
+    last_reviewed,
+    mute,
+    review,
+    review_with_key,
+    reviews,
+    save_review,
+)
 from rocmonitor.store.keep import (
     Publication,
     delete_arrivals,
@@ -55,6 +66,7 @@ from rocmonitor.store.outbox import (
     pending,
     receipt_of,
     retry_now,
+    to_channels,
 )
 from rocmonitor.store.reading import (
     Evaluated,
@@ -75,7 +87,6 @@ from rocmonitor.store.reading import (
     series,
     transitions,
 )
-from rocmonitor.store.reviews import channels_of, last_reviewed, review, review_with_key, reviews, save_review
 from rocmonitor.store.saving import (
     LastTick,
     OutlookRecord,

@@ -108,8 +108,34 @@ class Store:
 
 def connect(url: str) -> Store:
     """Return the database at `url`, whatever its tables; nothing is opened yet."""
-    parsed = _parsed(url)
-    on_sqlite = parsed.get_backend_name() == "sqlite"
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        # The cause is left out: it may quote the URL, and with it the password.
+        raise StoreError(_NO_URL, transient=False) from None
+    if "@" in (parsed.host or ""):
+        # The rest of a password whose own @ is not written %40.
+        raise StoreError(_NO_URL, transient=False)
+    backend = parsed.get_backend_name()
+    if backend not in _DRIVERS:
+        raise StoreError(
+            f"store {shown(parsed)}: must be SQLite or PostgreSQL; it is {backend}", transient=False
+        )
+    if backend == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise StoreError(
+            f"store {shown(parsed)}: must be a file, for memory is lost with the process; "
+            "write sqlite:///rocmonitor.db",
+            transient=False,
+        )
+    if (path := sqlite_file(parsed)) and not path.parent.is_dir():
+        raise StoreError(
+            f"store {shown(parsed)}: the folder {path.parent} does not exist; create it, or name another "
+            "file in store.url",
+            transient=False,
+        )
+
+    parsed = parsed.set(drivername=_DRIVERS[backend])
+    on_sqlite = backend == "sqlite"
     patience = {"timeout": str(LOCK_SECONDS)} if on_sqlite else {"connect_timeout": str(CONNECT_SECONDS)}
     try:
         engine = create_engine(
@@ -233,35 +259,6 @@ def window_of(row: RowMapping) -> Window:
 def window_key(window: Window) -> dict[str, datetime]:
     """Return the columns that hold a window."""
     return {"window_start": window.start, "window_end": window.end}
-
-
-def _parsed(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        # The cause is left out: it may quote the URL, and with it the password.
-        raise StoreError(_NO_URL, transient=False) from None
-    if "@" in (parsed.host or ""):
-        # The rest of a password whose own @ is not written %40.
-        raise StoreError(_NO_URL, transient=False)
-    backend = parsed.get_backend_name()
-    if backend not in _DRIVERS:
-        raise StoreError(
-            f"store {shown(parsed)}: must be SQLite or PostgreSQL; it is {backend}", transient=False
-        )
-    if backend == "sqlite" and parsed.database in (None, "", ":memory:"):
-        raise StoreError(
-            f"store {shown(parsed)}: must be a file, for memory is lost with the process; "
-            "write sqlite:///rocmonitor.db",
-            transient=False,
-        )
-    if (path := sqlite_file(parsed)) and not path.parent.is_dir():
-        raise StoreError(
-            f"store {shown(parsed)}: the folder {path.parent} does not exist; create it, or name another "
-            "file in store.url",
-            transient=False,
-        )
-    return parsed.set(drivername=_DRIVERS[backend])
 
 
 def _make_private(_: object, __: object, arguments: list[Any], ___: object) -> None:

@@ -1,19 +1,25 @@
-"""A monitor's windows with all revisions, its segments and reviews; alarms, and who looks after them."""
+"""A monitor's windows with all revisions, and its segments; alarms, and who looks after them; reviews."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, select, update
+from sqlalchemy import Connection, RowMapping, and_, case, func, select, update
 
 from rocmonitor.policy.evaluation import Point, Status
+from rocmonitor.policy.review.document import BY_HAND, Review
 from rocmonitor.policy.status import Attention
 from rocmonitor.policy.windows import Window
 from rocmonitor.store import tables
-from rocmonitor.store.connection import Store, columns_of, fields_of, having, put_row, window_key
+from rocmonitor.store.connection import Store, columns_of, fields_of, having, insert, put_row, window_key
+from rocmonitor.store.leases import Lease, require
+from rocmonitor.store.outbox import Outgoing, put
 from rocmonitor.store.reading import point_of
+from rocmonitor.store.tables import outbox
+from rocmonitor.store.tables import review as _reviews
 from rocmonitor.store.tables import transition as table
 
 _evaluation = tables.evaluation.c
@@ -53,41 +59,6 @@ def segments(store: Store, monitor: str) -> list[str]:
     """Return the segments of a monitor that were evaluated, without all rows."""
     query = select(_evaluation.segment).where(_evaluation.monitor == monitor, _evaluation.segment != "")
     return [row["segment"] for row in store.rows(query.distinct().order_by(_evaluation.segment))]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewBrief:
-    """A review in a list."""
-
-    id: int
-    champion_version: str
-    challenger_version: str
-    decision: str
-    period: Window
-    reviewed_at: datetime
-    margin: float | None  # the smallest difference that matters
-    episodes: list[dict[str, Any]]  # the difference before, in and after a loss
-
-
-def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
-    """Return the reviews of a monitor, newest first."""
-    table = tables.review
-    query = select(
-        *columns_of(table, ReviewBrief, "period", "margin", "episodes"),
-        table.c.period_start,
-        table.c.period_end,
-        table.c.result["rule", "margin"].label("margin"),
-        table.c.result["tables", "episodes"].label("episodes"),
-    )
-    rows = store.rows(query.where(table.c.monitor == monitor).order_by(table.c.id.desc()))
-    return [
-        ReviewBrief(
-            **fields_of(row, ReviewBrief, "period", "episodes"),
-            period=Window(row["period_start"], row["period_end"]),
-            episodes=row["episodes"] or [],
-        )
-        for row in rows
-    ]
 
 
 _ALARMS = (Status.DEGRADED, Status.AT_RISK)
@@ -159,3 +130,112 @@ def mute(store: Store, monitor: str, *, by: str | None, until: datetime | None, 
 def _put(connection: Connection, monitor: str, values: dict[str, Any], by: str | None, note: str) -> None:
     values |= {"note": note, "note_by": by} if note else {}  # an earlier one stays
     put_row(connection, tables.attention, {"monitor": monitor}, {"note": "", **values}, changed=values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewBrief:
+    """A review in a list."""
+
+    id: int
+    champion_version: str
+    challenger_version: str
+    decision: str
+    period: Window
+    reviewed_at: datetime
+    margin: float | None  # the smallest difference that matters
+    episodes: list[dict[str, Any]]  # the difference before, in and after a loss
+
+
+def review_list(store: Store, monitor: str) -> list[ReviewBrief]:
+    """Return the reviews of a monitor, newest first."""
+    query = select(
+        *columns_of(_reviews, ReviewBrief, "period", "margin", "episodes"),
+        _reviews.c.period_start,
+        _reviews.c.period_end,
+        _reviews.c.result["rule", "margin"].label("margin"),
+        _reviews.c.result["tables", "episodes"].label("episodes"),
+    )
+    rows = store.rows(query.where(_reviews.c.monitor == monitor).order_by(_reviews.c.id.desc()))
+    return [
+        ReviewBrief(
+            **fields_of(row, ReviewBrief, "period", "episodes"),
+            period=Window(row["period_start"], row["period_end"]),
+            episodes=row["episodes"] or [],
+        )
+        for row in rows
+    ]
+
+
+def save_review(store: Store, review: Review, outbox: Sequence[Outgoing], *, lease: Lease) -> Review:
+    """Save a review and its notifications, both or neither; return the one in the store with its key."""
+    with store.writing() as connection:
+        require(connection, lease)
+        review_id = connection.scalar(
+            insert(connection, _reviews)
+            .values(
+                monitor=review.monitor,
+                key=review.key,
+                champion_version=review.champion_version,
+                challenger_version=review.challenger_version,
+                period_start=review.period.start,
+                period_end=review.period.end,
+                reviewed_at=review.reviewed_at,
+                decision=review.decision,
+                rule_digest=review.rule["digest"],
+                result=review.to_dict(),
+            )
+            .on_conflict_do_nothing()
+            .returning(_reviews.c.id)
+        )
+        if review_id is not None:
+            put(connection, review.monitor, outbox, review.reviewed_at, review_id=review_id)
+            return review
+        kept = connection.execute(select(_reviews).where(_reviews.c.key == review.key)).mappings().one()
+    return _review(kept)
+
+
+def reviews(store: Store, monitor: str, versions: tuple[str, str] | None = None) -> list[Review]:
+    """Return the reviews of a monitor, or of two versions (champion, challenger), in the order saved."""
+    query = select(_reviews).where(_reviews.c.monitor == monitor).order_by(_reviews.c.id)
+    if versions is not None:
+        query = query.where(
+            _reviews.c.champion_version == versions[0], _reviews.c.challenger_version == versions[1]
+        )
+    return [_review(row) for row in store.rows(query)]
+
+
+def last_reviewed(store: Store, monitor: str) -> datetime | None:
+    """Return the time of the last review whose period the configuration gave; None if there is none."""
+    query = (
+        select(_reviews.c.reviewed_at)
+        .where(_reviews.c.monitor == monitor, _reviews.c.key.not_like(f"%{BY_HAND}"))
+        .order_by(_reviews.c.id.desc())
+        .limit(1)
+    )
+    reviewed_at: datetime | None = store.scalar(query)
+    return reviewed_at
+
+
+def review(store: Store, id: int) -> Review:
+    """Return one review, by its number in a delivery; a StoreError if there is none."""
+    return _review(store.row("review", id, select(_reviews).where(_reviews.c.id == id)))
+
+
+def review_with_key(store: Store, key: str) -> Review | None:
+    """Return the review of the same rows by the same rule, if it was saved."""
+    return next(map(_review, store.rows(select(_reviews).where(_reviews.c.key == key))), None)
+
+
+def channels_of(store: Store, key: str, *, after: int) -> list[str]:
+    """Return the channels that a review goes to with deliveries of a number above `after`."""
+    query = (
+        select(outbox.c.destination)
+        .join_from(outbox, _reviews, _reviews.c.id == outbox.c.review_id)
+        .where(_reviews.c.key == key, outbox.c.id > after, outbox.c.destination.startswith("channel:"))
+        .order_by(outbox.c.id)
+    )
+    return [row["destination"].removeprefix("channel:") for row in store.rows(query)]
+
+
+def _review(row: RowMapping) -> Review:
+    return Review.from_dict(row["result"])

@@ -69,7 +69,15 @@ def open_store(url: str, *, make: bool = True) -> Store:
     36
     """
     if not make and is_made_by_opening(url):
-        return _stand_in()
+        folder = mkdtemp(prefix="rocmonitor-")  # deleted with the store, or at the end of the process
+        try:
+            store = replace(open_store(f"sqlite:///{folder}/empty.db"), stands_in=True)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        weakref.finalize(store.engine, shutil.rmtree, folder, ignore_errors=True)
+        return store
+
     store = connect(url)
     try:
         if _is_empty(store):
@@ -79,18 +87,6 @@ def open_store(url: str, *, make: bool = True) -> Store:
     except BaseException:
         store.close()
         raise
-    return store
-
-
-def _stand_in() -> Store:
-    """Return an empty store in a folder that is deleted with it, or at the end of the process."""
-    folder = mkdtemp(prefix="rocmonitor-")
-    try:
-        store = replace(open_store(f"sqlite:///{folder}/empty.db"), stands_in=True)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(store.engine, shutil.rmtree, folder, ignore_errors=True)
     return store
 
 

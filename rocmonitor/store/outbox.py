@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
@@ -33,6 +33,11 @@ class Outgoing:
 
     destination: str
     payload: dict[str, Any]
+
+
+def to_channels(names: Iterable[str], payload: dict[str, Any]) -> list[Outgoing]:
+    """Return the same for each of some channels."""
+    return [Outgoing(destination=f"channel:{name}", payload=payload) for name in names]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from rocmonitor.errors import printable
 from rocmonitor.policy.evaluation import Evaluation, Point, Status
@@ -115,17 +114,6 @@ def window_tags(evaluation: Evaluation, *, full: bool = True, page: str | None =
     return tags | origin("window") | {"mlflow.note.content": description}
 
 
-def series_tags(
-    monitor: str, segment: str, points: Sequence[Point], zone: ZoneInfo, kind: str
-) -> dict[str, str]:
-    """Return what a series run is found by."""
-    return origin(kind) | {
-        "rocmonitor.monitor": monitor,
-        "rocmonitor.segment": printable(segment),
-        "mlflow.note.content": note.of_series(monitor, segment, points, zone, kind),
-    }
-
-
 def with_headline(point: Point, *, full: bool = True) -> Point:
     """Return the point as a series run has it: what people look for first is first, or all there is."""
     first = {f"AUROC/{name}": point.metrics[key] for name, key in HEADLINE.items() if key in point.metrics}
@@ -144,12 +132,6 @@ def window_name(evaluation: Evaluation) -> str:
     revision = f"r{evaluation.revision}" if evaluation.revision else ""
     start = instant(evaluation.window.start, evaluation.zone)
     return " · ".join(filter(None, [word + value, start, printable(evaluation.segment), revision]))
-
-
-def series_name(segment: str, kind: str) -> str:
-    """Name of a series run, as people read it."""
-    what = "outlooks over time" if kind == "outlook" else "AUROC over time"
-    return " · ".join(filter(None, [what, printable(segment)]))
 
 
 def params(evaluation: Evaluation) -> dict[str, str]:
@@ -181,12 +163,6 @@ def params_of(record: Record, values: Mapping[str, Any]) -> dict[str, str]:
         for name, value in whole.items()
         if value is not None
     }
-
-
-def brief(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation with the metrics of a run without detail."""
-    metrics = evaluation.metrics
-    return replace(evaluation, metrics={name: metrics[name] for name in BRIEF if name in metrics})
 
 
 def files(evaluation: Evaluation, *, full: bool = True) -> dict[str, str]:

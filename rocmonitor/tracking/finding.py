@@ -69,31 +69,22 @@ def series(
     return drawn, sorted(fitting, key=lambda run: (is_unfinished(run), -int(run.data.tags[POINTS])))
 
 
-def alike(client: MlflowClient, experiment: str, tags: Mapping[str, str]) -> list[Run]:
-    """Return the runs that a request for a run with these tags has made, the one to keep first.
-
-    A request that was given up, or whose connection was cut, may be carried out all the same.
-    """
-    candidates = runs(client, experiment, tags[KEY])
-    if POINTS not in tags:
-        return candidates
-    same = [run for run in candidates if (DIGEST, tags[DIGEST]) in run.data.tags.items()]
-    return [run for run in same if run.data.tags.get(STATE) != "superseded"]
-
-
 def made(
     client: MlflowClient, uri: str, experiment: str, tags: Mapping[str, str], start: int | None, name: str
 ) -> Run:
     """Return a new run with these tags, the only one.
 
-    Over the network, or after a long wait, one request may have made several runs, or one that was given up
-    before: they are looked up.
+    Over the network, or after a long wait, one request may have made several runs: also one that was given
+    up, or whose connection was cut, may be carried out. They are looked up.
     """
     began = time.monotonic()
     run = client.create_run(experiment, start_time=start, tags=dict(tags), run_name=name)
     if not uri.startswith("http") and time.monotonic() - began < _SLOW_SECONDS:
         return run
-    matching = alike(client, experiment, tags)
+    matching = runs(client, experiment, tags[KEY])
+    if POINTS in tags:
+        same = [run for run in matching if (DIGEST, tags[DIGEST]) in run.data.tags.items()]
+        matching = [run for run in same if run.data.tags.get(STATE) != "superseded"]
     if not matching:
         raise TrackingError(f"the run {name} was deleted while it was made; it is made again")
     return only(client, matching)

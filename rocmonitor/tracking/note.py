@@ -243,48 +243,42 @@ def of_experiment(
     return "\n\n".join(parts)
 
 
-def is_ours(tags: Mapping[str, str]) -> bool:
-    """Return True if the description was written here, and nobody has changed it since."""
-    text = tags.get(NOTE)
-    return text is None or tags.get(NOTE_DIGEST) == digest(text)
-
-
 def digest(text: str) -> str:
     """Return the digest by which a text is known again."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def charts_over_time() -> str:
-    """Return a view of MLflow's charts: the AUROC, its interval and its normal range in one, over time."""
-    together = [f"AUROC/{name}" for name in ("auc", "auc_low", "auc_high", "forecast_low", "forecast_high")]
-    chart = {
-        "type": "LINE",
-        "uuid": "together",
-        "metricSectionId": "auroc",
-        "isGenerated": False,
-        "deleted": False,
-        "metricKey": together[0],
-        "selectedMetricKeys": together,
-        "lineSmoothness": 0,
-        "xAxisScaleType": "linear",
-        "scaleType": "linear",
-        "range": {},
-        "xAxisKey": "time",
-        "selectedXAxisMetricKey": "",
-        "yAxisKey": "metric",
-        "yAxisExpressions": [],
-        "useGlobalXaxisKey": True,
-        "useGlobalLineSmoothing": True,
-    }
-    # MLflow puts the other charts behind those of a section that somebody has ordered.
-    section = {"uuid": "auroc", "name": "AUROC", "display": True, "isReordered": True, "isGenerated": True}
-    view = {
+_TOGETHER = [f"AUROC/{name}" for name in ("auc", "auc_low", "auc_high", "forecast_low", "forecast_high")]
+_CHART = {
+    "type": "LINE",
+    "uuid": "together",
+    "metricSectionId": "auroc",
+    "isGenerated": False,
+    "deleted": False,
+    "metricKey": _TOGETHER[0],
+    "selectedMetricKeys": _TOGETHER,
+    "lineSmoothness": 0,
+    "xAxisScaleType": "linear",
+    "scaleType": "linear",
+    "range": {},
+    "xAxisKey": "time",
+    "selectedXAxisMetricKey": "",
+    "yAxisKey": "metric",
+    "yAxisExpressions": [],
+    "useGlobalXaxisKey": True,
+    "useGlobalLineSmoothing": True,
+}
+# MLflow puts the other charts behind those of a section that somebody has ordered.
+_SECTION = {"uuid": "auroc", "name": "AUROC", "display": True, "isReordered": True, "isGenerated": True}
+CHARTS_OVER_TIME = json.dumps(
+    {
         "searchFilter": _SERIES,
-        "compareRunCharts": [chart],
-        "compareRunSections": [section],
+        "compareRunCharts": [_CHART],
+        "compareRunSections": [_SECTION],
         "globalLineChartConfig": {"xAxisKey": "time", "lineSmoothness": 0, "selectedXAxisMetricKey": ""},
     }
-    return json.dumps(view)
+)
+"""A view of MLflow's charts: the AUROC, its interval and its normal range in one, over time."""
 
 
 def last_window(points: Sequence[Point], zone: ZoneInfo) -> str:

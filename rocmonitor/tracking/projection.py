@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
-from rocmonitor.errors import TrackingError
+from rocmonitor.errors import TrackingError, printable
 from rocmonitor.policy.evaluation import Evaluation, Point
 from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking import access, content, finding, note, review_run
@@ -120,7 +120,9 @@ class Tracking:
             else:
                 name = _OLD + name
                 state = {STATE: "superseded", **({BY: later[-1].info.run_id} if later else {})}
-            point = evaluation if full else content.brief(evaluation)
+            metrics = evaluation.metrics
+            shown = metrics if full else [name for name in content.BRIEF if name in metrics]
+            point = replace(evaluation, metrics={name: metrics[name] for name in shown})
             self._finish(run, name, judged, state, point=point, params=content.params(evaluation), tags=tags)
             return self._link(run, evaluation.monitor)
 
@@ -161,11 +163,19 @@ class Tracking:
         ):
             experiment = str(self._experiment(monitor).experiment_id)
             key = content.quoted(f"{instance}|{monitor}|{segment}|{kind}")
-            tags = content.series_tags(monitor, segment, points, zone, kind)
-            name = content.series_name(segment, kind)
+            what = "outlooks over time" if kind == "outlook" else "AUROC over time"
+            name = " · ".join(filter(None, [what, printable(segment)]))
             digests = content.digests(logged)
             drawn, fitting = finding.series(self.client, experiment, key, digests)
-            tags |= {KEY: key, POINTS: str(len(logged)), DIGEST: digests[-1], STATE: "publishing"}
+            tags = content.origin(kind) | {
+                "rocmonitor.monitor": monitor,
+                "rocmonitor.segment": printable(segment),
+                note.NOTE: note.of_series(monitor, segment, points, zone, kind),
+                KEY: key,
+                POINTS: str(len(logged)),
+                DIGEST: digests[-1],
+                STATE: "publishing",
+            }
             run = self._one(experiment, fitting[:1], None, tags, name)
             done = int(run.data.tags[POINTS]) if run.data.tags.get(STATE) == "final" else 0
             if done < len(logged):
@@ -182,7 +192,12 @@ class Tracking:
                 shown = None if picture is None else f"get-artifact?path={picture}&run_uuid={run.info.run_id}"
                 page = page_address(self.pages, monitor)
                 self._describe(experiment, note.of_experiment(experiment, points, zone, shown, page, loss))
-                self._tag_version(model, points[-1].champion_version, monitor, note.last_window(points, zone))
+                number, tag = points[-1].champion_version, f"rocmonitor.auroc.{monitor}"
+                version = self._version(model, number) if model else None
+                newest = note.last_window(points, zone)
+                if version is not None and version.tags.get(tag) != newest:  # once for each text
+                    self.client.set_model_version_tag(model, number, tag, newest)
+                    version.tags[tag] = newest
             return self._link(run, monitor)
 
     def publish_review(self, instance: str, review: Review, *, artifacts: Files | None = None) -> str:
@@ -205,7 +220,8 @@ class Tracking:
             page = f"#/experiments/{experiment}/runs/{run.info.run_id}/artifacts/report.html?{note.RUNS}"
             report = page if "report.html" in (artifacts or {}) else None
             tags |= review_run.description(review, versions, report, run.data.tags)
-            point, params = review_run.point(review), review_run.params(review)
+            params = review_run.params(review)
+            point = Point(window=review.period, revision=0, at=review.reviewed_at, metrics=review.metrics)
             self._upload(run, {**review_run.files(review), **(artifacts or {})}, review_run.dataset(review))
             review_run.tag_versions(self.client, review, run.info.run_id, versions)
             state = {STATE: "final"}
@@ -242,7 +258,7 @@ class Tracking:
             tags = {
                 "rocmonitor.monitor": monitor,
                 "mlflow.experimentKind": "custom_model_development",
-                note.VIEW: note.charts_over_time(),
+                note.VIEW: note.CHARTS_OVER_TIME,
             }
             experiment = self.client.get_experiment(
                 self.client.create_experiment(name, artifact_location=location, tags=tags)
@@ -262,7 +278,9 @@ class Tracking:
     def _describe(self, experiment: str, text: str) -> None:
         """Write the description of an experiment; somebody else's words are left as they are."""
         tags = self.client.get_experiment(experiment).tags
-        if note.is_ours(tags) and tags.get(note.NOTE) != text:
+        before = tags.get(note.NOTE)
+        is_ours = before is None or tags.get(note.NOTE_DIGEST) == note.digest(before)
+        if is_ours and before != text:
             self.client.set_experiment_tag(experiment, note.NOTE_DIGEST, note.digest(text))
             self.client.set_experiment_tag(experiment, note.NOTE, text)
 
@@ -271,13 +289,6 @@ class Tracking:
         if (model, number) not in self.versions:
             self.versions[model, number] = access.model_version(self.client, model, number)
         return self.versions[model, number]
-
-    def _tag_version(self, model: str, number: str, monitor: str, text: str) -> None:
-        """Write how the newest window came out to the version it is about, once for each text."""
-        version, name = self._version(model, number) if model else None, f"rocmonitor.auroc.{monitor}"
-        if version is not None and version.tags.get(name) != text:
-            self.client.set_model_version_tag(model, number, name, text)
-            version.tags[name] = text
 
     def _one(
         self,

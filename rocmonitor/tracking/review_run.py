@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rocmonitor.errors import printable
-from rocmonitor.policy.evaluation import Point
 from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking import access, content
 from rocmonitor.tracking.note import caveats, interval, line
@@ -78,11 +77,6 @@ def params(review: Review) -> dict[str, str]:
         **{f"rule/{name}": value for name, value in review.rule.items()},
     }
     return content.params_of(review, values)
-
-
-def point(review: Review) -> Point:
-    """Return the metrics, at the end of the period."""
-    return Point(window=review.period, revision=0, at=review.reviewed_at, metrics=review.metrics)
 
 
 def files(review: Review) -> dict[str, str]:

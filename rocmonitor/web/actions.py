@@ -51,7 +51,15 @@ def keep_session(response: Response, path: str) -> Response:
 
 def act(site: Site, name: str, what: str, permit: Permit) -> None:
     """Acknowledge or mute, as the form says; RefusedError if it is not ours, or makes no sense."""
-    _require_ours(name)
+    if (request.content_length or 0) > _LARGEST:
+        raise RefusedError(413, "The form is too large.")
+    origin = request.headers.get("Origin") or request.headers.get("Referer") or ""
+    if urlsplit(origin).netloc != request.host:
+        raise RefusedError(403, "The request came from another site, or did not say from which.")
+    session, given = request.cookies.get(COOKIE, ""), request.form.get("token", "")
+    if len(session) < _LENGTH or not hmac.compare_digest(given.encode(), _token(session, name).encode()):
+        raise RefusedError(403, "The form is too old, or was not made by this page: open the monitor again.")
+
     config = site.config()
     if name not in config.monitors:
         raise RefusedError(404, f"There is no monitor {name!r}.")
@@ -92,18 +100,6 @@ def name_if_accepted(app: Flask, path: str, body: Mapping[str, str]) -> str | No
     if refused is not None:
         return None
     return (login.username if login else None) or ""
-
-
-def _require_ours(name: str) -> None:
-    """Refuse what no form of these pages sent."""
-    if (request.content_length or 0) > _LARGEST:
-        raise RefusedError(413, "The form is too large.")
-    origin = request.headers.get("Origin") or request.headers.get("Referer") or ""
-    if urlsplit(origin).netloc != request.host:
-        raise RefusedError(403, "The request came from another site, or did not say from which.")
-    session, given = request.cookies.get(COOKIE, ""), request.form.get("token", "")
-    if len(session) < _LENGTH or not hmac.compare_digest(given.encode(), _token(session, name).encode()):
-        raise RefusedError(403, "The form is too old, or was not made by this page: open the monitor again.")
 
 
 _LENGTH = 32

@@ -21,7 +21,7 @@ from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
-from rocmonitor.report.window import in_full, window_slug
+from rocmonitor.report.pages import in_full, window_slug
 from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.attending import has_alarm

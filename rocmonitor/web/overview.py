@@ -9,7 +9,7 @@ from typing import Any
 from rocmonitor import store
 from rocmonitor.config import Config, Monitor
 from rocmonitor.policy.record import plain
-from rocmonitor.report.window import window_slug
+from rocmonitor.report.pages import window_slug
 from rocmonitor.service.budgets import alarm_year
 from rocmonitor.service.standing import standing
 from rocmonitor.store.glance import AllStates, all_states, last_changes, last_states
@@ -38,7 +38,12 @@ def overview(site: Site, *, status: str = "", text: str = "", opened: str = "") 
         worst = {name: of_segments[name] for name in WORST_FIRST if of_segments[name]}
         row = _segment(monitor, "", state, now)
         rows.append(row | {"model": monitor.model.name, "segments": worst})
-    shown = [row for row in rows if status in ("", row["status"]) and _mentions(row, text)]
+    shown = []
+    for row in rows:
+        mentioned = (row["name"], row["model"], row["version"], row["owner"], row["attention"])
+        is_named = text.casefold() in " ".join(filter(None, mentioned)).casefold()
+        if is_named and status in ("", row["status"]):
+            shown.append(row)
     shown.sort(key=lambda row: (WORST_FIRST.index(row["status"]), row["name"]))
     for row in shown:
         if row["name"] == opened:
@@ -111,11 +116,6 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
             why = "; ".join(map(str, last.reasons)) if last else ""
             failures.append({"where": monitor, "text": f"{monitor}: {why}"})
     return failures
-
-
-def _mentions(row: Row, text: str) -> bool:
-    names = (row["name"], row["model"], row["version"], row["owner"], row["attention"])
-    return text.casefold() in " ".join(filter(None, names)).casefold()
 
 
 def _segment(monitor: Monitor, segment: str, state: AllStates, now: datetime) -> Row:

@@ -13,7 +13,7 @@ from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from werkzeug.exceptions import BadRequest
 
 from rocmonitor.errors import RocmonitorError
-from rocmonitor.report import drawing, monitor, review, shapes
+from rocmonitor.report import pages, review, shapes
 from rocmonitor.report.html import STATIC, render, static
 from rocmonitor.web import actions
 from rocmonitor.web.actions import Permit
@@ -144,8 +144,8 @@ def _overview(site: Site) -> Any:
         "overview.html.j2",
         view=view,
         filters=view["filters"],
-        spark=drawing.spark,
-        sparks=(drawing.STEP, drawing.HEIGHT),
+        spark=shapes.spark,
+        sparks=(shapes.STEP, shapes.HEIGHT),
         home=_home(),
         json_address=_json_address("overview_json"),
     )
@@ -167,7 +167,9 @@ def _monitor(site: Site, name: str, permit: Permit) -> Any:
         return jsonify(view)
     form = actions.form(name, permit)
     address = _json_address("monitor_json", name=name)
-    answer = Response(monitor.page(view, home=_home(), json_address=address, form=form), mimetype="text/html")
+    answer = Response(
+        pages.monitor_page(view, home=_home(), json_address=address, form=form), mimetype="text/html"
+    )
     return answer if form is None else actions.keep_session(answer, _home())
 
 

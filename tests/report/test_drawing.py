@@ -9,8 +9,19 @@ import pytest
 
 from rocmonitor.policy.evaluation import Brief
 from rocmonitor.report.chart import _steps, seconds
-from rocmonitor.report.drawing import HEIGHT, STEP, area, polyline, scale, spark
-from rocmonitor.report.shapes import SQUARE, bar, forest, roc, shares
+from rocmonitor.report.shapes import (
+    HEIGHT,
+    SQUARE,
+    STEP,
+    area,
+    bar,
+    forest,
+    polyline,
+    roc,
+    scale,
+    shares,
+    spark,
+)
 
 
 def brief(auc: float | None, outcome: str = "ok", low: float | None = 0.7, high: float | None = 0.8) -> Brief:

@@ -20,8 +20,7 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 
 from rocmonitor.policy.evaluation import Point, Status
-from rocmonitor.report.canvas import BLUE, TOKENS
-from rocmonitor.report.timeline import dates, timeline
+from rocmonitor.report.timeline import BLUE, TOKENS, dates, timeline
 
 DEGRADED = TOKENS["degraded"]
 EXPECTED = {"forecast/low": 0.715, "forecast/high": 0.761, "reference/auc": 0.738}

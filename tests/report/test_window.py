@@ -11,7 +11,7 @@ from factories import evaluation, week
 
 from rocmonitor.policy.evaluation import Counts
 from rocmonitor.policy.reference import freeze
-from rocmonitor.report.window import reference_curve, window_page
+from rocmonitor.report.pages import reference_curve, window_page
 from rocmonitor.rules import Forecast
 from rocmonitor.stats import Sample
 

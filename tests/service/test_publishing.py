@@ -16,7 +16,7 @@ from mlflow.entities import Run
 from scenario import World, week
 
 from rocmonitor import store
-from rocmonitor.report.window import window_page
+from rocmonitor.report.pages import window_page
 from rocmonitor.service import runtime as runtime_module
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.publishing import PICTURE, Story, story

@@ -11,7 +11,7 @@ from scored import opened, writing
 from sqlalchemy import make_url, text
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.sources.connect import granted
+from rocmonitor.sources.database import granted
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from scipy.special import ndtr
 from studies.figures import keep
 from studies.running import options, replicate, say, table
 
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
+from rocmonitor.report.timeline import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
 from rocmonitor.stats import Sample
 from rocmonitor.stats.band.drawing import Curve, bandwidths, drawn_curves, empirical_curve, smoothed_curve
 

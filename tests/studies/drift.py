@@ -30,7 +30,7 @@ from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze
 from rocmonitor.policy.windows import Window
-from rocmonitor.report.canvas import BLUE, LIGHT, PURPLE, panels, png
+from rocmonitor.report.timeline import BLUE, LIGHT, PURPLE, panels, png
 from rocmonitor.rules import Drop, Forecast, Lasting, Rule, by_name
 from rocmonitor.stats import Sample, WindowAuc, auc, condensed, expected_auc
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from studies.running import say, share, table
 
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, png
+from rocmonitor.report.timeline import BLUE, GREY, LIGHT, PURPLE, png
 
 Floats = NDArray[np.float64]
 

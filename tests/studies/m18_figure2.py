@@ -13,7 +13,7 @@ from studies.figures import keep
 from studies.m18_table1 import LEVEL, METHODS, draw, rivals
 from studies.running import options, say, table
 
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
+from rocmonitor.report.timeline import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
 from rocmonitor.stats import Sample, auc, auc_distance
 from rocmonitor.stats.research import auc_path
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from studies.figures import picture, restored
 from studies.running import options, say
 
-from rocmonitor.report.canvas import png
+from rocmonitor.report.timeline import png
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TITLES = {

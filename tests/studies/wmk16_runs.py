@@ -25,7 +25,7 @@ from studies.figures import keep
 from studies.running import options, say, share, table
 from studies.wmk16_ties import GENUINE, IMPOSTORS, peaked
 
-from rocmonitor.report.canvas import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
+from rocmonitor.report.timeline import BLUE, GREY, LIGHT, PURPLE, heading, panels, png
 from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.area.variances import drawn_areas
 from rocmonitor.stats.proportion import percentiles

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 from studies.figures import keep
 from studies.running import options, say, share, table
 
-from rocmonitor.report.canvas import BLUE, LIGHT, PURPLE, heading, panels, png
+from rocmonitor.report.timeline import BLUE, LIGHT, PURPLE, heading, panels, png
 from rocmonitor.stats import Sample, auc
 
 GENUINE, IMPOSTORS = 60_000, 120_000

@@ -12,9 +12,9 @@ import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
 import rocmonitor.alerts
 import rocmonitor.cli
 import rocmonitor.cli.terminal
+import rocmonitor.report.pages
 import rocmonitor.report.text
 import rocmonitor.report.timeline
-import rocmonitor.report.window
 import rocmonitor.service.once
 import rocmonitor.sources
 import rocmonitor.store.migrate

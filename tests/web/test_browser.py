@@ -19,7 +19,7 @@ from flask.testing import FlaskClient
 from pages import BEYOND, CONTRAST, WIDTHS
 from web.test_pages import PAGES
 
-from rocmonitor.report.monitor import page as report_of
+from rocmonitor.report.pages import monitor_page as report_of
 from rocmonitor.web.monitor import Choice, monitor_view
 from rocmonitor.web.site import Site
 

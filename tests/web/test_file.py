@@ -17,7 +17,7 @@ from pages import BEYOND, CONTRAST, CUT, UNFOLD, WIDTHS
 from web.test_pages import SEGMENT, text_of
 from web.world import HOSTILE, NOW
 
-from rocmonitor.report.monitor import page
+from rocmonitor.report.pages import monitor_page
 from rocmonitor.web.monitor import Choice, file_view
 from rocmonitor.web.site import Site
 
@@ -27,7 +27,9 @@ SCRIPT = re.compile(r"<script(?![^>]*json)>(.*?)</script>", re.DOTALL)
 def written(site: Site, monitor: str = "credit", choice: Choice | None = None, **changes: Any) -> str:
     view = file_view(site.store(), site.config().monitors[monitor], choice or Choice(), NOW)
     assert view is not None
-    return page(view | changes, written="2026-07-21 12:00 (UTC)", command=f"rocmonitor report {monitor}")
+    return monitor_page(
+        view | changes, written="2026-07-21 12:00 (UTC)", command=f"rocmonitor report {monitor}"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +121,10 @@ def test_the_data_of_the_chart_cannot_end_its_element(site: Site, part: str) -> 
         each | {"name": evil, "slug": evil, "version": evil, "reasons": [evil], "when": evil}
         for each in view[part]
     ]
-    plain = page(view, written="", command="")
-    assert page(view | {part: rows}, written="", command="").count("</script") == plain.count("</script")
+    plain = monitor_page(view, written="", command="")
+    assert monitor_page(view | {part: rows}, written="", command="").count("</script") == plain.count(
+        "</script"
+    )
     assert HOSTILE not in plain
 
 

@@ -15,7 +15,7 @@ import pytest
 from flask.testing import FlaskClient
 from web.world import HOSTILE, MONITORS, NOW, REGION, SECRET
 
-from rocmonitor.report.monitor import page as report_of
+from rocmonitor.report.pages import monitor_page as report_of
 from rocmonitor.web.alone import create_app
 from rocmonitor.web.monitor import Choice, monitor_view
 from rocmonitor.web.site import Site

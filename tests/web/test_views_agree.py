@@ -21,7 +21,7 @@ from scenario import World, until, week
 
 from rocmonitor import store
 from rocmonitor.policy.evaluation import Evaluation
-from rocmonitor.report.window import window_page
+from rocmonitor.report.pages import window_page
 from rocmonitor.store import evaluations
 from rocmonitor.tracking import content, note
 from rocmonitor.web.alone import create_app

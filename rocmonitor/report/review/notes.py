@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from rocmonitor.policy.review.document import Review
 from rocmonitor.report.review.tables import NOTHING, count, money_saved, number, percent, pvalue, signed, span
 from rocmonitor.wording.review import level
@@ -119,6 +116,15 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
         f"{row['better']} better from FPR {percent(row['from_fpr'])} to {percent(row['to_fpr'])}"
         for row in tables.get("regions", ())
     )
+    likelier = []
+    for model in ("champion", "challenger"):
+        shares = [row["share"] for row in tables.get("dominance", ()) if row[f"{model}_better"] > 0.5]
+        if shares:
+            likelier.append(
+                f"The {model} is more likely than not better at flagged shares between "
+                f"{percent(min(shares))} and {percent(max(shares))}."
+            )
+    dominance = " ".join(likelier) or "Neither model is more likely than not better at any share."
     saved = (
         f"w {row['w']:.4g}: {signed(row['saved'], row['low'], row['high'])} ({span(row['low'], row['high'])})"
         for row in tables.get("costs", ())
@@ -143,7 +149,7 @@ def figures(review: Review) -> dict[str, tuple[str, str]]:
         ),
         "dominance": (
             "Probability of each outcome when both models flag equally many rows, by the share flagged.",
-            f"Stacked probabilities over the flagged share. {_dominance(tables.get('dominance', ()))}",
+            f"Stacked probabilities over the flagged share. {dominance}",
         ),
         "costs": (
             f"The challenger's saving at each operating condition, with a {own} interval.",
@@ -227,15 +233,3 @@ def _mean(review: Review) -> str:
         return shown
     spent = (1 - rule["confidence_level"]) / (2 if rule.get("fpr") else 1)
     return f"{shown}; the rule requires p < {spent:.4g}"
-
-
-def _dominance(rows: Sequence[Mapping[str, Any]]) -> str:
-    shown = []
-    for model in ("champion", "challenger"):
-        shares = [row["share"] for row in rows if row[f"{model}_better"] > 0.5]
-        if shares:
-            shown.append(
-                f"The {model} is more likely than not better at flagged shares between "
-                f"{percent(min(shares))} and {percent(max(shares))}."
-            )
-    return " ".join(shown) or "Neither model is more likely than not better at any share."

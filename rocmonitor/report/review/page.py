@@ -18,6 +18,7 @@ from rocmonitor.report.review.shapes import drawn, review_chart, still
 from rocmonitor.report.review.tables import (
     PULLED,
     count,
+    kinds,
     money_saved,
     point_span,
     points,
@@ -216,9 +217,10 @@ def _small_tables(review: Review, zone: ZoneInfo) -> Iterator[str]:
     earlier = len(rows["windows"][:-_LAST])
     rows["windows"] = rows["windows"][-_LAST:]
     notes = [f"Not shown: {earlier} earlier window{'' if earlier == 1 else 's'}."] if earlier else []
+    by_name = kinds(review.rule, zone)
     for name, (title, omitted) in _SMALL.items():
         if rows[name]:
-            shown = shown_table(name, rows[name], review.rule, zone)
+            shown = shown_table(by_name[name], rows[name], zone)
             lines = table({head: cells for head, cells in shown.columns.items() if head not in omitted})
             yield from ("", title, *(f"  {line}" for line in lines.splitlines()))
             for note in (*notes, *shown.notes):

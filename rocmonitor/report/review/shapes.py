@@ -11,9 +11,8 @@ from rocmonitor.policy.evaluation import Brief
 from rocmonitor.policy.review.document import Review
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.chart import seconds
-from rocmonitor.report.drawing import SparkChart, area, polyline, scale, spark
 from rocmonitor.report.review.tables import known
-from rocmonitor.report.shapes import SQUARE, roc
+from rocmonitor.report.shapes import SQUARE, SparkChart, area, polyline, roc, scale, spark
 from rocmonitor.wording import page as wording
 
 Row = Mapping[str, Any]

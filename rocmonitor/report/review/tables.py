@@ -16,6 +16,8 @@ from rocmonitor.wording.format import decimals
 from rocmonitor.wording.review import in_words, level
 
 Row = Mapping[str, Any]
+Kind = tuple[str, Mapping[str, Callable[[Row], str]]]
+"""The caption of a table, and its columns: how a cell is made from a row."""
 
 NOTHING, UNKNOWN = "–", "not bounded yet"
 
@@ -61,17 +63,17 @@ def shown(review: Review, zone: ZoneInfo) -> dict[str, ShownTable]:
     rows["outcomes"] = rows.get("thresholds", [])
     rows["money"] = [row for row in rows.get("costs", ()) if row.get("money_saved") is not None]
     tables = {}
-    for name in _kinds(review.rule, zone):
+    for name, kind in kinds(review.rule, zone).items():
         if rows.get(name):
-            table = shown_table(name, rows[name], review.rule, zone)
+            table = shown_table(kind, rows[name], zone)
             columns = {head: cells for head, cells in table.columns.items() if set(cells) != {NOTHING}}
             tables[name] = replace(table, columns=columns)
     return tables
 
 
-def shown_table(name: str, rows: Sequence[Row], rule: Mapping[str, Any], zone: ZoneInfo) -> ShownTable:
-    """Return one of the tables, of rows with words in place of codes."""
-    caption, columns = _kinds(rule, zone)[name]
+def shown_table(kind: Kind, rows: Sequence[Row], zone: ZoneInfo) -> ShownTable:
+    """Return a table of one kind, of rows with words in place of codes."""
+    caption, columns = kind
     levels = [level for level in dict.fromkeys(row.get("level") for row in rows) if level is not None]
     at_level = f", each at {100 * levels[0]:.4g} %" if len(levels) == 1 else ""  # of segments
     left_out = [row for row in rows if row.get("why_not")]
@@ -82,8 +84,8 @@ def shown_table(name: str, rows: Sequence[Row], rule: Mapping[str, Any], zone: Z
     )
 
 
-def _kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, tuple[str, dict[str, Callable[[Row], str]]]]:
-    """Return the caption of each table, and its columns: how a cell is made from a row."""
+def kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Kind]:
+    """Return the kinds of tables by name."""
     interval = f"{level(rule)} interval"
     difference, ends = _cell(signed, "difference", "low", "high"), _cell(span, "low", "high")
     running = ("running_mean", "anytime_low", "anytime_high")
@@ -134,7 +136,7 @@ def _kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, tuple[str, dict
                 interval: _cell(point_span, "low", "high"),
                 "mean": _cell(points, *running),
                 "its interval": _cell(point_span, "anytime_low", "anytime_high"),
-                "better": _cell(_text, "better"),
+                "better": lambda row: row["better"] or NOTHING,
                 "method": _method,
             },
         ),
@@ -185,7 +187,7 @@ def _kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, tuple[str, dict
         "money": (
             "Money that the challenger saves, at the given costs of errors and prevalence.",
             {
-                "unit": _cell(_text, "unit"),
+                "unit": lambda row: row["unit"] or NOTHING,
                 "false positive": lambda row: f"{row['false_positive']:,g}",
                 "false negative": lambda row: f"{row['false_negative']:,g}",
                 "prevalence": _cell(percent, "prevalence"),
@@ -204,7 +206,7 @@ def _kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, tuple[str, dict
                 "difference": difference,
                 "interval": ends,
                 "p": _cell(pvalue, "pvalue"),
-                "note": _cell(_text, "note"),
+                "note": lambda row: row["note"] or NOTHING,
             },
         ),
         "next": (
@@ -241,10 +243,6 @@ def _kinds(rule: Mapping[str, Any], zone: ZoneInfo) -> dict[str, tuple[str, dict
 def _cell(form: Callable[..., str], *names: str) -> Callable[[Row], str]:
     """Return how a cell is made from some values of a row."""
     return lambda row: form(*(row[name] for name in names))
-
-
-def _text(value: str | None) -> str:
-    return value or NOTHING
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -24,7 +24,7 @@ from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.policy.scenario import Early, Scenario, early, simulation
 from rocmonitor.policy.windows import Window
-from rocmonitor.report.check import Watched
+from rocmonitor.report.pages import Watched
 from rocmonitor.rules import Rule, settings_of
 from rocmonitor.service import references
 from rocmonitor.service.checking.answers import Answers, alarms, judged, normal

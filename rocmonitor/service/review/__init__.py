@@ -295,10 +295,7 @@ class _ReviewRun:
         before = decision(last or past[-1]) if past else None
         outbox = [store.Outgoing(destination="mlflow", payload={})]
         if review.registered and review.decision not in (Decision.UNDECIDED, last and last.decision):
-            outbox += [
-                store.Outgoing(destination=f"channel:{channel}", payload={"before": before})
-                for channel in self.monitor.notify
-            ]
+            outbox += store.to_channels(self.monitor.notify, {"before": before})
         return outbox
 
     def _step(self, text: str) -> None:

@@ -178,10 +178,7 @@ class TickState:
 
     def messages(self, **payload: object) -> list[store.Outgoing]:
         """Return one outbox row for each channel."""
-        return [
-            store.Outgoing(destination=f"channel:{channel}", payload=payload)
-            for channel in self.monitor.notify
-        ]
+        return store.to_channels(self.monitor.notify, payload)
 
     def versions(self, before: store.Evaluated | None) -> tuple[str | None, str | None, tuple[Caveat, ...]]:
         """Champion and challenger, and what is doubtful about them; a revision keeps the first ones."""
