@@ -11,20 +11,9 @@ class Caveat:
 
     Programs look at `code` and `values`; ``str()`` is the sentence for people, from `rocmonitor.wording`.
 
-    Parameters
-    ----------
-    code : str
-        Names the sentence, in lower case with hyphens, such as ``"single-row"``.
-    **values
-        Numbers, texts, or lists of them: what the sentence is about.
-
-    Attributes
-    ----------
-    code : str
-    values : dict
-        Plain Python values.
-    about : tuple of str
-        Which part of a larger result the caveat belongs to, from the outside in, such as ``("band",)``.
+    code: Names the sentence, in lower case with hyphens, such as ``"single-row"``.
+    values: What the sentence is about: plain numbers, texts, or lists of them.
+    about: The part of a larger result that it belongs to, from the outside in, such as ``("band",)``.
 
     Examples
     --------

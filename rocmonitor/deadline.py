@@ -28,31 +28,15 @@ SECONDS_OF_WORK = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The longest waits, in seconds.
+    """The longest waits, in seconds."""
 
-    Attributes
-    ----------
-    connect : float
-        Until there is a connection.
-    silence : float
-        Until the database answers, and between two answers.
-    whole : float
-        From the connection to the end.
-    """
-
-    connect: float
-    silence: float
-    whole: float = math.inf
+    connect: float  # until there is a connection
+    silence: float  # until the database answers, and between two answers
+    whole: float = math.inf  # from the connection to the end
 
 
 class Overdue(Exception):  # noqa: N818 a deadline that has passed, not a fault of the program
-    """A database took too long.
-
-    Attributes
-    ----------
-    part : str
-        Which of the `Limits` was passed.
-    """
+    """A database took too long: `part` names which of the `Limits` was passed."""
 
     def __init__(self, part: Part) -> None:
         super().__init__(f"a database took too long ({part})")
@@ -64,13 +48,8 @@ class Guard:
 
     Leaving it raises `Overdue` in place of whatever error the end of the connection caused.
 
-    Parameters
-    ----------
-    connect : callable
-        Gives a SQLAlchemy connection.
-    limits : Limits
-    ask : callable, optional
-        Asks the database to stop, given the driver's connection; by default what the driver has for it.
+    `connect` gives a SQLAlchemy connection; `ask` asks the database to stop, given the driver's connection
+    (by default what the driver has for it).
     """
 
     def __init__(

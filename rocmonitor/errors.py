@@ -111,24 +111,13 @@ class ConfigError(RocmonitorError, ValueError):
 
 
 class ExternalError(RocmonitorError):
-    """An outside system failed.
+    """An outside system failed: the message says what, and what to do, and holds no secret.
 
-    Parameters
-    ----------
-    message : str
-        What failed and what to do. Never a secret.
-    transient : bool
-        Whether trying again later may succeed without anybody changing anything.
-
-    Attributes
-    ----------
-    unconfirmed : bool
-        Whether it may have done what was asked all the same: it did not answer in time.
-    retry_after : timedelta or None
-        The pause that it asks for, 0 where it names none; None where it does not ask to be tried later.
+    It is `transient` where trying again later may succeed without anybody changing anything.
     """
 
-    unconfirmed = False
+    unconfirmed = False  # it did not answer in time, and may have done what was asked all the same
+    # The pause that it asks for, 0 where it names none; None where it does not ask to be tried later.
     retry_after: timedelta | None = None
 
     def __init__(self, message: str, *, transient: bool = True) -> None:

@@ -23,44 +23,26 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The finding of one rule on one window.
+    """The finding of one rule on one window."""
 
-    Attributes
-    ----------
-    rule : str
-        Name of the rule in its monitor: its kind, numbered when it comes twice (``forecast``, ``floor_2``).
-    kind : str
-        Of the rule; ``data`` is no rule: the window is too small to be measured.
-    outcome : Status
-    estimate : float or None
-        The value tested: an AUROC, or (``drop``, ``challenger``) a difference of two. Of ``lasting``, the
-        change since it began, with an alarm only.
-    low, high : float or None
-        The confidence interval of `estimate`, at `confidence_level`; a forecast has none.
-    confidence_level : float or None
-        Of that interval; of a forecast, the level that its reference windows give it.
-    limit : tuple of float or None
-        Below the first the rule finds the window degraded, above the second improved (of ``cost`` and
-        ``calibration``: degraded, too); None where there is no such end.
-    margin : float or None
-        Signed distance of the tested end from the limit; negative is outside.
-    details : dict
-        Further values of the sentence, such as ``reference_auc`` or ``rows``.
-    lacks : tuple of Caveat
-        Why the rule could not be applied; empty when it was.
-    """
-
-    rule: str
-    kind: str
+    rule: str  # its name in the monitor: the kind, numbered when it comes twice (``forecast``, ``floor_2``)
+    kind: str  # ``data`` is no rule: the window is too small to be measured
     outcome: Status
+    # The value tested: an AUROC, or (``drop``, ``challenger``) a difference of two. Of ``lasting``, the
+    # change since it began, with an alarm only.
     estimate: float | None = None
-    low: float | None = None
+    low: float | None = (
+        None  # the confidence interval of `estimate`, at `confidence_level`; of a forecast none
+    )
     high: float | None = None
-    confidence_level: float | None = None
+    confidence_level: float | None = None  # of a forecast, the level that its reference windows give it
+    # Below the first the rule finds the window degraded, above the second improved (of ``cost`` and
+    # ``calibration``: degraded, too); None where there is no such end.
     limit: tuple[float | None, float | None] = (None, None)
-    margin: float | None = None
+    margin: float | None = None  # signed distance of the tested end from the limit; negative is outside
+    # Further values of the sentence, such as ``reference_auc`` or ``rows``.
     details: dict[str, Any] = field(default_factory=dict, hash=False)
-    lacks: tuple[Caveat, ...] = ()
+    lacks: tuple[Caveat, ...] = ()  # why the rule could not be applied; empty when it was
 
     @classmethod
     def lacking(cls, rule: str, kind: str, *lacks: Caveat) -> Verdict:

@@ -33,8 +33,7 @@ def acknowledge(kept: Store, monitor: str, *, by: str, note: str, now: datetime)
 
     Raises
     ------
-    ConfigError
-        There is no alarm, or the texts cannot be shown.
+    ConfigError: There is no alarm, or the texts cannot be shown.
     StoreError
     """
     by, note = one_line(by), one_line(note)
@@ -50,8 +49,7 @@ def close(kept: Store, monitor: str, *, by: str, now: datetime) -> int:
 
     Raises
     ------
-    ConfigError
-        None is open, or the monitor is being judged.
+    ConfigError: None is open, or the monitor is being judged.
     StoreError
     """
     why = f"{CLOSED} by {one_line(by)}"

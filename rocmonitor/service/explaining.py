@@ -90,12 +90,9 @@ class ExplainRequest:
 
         Raises
         ------
-        ConfigError
-            A column that the query does not give.
-        DegenerateDataError
-            Window or reference have one class only.
-        SourceError
-            As `read_frame`.
+        ConfigError: A column that the query does not give.
+        DegenerateDataError: Window or reference have one class only.
+        SourceError: As `read_frame`.
         """
         monitor = self.monitor
         if self.grouped:
@@ -261,8 +258,7 @@ def explanation(
 
     Raises
     ------
-    DegenerateDataError
-        Window or reference have one class only.
+    DegenerateDataError: Window or reference have one class only.
     """
     if expected:
         split = reference.expected(rows, rng=seed, fewest=fewest)

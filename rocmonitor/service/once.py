@@ -88,8 +88,7 @@ def run_alone(runtime: Runtime, name: str, call: Callable[[], Any]) -> Any:
 
     Raises
     ------
-    ExternalError
-        It hung and was given up.
+    ExternalError: It hung and was given up.
     """
     workers, answers = Workers(runtime.work), list[Any]()
     hung = ExternalError(f"{name} hangs and was given up; what was not saved is done at the next call")

@@ -124,8 +124,7 @@ def find_roles(
 
     Raises
     ------
-    ConfigError
-        A column that is not there, no candidate for a role, or several.
+    ConfigError: A column that is not there, no candidate for a role, or several.
     """
     _require_columns(rows, given)
     texts = {name: some_text(rows[name]) for name in rows.columns}
@@ -202,8 +201,7 @@ def propose(rows: pd.DataFrame, roles: Roles, now: datetime) -> Proposal:
 
     Raises
     ------
-    ConfigError
-        Too little history, or no labels.
+    ConfigError: Too little history, or no labels.
     """
     at, label = times(rows[roles.time], roles.date_format), rows[roles.label]
     if at is None:

@@ -25,8 +25,8 @@ def read_again(path: Path, now: Config) -> Config:
 
     Raises
     ------
-    ConfigError
-        The file is wrong, a secret that it names cannot be read, or it changes what only a start can.
+    ConfigError: The file is wrong, a secret that it names cannot be read, or it changes what only a start
+        can.
     """
     new = config.load(path)
     # What names secrets, each with its path in the file.

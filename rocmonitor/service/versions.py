@@ -25,8 +25,7 @@ def version(
 
     Raises
     ------
-    TrackingError
-        There is no such model or alias, or MLflow is down and the alias was never seen.
+    TrackingError: There is no such model or alias, or MLflow is down and the alias was never seen.
     """
     alias, fixed = alias_or_version(monitor, role)
     model = monitor.model.name

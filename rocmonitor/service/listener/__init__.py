@@ -21,8 +21,7 @@ def open_listeners(service: Service, on_alias: AliasMoved) -> Iterator[None]:
 
     Raises
     ------
-    ConfigError
-        An address cannot be listened on, or the secret of the webhook cannot be read.
+    ConfigError: An address cannot be listened on, or the secret of the webhook cannot be read.
     """
     config = service.runtime.config
     wanted: dict[str, tuple[str, Service | None, WebhookReceiver | None]] = {}

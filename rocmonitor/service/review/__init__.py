@@ -58,26 +58,18 @@ def review_monitor(
     them any more, or does not answer. The review and its notifications are saved together. If the store has a
     review of the same rows by the same rule, that one is returned and nothing changes.
 
-    Parameters
-    ----------
-    start, end : datetime, optional
-        Another period, chosen by hand; one of them is enough. A caveat says so, and no alarm is sent.
-    segment : str
-        ``column=value``: review the rows of this segment only. It counts as chosen by hand, and nothing is
-        written to the model versions.
-    dry_run : bool
-        Compute everything, save nothing.
+    `start` or `end` are another period, chosen by hand: a caveat says so, and no alarm is sent. `segment`,
+    ``column=value``, reviews the rows of this segment only; it counts as chosen by hand, and nothing is
+    written to the model versions. With `dry_run` all is computed and nothing saved.
 
     Raises
     ------
-    ConfigError
-        The configuration names no challenger, or no column with its scores.
-    InputError
-        Champion and challenger are the same version; there is no such segment.
-    DegenerateDataError
-        Nothing can be compared: no window is due, or fewer than 2 rows of a class were scored by both.
-    SourceError, StoreError, TrackingError
-        An outside system failed, or (StoreError, transient) another process is reviewing the monitor.
+    ConfigError: The configuration names no challenger, or no column with its scores.
+    InputError: Champion and challenger are the same version; there is no such segment.
+    DegenerateDataError: Nothing can be compared: no window is due, or fewer than 2 rows of a class were
+        scored by both.
+    SourceError, StoreError, TrackingError: An outside system failed, or (StoreError, transient) another
+        process is reviewing the monitor.
     """
     name, spec = f"review:{monitor.name}", runtime.config.sources[monitor.source]
     with runtime.work.on(name), hold_lease(runtime, name) as lease:

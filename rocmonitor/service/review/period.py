@@ -52,12 +52,10 @@ def pin_versions(runtime: Runtime, monitor: Monitor, *, keep: bool) -> Versions:
 
     Raises
     ------
-    ConfigError
-        The configuration names no challenger, no column with its scores, or no version of the champion.
-    InputError
-        Both roles have the same version.
-    TrackingError
-        An alias does not exist, or MLflow is down and the alias was never seen.
+    ConfigError: The configuration names no challenger, no column with its scores, or no version of the
+        champion.
+    InputError: Both roles have the same version.
+    TrackingError: An alias does not exist, or MLflow is down and the alias was never seen.
     """
     where = f"monitors.{monitor.name}"
     missing = []
@@ -102,8 +100,7 @@ def choose_period(
 
     Raises
     ------
-    DegenerateDataError
-        There is no such window.
+    DegenerateDataError: There is no such window.
     """
     champions, challengers = (versions.champion, "unknown"), (versions.challenger, None)
     foreign = {  # known to have been judged with other versions

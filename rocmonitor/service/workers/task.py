@@ -75,10 +75,8 @@ class Executor(Protocol):
 
         Raises
         ------
-        ConfigError, SourceError
-            As the request.
-        ExecutorError
-            Nobody could do it.
+        ConfigError, SourceError: As the request.
+        ExecutorError: Nobody could do it.
         StoppedError
         """
 
