@@ -71,7 +71,8 @@ def proposed(path: Path, url: str, table: str | None, given: Mapping[str, str]) 
             f"{roles.time}: holds times with an offset as text, which a database compares so: make a view "
             f"with datetime({roles.time}), and name it with --table"
         )
-    casts, form = {}, roles.date_format if isinstance(spec, Files) else None
+    form = (roles.date_format or "").replace(":", "\\:") if isinstance(spec, Files) else ""
+    casts = {}
     if _needs_casts(spec, url, folder):
         textual = [name for name in (roles.time, roles.labelled_at) if name and some_text(rows[name])]
         casts = {name: _as_time(quoted[name], form, zoned=proposal.zone_known) for name in textual}
@@ -169,9 +170,9 @@ def _needs_casts(spec: Database | Files, url: str, folder: Path) -> bool:
     return kind_of(spec.path, folder) not in (None, "csv")
 
 
-def _as_time(name: str, form: str | None, *, zoned: bool) -> str:
-    if form is not None:
-        return f"strptime({name}, '{form}')".replace(":", "\\:")
+def _as_time(name: str, form: str, *, zoned: bool) -> str:
+    if form:
+        return f"strptime({name}, '{form}')"
     return f"CAST({name} AS {'TIMESTAMP WITH TIME ZONE' if zoned else 'TIMESTAMP'})"
 
 

@@ -141,6 +141,16 @@ def test_init_looks_at_a_table_and_check_accepts_what_it_writes(kind, tmp_path, 
     assert "PROBLEM" not in told
 
 
+def test_a_colon_in_the_name_of_a_german_time_is_no_parameter(tmp_path, rocmonitor):
+    rows = table(weeks=40)
+    rows["Zeit:punkt"] = rows.pop("scored_at").dt.strftime("%d.%m.%Y %H:%M")
+    rows.drop(columns="outcome_date").to_parquet(tmp_path / "loans.parquet")
+    rocmonitor("init", "--url", "loans.parquet", "--time", "Zeit:punkt")
+    [monitor] = config.load(tmp_path / "rocmonitor.yaml").monitors.values()
+    assert r"""strptime("Zeit\:punkt", '%d.%m.%Y %H\:%M')""" in monitor.query
+    assert "PROBLEM" not in rocmonitor("check").stdout
+
+
 def test_a_table_in_another_schema_is_named_with_it(tmp_path, rocmonitor, postgres_url):
     """Quoted mixed-case names are taken as they are."""
     engine = create_engine(postgres_url)
