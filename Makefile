@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup
+PYTEST := $(BIN)/python -m pytest --numprocesses=3 --dist=loadgroup
 LOWEST := .venv-lowest
 LINTERS := .venv-linters
 WAREHOUSES := .warehouses
@@ -26,7 +26,7 @@ test: $(READY) ## Run the tests but for the slow ones: seven minutes on two core
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
 test-slow: $(READY) ## Run slow tests, and those that ask for servers, Spark or a browser
-	$(PYTEST) --numprocesses=3 -m 'slow or served' tests
+	$(PYTEST) -m 'slow or served' tests
 
 check: $(READY) ## Check format, types, imports, migrations and the documentation
 	$(BIN)/ruff format --check .
