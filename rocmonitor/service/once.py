@@ -113,7 +113,7 @@ def _wait(runtime: Runtime, pools: Sequence[Workers]) -> None:
     try:
         attend_at = time.monotonic() + 1
         while not all(workers.idle() for workers in pools):
-            if runtime.stop.wait(0.02):
+            if runtime.stop.wait(0.05):
                 leave(runtime, pools, code=_STOPPED)
                 return
             if time.monotonic() >= attend_at:

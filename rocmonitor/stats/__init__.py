@@ -245,4 +245,4 @@ __all__ = [
     "windows_to_decide",
 ]
 
-explain(globals()[name] for name in __all__)
+explain([globals()[name] for name in __all__])

@@ -96,7 +96,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings; infinity is ``"inf"``, a caveat what `Caveat.to_dict` gives."""
-        return {name: _plain(value) for name, value in self._values().items()}
+        return {n: v if type(v) in (str, int) else _plain(v) for n, v in self._values().items()}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
@@ -191,7 +191,9 @@ def _plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, np.ndarray | tuple):
         items = value if isinstance(value, tuple) else value.tolist()
-        return [item if type(item) is float and math.isfinite(item) else _plain(item) for item in items]
+        # No call for each number of an array.
+        kept = (str, int)
+        return [v if type(v) in kept or (type(v) is float and math.isfinite(v)) else _plain(v) for v in items]
     if isinstance(value, Caveat | Result):
         return value.to_dict()
     if isinstance(value, timedelta):
@@ -216,8 +218,8 @@ def _reader(annotation: Any) -> _Reader:
         (dtype,) = get_args(arguments[1])
         return lambda value: np.array(value, dtype=dtype)
     if origin is tuple and arguments[-1] is Ellipsis:
-        item_reader = float if arguments[0] is float else _reader(arguments[0])
-        return lambda value: tuple(map(item_reader, value))
+        item_reader = _reader(arguments[0])
+        return tuple if item_reader is _as_it_is else lambda value: tuple(map(item_reader, value))
     if origin is tuple:
         parts = [_reader(one) for one in arguments]
         return lambda value: tuple(part(item) for part, item in zip(parts, value, strict=True))
@@ -229,5 +231,8 @@ def _reader(annotation: Any) -> _Reader:
         return annotation.from_dict
     if annotation is timedelta:
         return lambda value: timedelta(seconds=value)
-    # Infinity was stored as a text.
-    return lambda value: float(value) if annotation is float and isinstance(value, str) else value
+    return float if annotation is float else _as_it_is  # infinity was stored as a text
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

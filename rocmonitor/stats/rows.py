@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -241,9 +242,10 @@ def class_sums(weights: Floats, values: Floats) -> Floats:
     return total
 
 
-def parts(size: int) -> list[slice]:
+@lru_cache(maxsize=64)  # a search asks for the same ones again and again
+def parts(size: int) -> tuple[slice, ...]:
     """`size` places in parts that fit a cache, at least one."""
-    return [slice(i, i + _AT_ONCE) for i in range(0, max(size, 1), _AT_ONCE)]
+    return tuple([slice(i, i + _AT_ONCE) for i in range(0, max(size, 1), _AT_ONCE)])
 
 
 def add_up(index: NDArray[np.intp], counts: Counts, length: int) -> Counts:
