@@ -43,9 +43,11 @@ class NormalRanges:
         if level is None and reference.cells is not None:
             windows: list[WindowAuc | None] = []
             for window in reference.windows:
+                if not is_usual(window):
+                    windows.append(None)
+                    continue
                 day = day_of(Window.from_dict(window)) if "start" in window else None  # or it is counted only
-                sizes = window["n_pos"], window["n_neg"]
-                windows.append(WindowAuc(window["auc"], *sizes, day) if is_usual(window) else None)
+                windows.append(WindowAuc(window["auc"], window["n_pos"], window["n_neg"], day))
             pairs = moments(reference.cells)
             whole = (pairs.auc, pairs.zeta10, pairs.zeta01, pairs.kernel)
             with suppress(DegenerateDataError):
