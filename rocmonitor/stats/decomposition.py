@@ -368,23 +368,10 @@ def _side(sample: RankedRows, codes: Codes, groups: int) -> _Side:
     n_pos, n_neg = sample.sizes
     pos, neg = (np.bincount(codes[rows], minlength=groups) for rows in (sample.positive, ~sample.positive))
     pairs = np.outer(pos, neg).astype(np.float64)
-    area = _wins(sample, codes, groups) / np.maximum(pairs, 1.0)
-    cells = min(sample.runs, CELLS)
-    cell = sample.run if cells == sample.runs else sample.run * cells // sample.runs
-    place = codes * cells + cell
-    tables = [
-        np.bincount(place[rows], minlength=groups * cells).astype(np.float64).reshape(groups, cells)
-        for rows in (sample.positive, ~sample.positive)
-    ]
-    return _Side(pos, neg, pos / n_pos, neg / n_neg, area, pairs > 0, tables[0], tables[1])
 
-
-def _wins(sample: RankedRows, codes: Codes, groups: int) -> Floats:
-    """Pairs of a positive of g above a negative of h, ties one half, (k, k): exact, O(n k) at most.
-
-    The larger class is counted along the runs, group by group, and looked up at the rows of the smaller one.
-    """
-    few_pos = 2 * np.count_nonzero(sample.positive) <= len(sample.positive)
+    # Pairs of a positive of g above a negative of h, ties one half, (k, k): exact, O(n k) at most. The larger
+    # class is counted along the runs, group by group, and looked up at the rows of the smaller one.
+    few_pos = 2 * n_pos <= len(sample.positive)
     few = sample.positive if few_pos else ~sample.positive
     run, group = sample.run[few], codes[few]
     order = np.argsort(codes[~few].astype(np.uint16), kind="stable")
@@ -395,7 +382,16 @@ def _wins(sample: RankedRows, codes: Codes, groups: int) -> Floats:
         below_twice = 2 * np.cumsum(at) - at
         twice = below_twice if few_pos else 2 * len(runs) - below_twice
         wins[:, h] = np.bincount(group, weights=twice[run], minlength=groups) / 2
-    return wins if few_pos else wins.T
+    area = (wins if few_pos else wins.T) / np.maximum(pairs, 1.0)
+
+    cells = min(sample.runs, CELLS)
+    cell = sample.run if cells == sample.runs else sample.run * cells // sample.runs
+    place = codes * cells + cell
+    tables = [
+        np.bincount(place[rows], minlength=groups * cells).astype(np.float64).reshape(groups, cells)
+        for rows in (sample.positive, ~sample.positive)
+    ]
+    return _Side(pos, neg, pos / n_pos, neg / n_neg, area, pairs > 0, tables[0], tables[1])
 
 
 class _Split(NamedTuple):

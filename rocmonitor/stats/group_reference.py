@@ -267,9 +267,16 @@ class GroupReference:
             chosen.append(len(places) + 1 if group is None else places.get(group))
         if None in chosen or names not in self.pairs or names not in window.pairs:
             return None
+        a, b = chosen
         sides, sizes = [], []
         for sample in (self.pairs[names], window.pairs[names]):
-            sides.append(CellCounts(*(_four(table, chosen, self._groups(names)) for table in sample)))
+            tables = []  # by class, the rows of both groups, the first alone, the second alone, and neither
+            for table in sample:
+                cells = table.reshape(*self._groups(names), -1)
+                both = cells[a, b]
+                one, other = cells[a].sum(axis=0) - both, cells[:, b].sum(axis=0) - both
+                tables.append(np.array([both, one, other, cells.sum(axis=(0, 1)) - both - one - other]))
+            sides.append(CellCounts(*tables))
             sizes.append((sides[-1].pos + sides[-1].neg).sum(axis=1))
         if min(map(min, sizes)) < fewest:
             return None
@@ -442,15 +449,6 @@ class _Cells:
         totals = np.bincount(place, weights=rows.weight, minlength=2 * groups * cells)
         table = np.rint(totals).astype(np.int64).reshape(groups, 2, cells)
         return CellCounts(table[:, 1], table[:, 0])
-
-
-def _four(table: NDArray[Any], chosen: Sequence[int | None], sizes: tuple[int, int]) -> NDArray[Any]:
-    """Return the rows of both groups, the first alone, the second alone, and neither, (4, c)."""
-    a, b = chosen
-    cells = table.reshape(*sizes, -1)
-    both = cells[a, b]
-    first, second = cells[a].sum(axis=0) - both, cells[:, b].sum(axis=0) - both
-    return np.array([both, first, second, cells.sum(axis=(0, 1)) - both - first - second])
 
 
 def _beyond(parts: Floats, rows: Floats) -> Floats:

@@ -220,7 +220,10 @@ def _area(
     `pos` and `neg` are the counts at the distinct scores from the highest down.
     """
     n_pos, n_neg = int(pos.sum()), int(neg.sum())
-    start, end = _rows(start, n_neg), _rows(end, n_neg)
+    start, end = (
+        float(round(rows)) if abs(rows - round(rows)) <= 1e-12 * n_neg else rows  # whole but for rounding
+        for rows in (start * n_neg, end * n_neg)
+    )
     right, top = np.cumsum(neg), np.cumsum(pos)
     left, bottom = right - neg, top - pos
     # Each cell is a segment of the curve; these are its parts before, after and within the range.
@@ -246,12 +249,6 @@ def _area(
     lost = np.clip(1 - v10 / (end - start), 0.0, 1.0)
     losses = weighted_sum(pos, lost) / n_pos, weighted_sum(pos, lost * lost) / n_pos
     return area / n_neg, variance, end - start, losses
-
-
-def _rows(fpr: float, n_neg: int) -> float:
-    """Return a false positive rate as a number of negatives: whole where it is but for rounding."""
-    rows = fpr * n_neg
-    return float(round(rows)) if abs(rows - round(rows)) <= 1e-12 * n_neg else rows
 
 
 def _height(left: Counts, right: Counts, bottom: Counts, top: Counts, at: float) -> float:

@@ -141,10 +141,15 @@ class CostLaw(BootstrapLaw):
                     share = rng.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, shape)
             rows_pos = rng.binomial(m, share, shape)
             rows_neg = m - rows_pos
-        w_pos, w_neg = self._weights()
-        cost: Floats = w_pos * _drawn_errors(pos, rows_pos, rng) / over[0]
-        cost += w_neg * _drawn_errors(neg, rows_neg, rng) / over[1]
-        return cost
+        parts = []
+        for weight, errors, rows, whole in zip(
+            self._weights(), (pos, neg), (rows_pos, rows_neg), over, strict=True
+        ):
+            more = rng.binomial(rows, errors.more / errors.n)
+            rest = np.maximum(errors.n - errors.more, 1)  # 0: no row is left to draw
+            less = rng.binomial(rows - more, np.minimum(errors.less / rest, 1.0))
+            parts.append(weight * (more - less) / whole)
+        return np.asarray(parts[0] + parts[1])
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
         """Return the ends of the interval, by ``mover`` too.
@@ -216,13 +221,6 @@ class CostDifferenceLaw(CostLaw):
     smoothing = AGRESTI_MIN
     least = -1.0
     paired = True
-
-
-def _drawn_errors(errors: ErrorCounts, rows: Counts, rng: np.random.Generator) -> Counts:
-    """Return rows that cost more less those that cost less, of `rows` drawn of a class: shape (r, h)."""
-    more = rng.binomial(rows, errors.more / errors.n)
-    rest = np.maximum(errors.n - errors.more, 1)  # 0: no row is left to draw
-    return np.asarray(more - rng.binomial(rows - more, np.minimum(errors.less / rest, 1.0)))
 
 
 def _combined(kinds: list[_Kind], distances: list[Floats]) -> Floats:

@@ -332,21 +332,10 @@ def _weights(ranked: RankedPair, one: _Runs, two: _Runs) -> Floats:
     )
     v_1, v_2 = (a + b for a, b in zip(own.variances, other.variances, strict=True))
     scale = np.sqrt(np.maximum(v_1 * v_2, 1e-300))
-    inner = _orthant(reach_1, reach_2, np.clip((own.common + other.common) / scale, -1.0, 1.0))
-    # Where one model flags all that the other does, the counts are in order.
-    only_1 = own.m * (own.first - own.both) + other.m * (other.first - other.both)
-    only_2 = own.m * (own.second - own.both) + other.m * (other.second - other.both)
-    inner = np.where(only_1 < 0.5, reach_1, np.where(only_2 < 0.5, reach_2, inner))
-    reach[1:-1, 1:-1] = inner
-    weight = np.maximum(np.diff(np.diff(reach, axis=0), axis=1), 0.0)
-    return np.asarray(weight / weight.sum())
+    rho = np.clip((own.common + other.common) / scale, -1.0, 1.0)
 
-
-def _orthant(reach_1: Floats, reach_2: Floats, rho: Floats) -> Floats:
-    """P(X < x, Y < y) of a standard normal pair, by P(X < x), P(Y < y) and the correlation.
-
-    The density integrated over the angle of the correlation (Plackett's identity), from 0 or from the end.
-    """
+    # P(X < x, Y < y) of a standard normal pair, by P(X < x), P(Y < y) and the correlation: the density
+    # integrated over the angle of the correlation (Plackett's identity), from 0 or from the end.
     x, y = (np.clip(scipy.special.ndtri(chances), -_REACH, _REACH) for chances in (reach_1, reach_2))
     angle = np.arcsin(rho)
     start = np.where(rho > _STEEP, np.pi / 2, np.where(rho < -_STEEP, -np.pi / 2, 0.0))
@@ -357,10 +346,18 @@ def _orthant(reach_1: Floats, reach_2: Floats, rho: Floats) -> Floats:
     )
     half, total = (angle - start) / 2, np.zeros(rho.shape)
     squares, product = x**2 + y**2, 2 * x * y
-    for node, weight in zip(_NODES, _NODE_WEIGHTS, strict=True):
+    for node, of_node in zip(_NODES, _NODE_WEIGHTS, strict=True):
         t = start + half * (1 + node)
-        total += weight * np.exp((product * np.sin(t) - squares) / (2 * np.maximum(np.cos(t) ** 2, 1e-12)))
-    return np.asarray(base + half * total / (2 * np.pi))
+        total += of_node * np.exp((product * np.sin(t) - squares) / (2 * np.maximum(np.cos(t) ** 2, 1e-12)))
+    inner = base + half * total / (2 * np.pi)
+
+    # Where one model flags all that the other does, the counts are in order.
+    only_1 = own.m * (own.first - own.both) + other.m * (other.first - other.both)
+    only_2 = own.m * (own.second - own.both) + other.m * (other.second - other.both)
+    inner = np.where(only_1 < 0.5, reach_1, np.where(only_2 < 0.5, reach_2, inner))
+    reach[1:-1, 1:-1] = inner
+    weight = np.maximum(np.diff(np.diff(reach, axis=0), axis=1), 0.0)
+    return np.asarray(weight / weight.sum())
 
 
 def _given_thresholds(

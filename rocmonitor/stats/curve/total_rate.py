@@ -189,8 +189,11 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     rank = int(only_rank(rate, n, "rate")[0])
     pos, neg = class_rows(sample)
     if sampling == "full":
-        size_pos, size_neg = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
-        tp, fp = _mixed_law(rank, pos, neg, size_pos), _mixed_law(rank, neg, pos, size_neg)
+        sizes = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
+        tp, fp = np.zeros(n + 1), np.zeros(n + 1)
+        for mixed, own, other, size in ((tp, pos, neg, sizes[0]), (fp, neg, pos, sizes[1])):
+            for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
+                mixed[: m + 1] += weight * stratified_law(rank, own._replace(m=m), other._replace(m=n - m))
     else:
         tp, fp = stratified_law(rank, pos, neg), stratified_law(rank, neg, pos)
     return TotalRateLaw(
@@ -269,12 +272,3 @@ def _sized_law(r: int, own: ClassCounts, other: ClassCounts, n: int, m: int) -> 
     law = stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     some = np.flatnonzero(law > NEGLIGIBLE)
     return int(some[0]), law[some[0] : some[-1] + 1]
-
-
-def _mixed_law(r: int, own: ClassCounts, other: ClassCounts, size: ClassSize) -> Floats:
-    """Law of the flagged rows of a class when `size` is the law of its rows, of all rows in a resample."""
-    n = own.total + other.total
-    mixed = np.zeros(n + 1)
-    for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        mixed[: m + 1] += weight * stratified_law(r, own._replace(m=m), other._replace(m=n - m))
-    return mixed

@@ -268,7 +268,18 @@ class Reach(TwoOrders):
         pair = int(self.first[positives[place]]) - 1, int(self.second[positives[place]])
         on_grid = self._cut_on_grid()
         cuts = [pair] if on_grid is None else [pair, on_grid]
-        return min((self._descended(*cut) for cut in cuts), key=lambda descended: descended[1])[0]
+        f, g = self.shares
+        descended = []
+        for a, b in cuts:
+            cost = math.inf
+            for _ in range(_DESCENTS):
+                a, _ = _cheapest(self.first, f * (self.second > b), g * (self.second <= b))
+                b, reached = _cheapest(self.second, g * (self.first > a), f * (self.first <= a))
+                if reached >= cost:
+                    break
+                cost = reached
+            descended.append(((a, b), cost))
+        return min(descended, key=lambda cut: cut[1])[0]
 
     def _cut_on_grid(self) -> tuple[int, int] | None:
         bins = [self._binned(rank) for rank in (self.first, self.second)]
@@ -291,17 +302,6 @@ class Reach(TwoOrders):
             for binned, at in zip(bins, (a, b), strict=True)
         ]
         return last[0], last[1]
-
-    def _descended(self, a: int, b: int) -> tuple[tuple[int, int], float]:
-        f, g = self.shares
-        cost = math.inf
-        for _ in range(_DESCENTS):
-            a, _ = _cheapest(self.first, f * (self.second > b), g * (self.second <= b))
-            b, reached = _cheapest(self.second, g * (self.first > a), f * (self.first <= a))
-            if reached >= cost:
-                break
-            cost = reached
-        return (a, b), cost
 
     def _apart(self, negatives: NDArray[np.bool_], positives: NDArray[np.bool_], value: float) -> Extreme:
         """Return all weight on some cells, on which every pair of rows has the same `value`."""

@@ -23,7 +23,6 @@ from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.lasting.result import (
     ChartCourse,
     LastingChange,
-    alarms_of,
     change_shown,
     chart_course,
 )
@@ -33,6 +32,7 @@ from rocmonitor.stats.lasting.windows import (
     Running,
     WindowAuc,
     adjusted,
+    alarms,
     largest_values,
     noises,
     running,
@@ -136,8 +136,8 @@ class LastingChart(Result):
         ----------
         values, shape (k, r): k windows of r series, on the chart's scale, without what the season adds.
         """
-        of_usual_size = np.full(len(values), self.noise)
-        return np.asarray(-alarms_of(self, self._running(values, of_usual_size)))
+        course = self._running(values, np.full(len(values), self.noise))
+        return np.asarray(-alarms(course.statistic, self.limit, two_sided=self.alternative == "two-sided"))
 
     def _course(self, later: Sequence[WindowAuc | None]) -> tuple[Running, Floats, Floats]:
         """Return the chart, and of each window the value and the sampling variance."""
