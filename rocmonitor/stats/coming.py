@@ -51,11 +51,6 @@ class Coming(NamedTuple):
         """(g,): the mean over the series of each process, of one number for each series."""
         return np.asarray(counts.reshape(len(self.mean), -1).mean(axis=1))
 
-    def errors(self, counts: Floats) -> Floats:
-        """(g,): the sampling variance of each such mean."""
-        by_process = counts.reshape(len(self.mean), -1)
-        return np.asarray(by_process.var(axis=1) / by_process.shape[1])
-
     def of_series(self, numbers: Floats) -> Floats:
         """(g r,): a number of each process, repeated for its series; (1,): the one number of all."""
         return numbers if len(numbers) == 1 else np.repeat(numbers, self.seen.shape[1] // len(self.mean))

@@ -336,6 +336,20 @@ def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupCh
     mix_se, ranking_se, se, excess_se = np.sqrt(np.maximum(sum(variances), 0.0))
     mix_parts, ranking_parts = split.mix_parts(), split.ranking_parts()
     mix, ranking = float(mix_parts.sum()), float(ranking_parts.sum())
+    rows, caveats = (old.pos + old.neg, new.pos + new.neg), []
+    for sample, seen, there in (("reference", rows[0], rows[1]), ("window", rows[1], rows[0])):
+        lacking = np.flatnonzero((seen == 0) & (there > 0))
+        if len(lacking):
+            names = [_named(labels[at]) for at in lacking.tolist()]
+            caveats.append(
+                Caveat("groups-lacking", sample=sample, count=len(names), total=len(labels), groups=names)
+            )
+    few = np.zeros(len(labels), dtype=np.bool_)
+    for side in (old, new):
+        few |= (np.minimum(side.pos, side.neg) < ENOUGH) & (side.pos + side.neg > 0)
+    if few.any():
+        count = int(np.count_nonzero(few))
+        caveats.append(Caveat("few-rows-per-group", count=count, total=len(labels), enough=ENOUGH))
     return GroupChanges(
         groups=labels,
         mix_parts=mix_parts,
@@ -360,7 +374,7 @@ def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupCh
         n_neg=round(float(new.neg.sum())),
         n_pos_reference=round(float(old.pos.sum())),
         n_neg_reference=round(float(old.neg.sum())),
-        caveats=_caveats([old, new], labels),
+        caveats=tuple(caveats),
     )
 
 
@@ -542,25 +556,6 @@ def _area_variance(side: _Side) -> float:
     below, above = np.cumsum(neg) - neg / 2, np.cumsum(pos[::-1])[::-1] - pos / 2
     _, zeta10, zeta01 = mean_over_pairs(below, above, pos, neg)
     return zeta10 / max(float(pos.sum()) - 1, 1) + zeta01 / max(float(neg.sum()) - 1, 1)
-
-
-def _caveats(sides: list[_Side], labels: tuple[Label, ...]) -> tuple[Caveat, ...]:
-    caveats = []
-    rows = [side.pos + side.neg for side in sides]
-    for sample, seen, there in (("reference", rows[0], rows[1]), ("window", rows[1], rows[0])):
-        lacking = np.flatnonzero((seen == 0) & (there > 0))
-        if len(lacking):
-            names = [_named(labels[at]) for at in lacking.tolist()]
-            caveats.append(
-                Caveat("groups-lacking", sample=sample, count=len(names), total=len(labels), groups=names)
-            )
-    few = np.zeros(len(labels), dtype=np.bool_)
-    for side in sides:
-        few |= (np.minimum(side.pos, side.neg) < ENOUGH) & (side.pos + side.neg > 0)
-    if few.any():
-        count = int(np.count_nonzero(few))
-        caveats.append(Caveat("few-rows-per-group", count=count, total=len(labels), enough=ENOUGH))
-    return tuple(caveats)
 
 
 def _named(label: Label) -> str:

@@ -44,7 +44,9 @@ class SeriesLikelihood:
 
     def of_mean(self, mean: ArrayLike = 0.0) -> Floats:
         """Log-likelihood at a mean that broadcasts against (k, g), without the constant (j / 2) log 2 pi."""
-        return -0.5 * (self.log_det + self._distance(np.asarray(mean, dtype=float)))
+        theta = np.asarray(mean, dtype=float)
+        distance: Floats = self.square - 2 * theta * self.score + theta * theta * self.information
+        return -0.5 * (self.log_det + distance)
 
     def of_normal_mean(self, mean: ArrayLike, variance: ArrayLike) -> Floats:
         """Return the same, averaged over means that are N(`mean`, `variance`)."""
@@ -52,7 +54,8 @@ class SeriesLikelihood:
         growth = 1 + spread * self.information
         apart = self.score - theta * self.information
         gain = spread * apart * apart / growth
-        return -0.5 * (self.log_det + np.log(growth) + self._distance(theta) - gain)
+        distance: Floats = self.square - 2 * theta * self.score + theta * theta * self.information
+        return -0.5 * (self.log_det + np.log(growth) + distance - gain)
 
     def of_any_mean(self) -> Floats:
         """Return the same under a flat prior of the mean: the restricted likelihood, without its constant."""
@@ -60,9 +63,6 @@ class SeriesLikelihood:
         divisor = np.where(seen, self.information, 1.0)
         residual = np.maximum(self.square - self.score**2 / divisor, 0.0)
         return -0.5 * (self.log_det + np.log(divisor) + residual)
-
-    def _distance(self, mean: Floats) -> Floats:
-        return self.square - 2 * mean * self.score + mean * mean * self.information
 
 
 def series_likelihood(

@@ -232,8 +232,10 @@ class Simulation:
         serial = self.rules[chosen[0]].coming.serial if len(chosen) == 1 else self.coming.serial
         low, high = rate_range(rates, serial)
         if all(self.rules[name].fixed for name in chosen):
-            chance = float(self.coming.errors(changes).mean()) * (self.per_year / self.windows) ** 2
-            return Rate(expected=expected_below_fixed(rates, chance), low=low, high=high)
+            by_process = changes.reshape(len(self.coming.mean), -1)
+            error = float((by_process.var(axis=1) / by_process.shape[1]).mean())  # of drawing few series
+            error *= (self.per_year / self.windows) ** 2
+            return Rate(expected=expected_below_fixed(rates, error), low=low, high=high)
         return Rate(expected=float(rates.mean()), low=low, high=high)
 
     def window_rate(self, rules: Iterable[str] | None = None) -> float:

@@ -42,7 +42,7 @@ from rocmonitor.stats.area.unseen import (
 from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Interval, Result
-from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
+from rocmonitor.stats.sample import Floats, PairedSample, on_pair
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -356,10 +356,14 @@ def compare_auc_paired(
         (*of_pos.loss, *of_pos.gain, n_pos / worth),
         (*of_neg.loss, *of_neg.gain, n_neg / worth),
     )
+    auc_1, auc_2 = (
+        float(np.sum(model.pos * its_below)) / n_pos / n_neg
+        for model, its_below in ((pair.first, first[0]), (pair.second, second[0]))
+    )
     comparison = _difference_of(
         difference=difference,
         variance=variance,
-        areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
+        areas=(auc_1, auc_2),
         sizes=(n_pos, n_neg, n_pos, n_neg),
         df=numbers.pop("df", None),
         paired=True,
@@ -420,10 +424,6 @@ def _difference_of(
         caveats=caveats,
         inflation=inflation,
     )
-
-
-def _area(sample: Sample, below: Floats) -> float:
-    return float(np.sum(sample.pos * below)) / sample.n_pos / sample.n_neg
 
 
 def _sum_of_sign_products(pair: PairedSample) -> float:

@@ -62,11 +62,8 @@ class PartialAucResult(Result):
     @property
     def rests_on(self) -> float | None:
         """The number of rows that what is lacking rests on, as `AucResult.rests_on`; of one class here."""
-        return None if self.losses is None else Part(*self.losses).carried_by(self._found)
-
-    @property
-    def _found(self) -> int:
-        return self.n_pos if self.over == "fpr" else self.n_neg
+        rows = self.n_pos if self.over == "fpr" else self.n_neg
+        return None if self.losses is None else Part(*self.losses).carried_by(rows)
 
     def ci(self, confidence_level: float = 0.95, transform: Literal["none", "logit"] = "none") -> Interval:
         """Two-sided confidence interval, within [least, most]; all of it when `se` is 0.
@@ -90,8 +87,9 @@ class PartialAucResult(Result):
         )
         low, high = (0.0, 1.0) if self.se == 0 else share.ci(confidence_level, transform)
         if transform == "none" and self.losses is not None:
-            rows = [Balance(Part(*self.losses), NOTHING)]
-            reach = reach_of(rows, [self._found], z=quantile_beyond(tail), tail=tail)
+            rows = self.n_pos if self.over == "fpr" else self.n_neg
+            balance = Balance(Part(*self.losses), NOTHING)
+            reach = reach_of([balance], [rows], z=quantile_beyond(tail), tail=tail)
             low = min(low, share.auc - reach.bound)
         return Interval(max(self.least + low * width, self.least), min(self.least + high * width, self.most))
 

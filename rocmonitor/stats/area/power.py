@@ -503,19 +503,10 @@ class _OneTest(NamedTuple):
         if self.score:
             null = self.spread.at(self.against).variance(n_pos, n_neg) + self.reference
             critical = self.against - self.z * math.sqrt(null)
-        else:
-            critical = self._critical(true, own / scatter, n_pos, n_neg)
-        return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
-
-    def _critical(self, true: float, share: float, n_pos: float, n_neg: float) -> float:
-        """Return the largest estimate whose interval lies below `against`.
-
-        The standard error is that of the estimate, not of the truth: a low estimate comes with a large one.
-        `share` of an estimate's error is the window's, the rest its reference's.
-        """
+            return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
 
         def beyond(seen: float) -> float:
-            area = true + share * (seen - true)
+            area = true + own / scatter * (seen - true)  # the rest of the error is that of the reference
             se = math.sqrt(self.spread.at(area).variance(n_pos, n_neg) + self.reference)
             if self.logits:
                 return float(scipy.special.logit(seen) - scipy.special.logit(self.against)) + self.z * se / (
@@ -523,13 +514,16 @@ class _OneTest(NamedTuple):
                 )
             return seen - self.against + self.z * se
 
-        high = last = self.against
+        # The largest estimate whose interval lies below `against`. The standard error is that of the
+        # estimate, not of the truth: a low estimate comes with a large one.
+        critical, last = -math.inf, self.against
         for step in range(1, 80):
-            low = float(scipy.special.expit(scipy.special.logit(high) - step / 4))
+            low = float(scipy.special.expit(scipy.special.logit(self.against) - step / 4))
             if beyond(low) < 0:
-                return _root(beyond, low, last)
+                critical = _root(beyond, low, last)
+                break
             last = low
-        return -math.inf
+        return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
 
 
 def _plan(

@@ -88,15 +88,6 @@ class _Grid(NamedTuple):
     active: NDArray[np.bool_]
     needed: NDArray[np.bool_]
 
-    def law(self) -> ThresholdsLaw:
-        weight = np.diff(np.diff(self.reach, axis=0), axis=1) * self.active
-        weight[np.abs(weight) < _ROUNDING] = 0.0
-        edges = self.edges_1, self.edges_2
-        # The middle of the run (e, e'] that ends an interval of edges.
-        at_1, at_2 = ((edge[1:] + edge[:-1] + 1) // 2 for edge in edges)
-        thinned = max(np.diff(edge[1:]).max(initial=1) for edge in edges) > 1
-        return ThresholdsLaw(weight, at_1, at_2, bool(thinned))
-
 
 def thresholds_laws(
     pair: PairedSample, levels: ThresholdLevels, ranks: Counts, m: int, most: int
@@ -178,7 +169,14 @@ def _filled(grids: Sequence[_Grid], m: int, n: int) -> Iterator[ThresholdsLaw]:
         stops = np.cumsum([len(i) for i, _ in places])
         for grid, at, part in zip(others, places, np.split(reach, stops[:-1]), strict=True):
             grid.reach[at] = part
-    return (grid.law() for grid in grids)
+    for grid in grids:
+        weight = np.diff(np.diff(grid.reach, axis=0), axis=1) * grid.active
+        weight[np.abs(weight) < _ROUNDING] = 0.0
+        edges = grid.edges_1, grid.edges_2
+        # The middle of the run (e, e'] that ends an interval of edges.
+        at_1, at_2 = ((edge[1:] + edge[:-1] + 1) // 2 for edge in edges)
+        thinned = max(np.diff(edge[1:]).max(initial=1) for edge in edges) > 1
+        yield ThresholdsLaw(weight, at_1, at_2, bool(thinned))
 
 
 def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:

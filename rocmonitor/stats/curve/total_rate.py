@@ -154,10 +154,20 @@ def total_rate_intervals(
     n = sample.n_pos + sample.n_neg
     r, moved = nearest_ranks(rates, n, "rates")
     pos, neg = class_rows(sample)
-    laws = {
-        "tpr": _class_rate(r, pos, neg, sampling, sizes[0]),
-        "fpr": _class_rate(r, neg, pos, sampling, sizes[1]),
-    }
+    full, laws = sampling == "full", {}
+    for name, own, other, size in (("tpr", pos, neg, sizes[0]), ("fpr", neg, pos, sizes[1])):
+        of_rows, inverse = np.empty((len(r), 2)), size.mean_inverse(0.0)
+        places = windows(r, own, other, full=full).tolist()
+        for line, (rank, window) in enumerate(zip(r.tolist(), places, strict=True)):
+            if full:
+                pi, square = full_moments(rank, own, other, size, *window)
+                # What makes the variance pi (1 - pi) E[1/M] + (1 - E[1/M]) gamma.
+                gamma = (square - pi**2 - inverse * pi * (1 - pi)) / (1 - inverse)
+            else:
+                pi, two = moments(rank, own, other, *window)
+                gamma = two - pi**2
+            of_rows[line] = pi, gamma
+        laws[name] = _ClassRate(r, own, other, sampling, size, of_rows)
     return TotalRateIntervals(rate=r / n, **measured(sample, laws, options, r / n, moved))
 
 
@@ -246,25 +256,6 @@ class _ClassRate(BootstrapLaw):
             )
             drawn[line] = above[np.searchsorted(above + of_other, self.r)] / m
         return drawn
-
-
-def _class_rate(
-    r: Counts, own: ClassCounts, other: ClassCounts, sampling: Sampling, size: ClassSize
-) -> _ClassRate:
-    full = sampling == "full"
-    of_rows = np.empty((len(r), 2))
-    inverse = size.mean_inverse(0.0)
-    places = windows(r, own, other, full=full).tolist()
-    for line, (rank, window) in enumerate(zip(r.tolist(), places, strict=True)):
-        if full:
-            pi, square = full_moments(rank, own, other, size, *window)
-            # What makes the variance pi (1 - pi) E[1/M] + (1 - E[1/M]) gamma.
-            gamma = (square - pi**2 - inverse * pi * (1 - pi)) / (1 - inverse)
-        else:
-            pi, two = moments(rank, own, other, *window)
-            gamma = two - pi**2
-        of_rows[line] = pi, gamma
-    return _ClassRate(r, own, other, sampling, size, of_rows)
 
 
 def _sized_law(r: int, own: ClassCounts, other: ClassCounts, n: int, m: int) -> tuple[int, Floats]:

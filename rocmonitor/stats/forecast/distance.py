@@ -112,14 +112,12 @@ def resampled_distance(
 
 def class_bins(sample: Sample, bins: int) -> tuple[Bins, Bins]:
     """Return the bins of the negatives and those of the positives."""
-    ends = [bin_ends(sample.score, counts, bins) for counts in (sample.neg, sample.pos)]
-    numbers = [
-        binned_counts(sample.score, *pair) for pair in zip((sample.neg, sample.pos), ends, strict=True)
-    ]
-    negatives, positives = (
-        Bins(class_ends, number / number.sum()) for class_ends, number in zip(ends, numbers, strict=True)
-    )
-    return negatives, positives
+    classes = []
+    for counts in (sample.neg, sample.pos):
+        ends = bin_ends(sample.score, counts, bins)
+        number = binned_counts(sample.score, counts, ends)
+        classes.append(Bins(ends, number / number.sum()))
+    return classes[0], classes[1]
 
 
 def bin_ends(score: Floats, counts: Counts | Floats, bins: int) -> Floats:

@@ -132,7 +132,11 @@ class LabelHistory(Result):
         known, late = by_time
         total = late.sum(axis=0)
         read = [known_for >= self.ages[nearest] for known_for in self.known_for]
-        others = [self._law(known.sum(axis=0) - known[at], total - late[at]) for at in range(windows)]
+        whole = known.sum(axis=0)
+        law, *others = (  # of all windows, and of the others of each; None if none was known at that age
+            PastLaw(self._sample(early), self._sample(early + later)) if early.any() else None
+            for early, later in [(whole, total), *zip(whole - known, total - late, strict=True)]
+        )
         scatter = scatter_of(
             [
                 slope(self._sample(known[at]), other)
@@ -140,9 +144,7 @@ class LabelHistory(Result):
                 if read[at] and other is not None and known[at].sum(axis=1).all()
             ]
         )
-        law, *others = (
-            past and past._replace(scatter=scatter) for past in (self._law(known.sum(axis=0), total), *others)
-        )
+        law, *others = (past and past._replace(scatter=scatter) for past in (law, *others))
         estimates = [
             self._window(known[at], late[at], waiting[at], total, int(waiting.sum()), others[at])
             if read[at]
@@ -190,10 +192,6 @@ class LabelHistory(Result):
         waiting = np.bincount(self.waiting_place // cells, weights=self.waiting_rows, minlength=windows)
         old = np.array([[length >= age for age in self.ages] for length in self.known_for], dtype=bool)
         return known, known[:, -1] + waiting, old.reshape(windows, len(self.ages))
-
-    def _law(self, known: Counts, late: Counts) -> PastLaw | None:
-        """Return the laws of rows by cell, (2, c), known at an age and later; None if none was known."""
-        return PastLaw(self._sample(known), self._sample(known + late)) if known.any() else None
 
     def _window(
         self,
