@@ -276,17 +276,11 @@ def _runs(r: int, own: ClassCounts, other: ClassCounts) -> _Runs:
     reach = np.ones(len(edge))
     reach[0] = 0.0
     reach[1:-1] = np.maximum.accumulate(flagged.reach[edge[1:-1] - first])
-    middle = (edge[1:] + edge[:-1] + 1) // 2
-    return _Runs(edge, middle, reach, (flagged.own, flagged.other), *_seen(r, own, other, middle))
+    at = (edge[1:] + edge[:-1] + 1) // 2
 
-
-def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return what a score that is the threshold says of the number N of rows at or above it.
-
-    Given N = x, a share of the x rows is at the score itself, which is the threshold if fewer than r are
-    above. Mean and variance of N - r given this are those of a normal N after seeing N with some noise:
-    returned are the rows seen beyond the expected ones, and the variance of the noise.
-    """
+    # What a score that is the threshold says of the number N of rows at or above it. Given N = x, a share of
+    # the x rows is at the score itself, which is the threshold if fewer than r are above. Mean and variance
+    # of N - r given this are those of a normal N after seeing N with some noise.
     p, q = ((rows.above[at] + rows.at[at]) / rows.total for rows in (own, other))
     mean, prior = own.m * p + other.m * q, own.m * p * (1 - p) + other.m * q * (1 - q)
     level = (own.at + other.at)[at].astype(np.float64)
@@ -295,8 +289,8 @@ def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -
     many = (level > _FEW_LEVEL) | (prior < 4 * scatter)
     if many.any():
         share = level[many] / (own.above + own.at + other.above + other.at)[at[many]]
-        reach = np.minimum(level[many] + 9 * np.sqrt(level[many]) + 9, own.m + other.m - r)
-        x = (reach[:, np.newaxis] * (np.arange(_STEPS) + 0.5) / _STEPS) + 0.5
+        most = np.minimum(level[many] + 9 * np.sqrt(level[many]) + 9, own.m + other.m - r)
+        x = (most[:, np.newaxis] * (np.arange(_STEPS) + 0.5) / _STEPS) + 0.5
         total = r + x
         sd = np.sqrt(np.maximum(total * (share * (1 - share))[:, np.newaxis], 1e-9))
         above = scipy.special.ndtr((r - 0.5 - total * (1 - share)[:, np.newaxis]) / sd)
@@ -307,7 +301,8 @@ def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -
         centre = (chance * x).sum(axis=1)
         beyond[many], scatter[many] = centre, (chance * (x - centre[:, np.newaxis]) ** 2).sum(axis=1)
     rest = np.maximum(1 - scatter / np.maximum(prior, 1e-300), 0.02)
-    return (r + beyond - mean) / rest, np.minimum(scatter, prior) / rest
+    seen, noise = (r + beyond - mean) / rest, np.minimum(scatter, prior) / rest
+    return _Runs(edge, at, reach, (flagged.own, flagged.other), seen, noise)
 
 
 def _quadrants(ranked: RankedPair, rows: Counts, at_1: Counts, at_2: Counts) -> _Quadrants:

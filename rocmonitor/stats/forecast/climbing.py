@@ -111,7 +111,7 @@ def along(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
     """
     limit, coarse = kernel.limit(), kernel.thinned()
     inner = [distance for distance in distances if 0 < distance < limit.distance]
-    solutions = _each(kernel, inner) if coarse is None else _each_refined(kernel, *coarse, inner)
+    solutions = _each(kernel, coarse, inner)
     for distance in distances:
         if distance >= limit.distance:
             yield limit
@@ -119,9 +119,20 @@ def along(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
             yield next(solutions) if distance > 0 else reference(kernel)
 
 
-def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
-    known: Extreme = reference(kernel)
-    before = known
+def _each(
+    kernel: Kernel, coarse: tuple[Kernel, NDArray[np.intp]] | None, distances: list[float]
+) -> Iterator[Extreme]:
+    known: Extreme
+    before: Extreme
+    if coarse is not None:  # carry over what the coarse potential lacks: it changes slowly
+        lacking: Floats | float = 0.0
+        for distance, near in zip(distances, along(coarse[0], distances), strict=True):
+            potential = near.potential[:, coarse[1]]
+            known = _from(kernel, replace(near, potential=potential + lacking), distance)
+            lacking = known.potential - potential
+            yield known
+        return
+    known = before = reference(kernel)
     for distance in distances:
         # Start on a straight line in the root of the distance through the last two solutions.
         done, step = math.sqrt(known.distance), math.sqrt(known.distance) - math.sqrt(before.distance)
@@ -131,18 +142,6 @@ def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
             start = replace(known, potential=known.potential + share * (known.potential - before.potential))
         solution = _from(kernel, start, distance)
         before, known = known, _better(kernel, solution, distance) or solution
-        yield known
-
-
-def _each_refined(
-    kernel: Kernel, coarse: Kernel, place: NDArray[np.intp], distances: list[float]
-) -> Iterator[Extreme]:
-    """Yield as `_each`, carrying over what the coarse potential lacks: it changes slowly."""
-    lacking: Floats | float = 0.0
-    for distance, near in zip(distances, along(coarse, distances), strict=True):
-        start = near.potential[:, place]
-        known = _from(kernel, replace(near, potential=start + lacking), distance)
-        lacking = known.potential - start
         yield known
 
 
