@@ -164,8 +164,7 @@ def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[flo
 
 
 def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
-    """Return the last coefficient of the logistic regression on 1 and the columns of `x`, and its sandwich
-    error.
+    """Return the last coefficient of a logistic regression on 1 and columns of `x`, and its sandwich error.
 
     Newton's method on the concave likelihood, halving a step that makes it worse.
     """

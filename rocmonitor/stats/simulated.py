@@ -392,9 +392,8 @@ def coming_expected(history: ScoreHistory, rows: int) -> Coming:
 
     They scatter as past ones do, and by the sampling noise that windows of `rows` scores have more.
     """
-    more = (
-        history.score_variance * float(np.median(history.missing(rows))) / (history.auc * (1 - history.auc))
-    )
+    scale = history.auc * (1 - history.auc)
+    more = history.score_variance * float(np.median(history.missing(rows))) / scale
     return _like([scaled(auc) for auc in history.window_expected], more)
 
 

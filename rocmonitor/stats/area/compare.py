@@ -107,9 +107,7 @@ class AucDifference(Result):
         return min(balance.loss.carried_by(n) for balance, n in self._against(gain=self.difference < 0))
 
     def _against(self, *, gain: bool) -> list[tuple[Balance, float]]:
-        """Return what moves an end outwards, with its number of rows; of independent samples one side at a
-        time.
-        """
+        """Return what moves an end outwards, with its rows; of independent samples one side at a time."""
         assert self.balances is not None
         against = []
         for *parts, n in self.balances:
@@ -179,9 +177,7 @@ class AucDifference(Result):
         return max(min(reach.unseen, beyond), whole * beyond)
 
     def tested(self) -> AucDifference:
-        """Return the difference with the p-value that its intervals have, and a caveat if it rests on few
-        rows.
-        """
+        """Return the difference with the p-value of its intervals, and a caveat if it rests on few rows."""
         if self.balances is None or self.se == 0:
             return self
         caveats, size = self.caveats, 2.0 if self.alternative == "two-sided" else 1.0

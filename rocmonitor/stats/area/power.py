@@ -85,8 +85,7 @@ class AucSpread(Result):
 
     @classmethod
     def obuchowski(cls, auc: float) -> Self:
-        """Return the spread by eq. 3 of Obuchowski, Lieber and Wians (2004), Clinical Chemistry 50,
-        1118-1125.
+        """Take eq. 3 of Obuchowski, Lieber and Wians (2004), Clinical Chemistry 50, 1118-1125.
 
         The constants are the printed ones, as in power.roc.test of pROC. It stands for two fitted normal
         distributions, the covariance of the fitted parameters left out: mostly larger than "normal", see
@@ -244,8 +243,7 @@ class PairedSpread(Result):
         )
 
     def null_variance(self, n_pos: float, n_neg: float) -> float:
-        """Return the variance were the second curve as the first, the covariance unchanged: what a score
-        test takes.
+        """Return the variance were the second curve as the first, covariance unchanged: for a score test.
 
         Twice a variance less twice a covariance may come out below 0: then 0.
         """

@@ -257,10 +257,8 @@ def _drawn_ends(
         radius = float(np.partition(distance.max(axis=1), place)[place])
         ends = _Ends(at - radius, at + radius, radius)
         if method.endswith("db"):
-            low, high = (
-                np.minimum(ends.low, curve.at(t - radius)),
-                np.maximum(ends.high, curve.at(t + radius)),
-            )
+            low = np.minimum(ends.low, curve.at(t - radius))
+            high = np.maximum(ends.high, curve.at(t + radius))
             ends = _Ends(low, high, radius, radius)
     return ends._replace(n_resamples=resamples, bandwidth=width or (), caveats=adjusted)
 

@@ -231,9 +231,7 @@ class _Lattice(NamedTuple):
 
 
 def _lattice(r: int, m1: int, p: Floats, m2: int, q: Floats) -> _Lattice:
-    """Return the angles that matter to tails at `r` of sums of two binomials: |phi(angle)| is at most
-    exp(-variance (1 - cos angle)).
-    """
+    """Return the angles that matter to tails at `r`: |phi(angle)| <= exp(-variance (1 - cos angle))."""
     mean, variance = _spread(m1, p, m2, q)
     reach = bernstein(variance)
     low = max(int(np.floor((mean - reach).min(initial=r))), 0)

@@ -80,9 +80,7 @@ class ShiftExplanation(Table):
         return self.auc - self.reference_auc
 
     def words(self) -> str:
-        """Return the explanation in a few plain sentences with numbers:
-        `rocmonitor.wording.shift.explanation`.
-        """
+        """Return the explanation in a few sentences with numbers: `rocmonitor.wording.shift.explanation`."""
         from rocmonitor.wording.shift import explanation
 
         columns = {
