@@ -19,7 +19,7 @@ from rocmonitor.errors import InputError
 from rocmonitor.stats.proportion import require_level, whole_number
 from rocmonitor.stats.rows import Floats, same_length, window_numbers
 from rocmonitor.stats.sequence import ConfidenceSequence, reach
-from rocmonitor.stats.series import SERIAL, Continuation, PossibleProcesses, possible, posterior
+from rocmonitor.stats.series import SERIAL, Continuation, PossibleProcesses, possible
 
 CORRELATED = 0.5
 """Weight, before the reference windows are seen, of all serial correlations but 0 together.
@@ -51,11 +51,6 @@ class Coming(NamedTuple):
         """(g,): the mean over the series of each process, of one number for each series."""
         return np.asarray(counts.reshape(len(self.mean), -1).mean(axis=1))
 
-    def errors(self, counts: Floats) -> Floats:
-        """(g,): the sampling variance of each such mean."""
-        by_process = counts.reshape(len(self.mean), -1)
-        return np.asarray(by_process.var(axis=1) / by_process.shape[1])
-
     def of_series(self, numbers: Floats) -> Floats:
         """(g r,): a number of each process, repeated for its series; (1,): the one number of all."""
         return numbers if len(numbers) == 1 else np.repeat(numbers, self.seen.shape[1] // len(self.mean))
@@ -73,14 +68,6 @@ def learned(values: ArrayLike, noise: ArrayLike, places: tuple[int, ...]) -> Pos
     of_serial = [1 - CORRELATED, *(CORRELATED * serial / sum(SERIAL) for serial in SERIAL[1:])]
     seen, variance = np.asarray(values, dtype=float), np.asarray(noise, dtype=float)
     return possible(seen, variance, places, of_serial=of_serial)
-
-
-def known(
-    values: ArrayLike, noise: ArrayLike, places: tuple[int, ...], *, serial: float, between: float
-) -> PossibleProcesses:
-    """Return the one process with this correlation and this standard deviation of the true values."""
-    seen, variance = np.asarray(values, dtype=float), np.asarray(noise, dtype=float)
-    return posterior(seen, variance, places, np.array([serial]), np.array([between]), np.ones(1))
 
 
 def sampling_alone(mean: float, error: float) -> PossibleProcesses:

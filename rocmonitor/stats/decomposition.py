@@ -336,6 +336,20 @@ def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupCh
     mix_se, ranking_se, se, excess_se = np.sqrt(np.maximum(sum(variances), 0.0))
     mix_parts, ranking_parts = split.mix_parts(), split.ranking_parts()
     mix, ranking = float(mix_parts.sum()), float(ranking_parts.sum())
+    rows, caveats = (old.pos + old.neg, new.pos + new.neg), []
+    for sample, seen, there in (("reference", rows[0], rows[1]), ("window", rows[1], rows[0])):
+        lacking = np.flatnonzero((seen == 0) & (there > 0))
+        if len(lacking):
+            names = [_named(labels[at]) for at in lacking.tolist()]
+            caveats.append(
+                Caveat("groups-lacking", sample=sample, count=len(names), total=len(labels), groups=names)
+            )
+    few = np.zeros(len(labels), dtype=np.bool_)
+    for side in (old, new):
+        few |= (np.minimum(side.pos, side.neg) < ENOUGH) & (side.pos + side.neg > 0)
+    if few.any():
+        count = int(np.count_nonzero(few))
+        caveats.append(Caveat("few-rows-per-group", count=count, total=len(labels), enough=ENOUGH))
     return GroupChanges(
         groups=labels,
         mix_parts=mix_parts,
@@ -360,7 +374,7 @@ def _between_sides(old: _Side, new: _Side, labels: tuple[Label, ...]) -> GroupCh
         n_neg=round(float(new.neg.sum())),
         n_pos_reference=round(float(old.pos.sum())),
         n_neg_reference=round(float(old.neg.sum())),
-        caveats=_caveats([old, new], labels),
+        caveats=tuple(caveats),
     )
 
 
@@ -368,23 +382,10 @@ def _side(sample: RankedRows, codes: Codes, groups: int) -> _Side:
     n_pos, n_neg = sample.sizes
     pos, neg = (np.bincount(codes[rows], minlength=groups) for rows in (sample.positive, ~sample.positive))
     pairs = np.outer(pos, neg).astype(np.float64)
-    area = _wins(sample, codes, groups) / np.maximum(pairs, 1.0)
-    cells = min(sample.runs, CELLS)
-    cell = sample.run if cells == sample.runs else sample.run * cells // sample.runs
-    place = codes * cells + cell
-    tables = [
-        np.bincount(place[rows], minlength=groups * cells).astype(np.float64).reshape(groups, cells)
-        for rows in (sample.positive, ~sample.positive)
-    ]
-    return _Side(pos, neg, pos / n_pos, neg / n_neg, area, pairs > 0, tables[0], tables[1])
 
-
-def _wins(sample: RankedRows, codes: Codes, groups: int) -> Floats:
-    """Pairs of a positive of g above a negative of h, ties one half, (k, k): exact, O(n k) at most.
-
-    The larger class is counted along the runs, group by group, and looked up at the rows of the smaller one.
-    """
-    few_pos = 2 * np.count_nonzero(sample.positive) <= len(sample.positive)
+    # Pairs of a positive of g above a negative of h, ties one half, (k, k): exact, O(n k) at most. The larger
+    # class is counted along the runs, group by group, and looked up at the rows of the smaller one.
+    few_pos = 2 * n_pos <= len(sample.positive)
     few = sample.positive if few_pos else ~sample.positive
     run, group = sample.run[few], codes[few]
     order = np.argsort(codes[~few].astype(np.uint16), kind="stable")
@@ -395,7 +396,16 @@ def _wins(sample: RankedRows, codes: Codes, groups: int) -> Floats:
         below_twice = 2 * np.cumsum(at) - at
         twice = below_twice if few_pos else 2 * len(runs) - below_twice
         wins[:, h] = np.bincount(group, weights=twice[run], minlength=groups) / 2
-    return wins if few_pos else wins.T
+    area = (wins if few_pos else wins.T) / np.maximum(pairs, 1.0)
+
+    cells = min(sample.runs, CELLS)
+    cell = sample.run if cells == sample.runs else sample.run * cells // sample.runs
+    place = codes * cells + cell
+    tables = [
+        np.bincount(place[rows], minlength=groups * cells).astype(np.float64).reshape(groups, cells)
+        for rows in (sample.positive, ~sample.positive)
+    ]
+    return _Side(pos, neg, pos / n_pos, neg / n_neg, area, pairs > 0, tables[0], tables[1])
 
 
 class _Split(NamedTuple):
@@ -546,25 +556,6 @@ def _area_variance(side: _Side) -> float:
     below, above = np.cumsum(neg) - neg / 2, np.cumsum(pos[::-1])[::-1] - pos / 2
     _, zeta10, zeta01 = mean_over_pairs(below, above, pos, neg)
     return zeta10 / max(float(pos.sum()) - 1, 1) + zeta01 / max(float(neg.sum()) - 1, 1)
-
-
-def _caveats(sides: list[_Side], labels: tuple[Label, ...]) -> tuple[Caveat, ...]:
-    caveats = []
-    rows = [side.pos + side.neg for side in sides]
-    for sample, seen, there in (("reference", rows[0], rows[1]), ("window", rows[1], rows[0])):
-        lacking = np.flatnonzero((seen == 0) & (there > 0))
-        if len(lacking):
-            names = [_named(labels[at]) for at in lacking.tolist()]
-            caveats.append(
-                Caveat("groups-lacking", sample=sample, count=len(names), total=len(labels), groups=names)
-            )
-    few = np.zeros(len(labels), dtype=np.bool_)
-    for side in sides:
-        few |= (np.minimum(side.pos, side.neg) < ENOUGH) & (side.pos + side.neg > 0)
-    if few.any():
-        count = int(np.count_nonzero(few))
-        caveats.append(Caveat("few-rows-per-group", count=count, total=len(labels), enough=ENOUGH))
-    return tuple(caveats)
 
 
 def _named(label: Label) -> str:

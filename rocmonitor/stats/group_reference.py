@@ -107,9 +107,10 @@ class CountedRows(NamedTuple):
                 table[[*(place[label] for label in theirs[:-2]), -2, -1]] += added
             columns[name] = labels, both
         for names in (names for names in self.pairs if names in other.pairs):
-            pairs[names] = _sum(self.pairs[names], other.pairs[names])
+            pairs[names] = CellCounts(*map(np.add, self.pairs[names], other.pairs[names]))
         refused = self.refused | other.refused
-        return CountedRows(_sum(self.whole, other.whole), columns, refused, pairs)
+        whole = CellCounts(*map(np.add, self.whole, other.whole))
+        return CountedRows(whole, columns, refused, pairs)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; cells without rows are left out."""
@@ -267,9 +268,16 @@ class GroupReference:
             chosen.append(len(places) + 1 if group is None else places.get(group))
         if None in chosen or names not in self.pairs or names not in window.pairs:
             return None
+        a, b = chosen
         sides, sizes = [], []
         for sample in (self.pairs[names], window.pairs[names]):
-            sides.append(CellCounts(*(_four(table, chosen, self._groups(names)) for table in sample)))
+            tables = []  # by class, the rows of both groups, the first alone, the second alone, and neither
+            for table in sample:
+                cells = table.reshape(*self._groups(names), -1)
+                both = cells[a, b]
+                one, other = cells[a].sum(axis=0) - both, cells[:, b].sum(axis=0) - both
+                tables.append(np.array([both, one, other, cells.sum(axis=(0, 1)) - both - one - other]))
+            sides.append(CellCounts(*tables))
             sizes.append((sides[-1].pos + sides[-1].neg).sum(axis=1))
         if min(map(min, sizes)) < fewest:
             return None
@@ -383,7 +391,13 @@ def group_reference(
     if not rows:
         raise InputError("rows has no column: name at least one")
     first = next(iter(rows.values()))
-    edges = _edges(first)
+    score = first.score
+    if first.weight is not None:  # for quantiles, at most a few million rows
+        score = np.repeat(score, np.maximum(first.weight // max(int(first.weight.sum()) // 4_000_000, 1), 1))
+    edges = np.unique(score)
+    if len(edges) > EDGES:
+        ranks = np.linspace(0, len(score) - 1, EDGES).astype(np.intp)
+        edges = np.unique(np.partition(score, ranks)[ranks])
     cells = _Cells(edges)
     whole = cells.counted(first, None, 1)
     columns, refused = dict[str, GroupCounts](), dict[str, str]()
@@ -419,24 +433,20 @@ class _Cells:
         self._edges, self._score, self._label = edges, np.empty(0), np.empty(0, dtype=np.int8)
         self._at: dict[int, Codes] = {}
 
-    def at(self, rows: ColumnRows, cells: int) -> Codes:
-        """Return the place of each row among `cells` of negatives, followed by those of positives."""
-        if self._score is not rows.score or self._label is not rows.label:
-            self._score, self._label, self._at = rows.score, rows.label, {}
-        if cells not in self._at:
-            most = 2 * len(self._edges) + 1
-            cell = np.searchsorted(self._edges, rows.score, "left")
-            cell += np.searchsorted(self._edges, rows.score, "right")
-            side = np.maximum(rows.label, 0) * np.intp(cells)
-            self._at[cells] = (cell if cells == most else cell * cells // most) + side
-        return self._at[cells]
-
     def counted(
         self, rows: ColumnRows, codes: Codes | None, groups: int, *, coarse: bool = False
     ) -> CellCounts:
         """Count rows by class, group and cell; None is one group."""
-        cells = COARSE if coarse else 2 * len(self._edges) + 1
-        place = self.at(rows, cells)
+        most = 2 * len(self._edges) + 1
+        cells = COARSE if coarse else most
+        if self._score is not rows.score or self._label is not rows.label:
+            self._score, self._label, self._at = rows.score, rows.label, {}
+        if cells not in self._at:  # the place of each row among those of negatives, followed by positives
+            cell = np.searchsorted(self._edges, rows.score, "left")
+            cell += np.searchsorted(self._edges, rows.score, "right")
+            side = np.maximum(rows.label, 0) * np.intp(cells)
+            self._at[cells] = (cell if cells == most else cell * cells // most) + side
+        place = self._at[cells]
         if codes is not None:
             place = codes * (2 * cells) + place
         totals = np.bincount(place, weights=rows.weight, minlength=2 * groups * cells)
@@ -444,29 +454,9 @@ class _Cells:
         return CellCounts(table[:, 1], table[:, 0])
 
 
-def _four(table: NDArray[Any], chosen: Sequence[int | None], sizes: tuple[int, int]) -> NDArray[Any]:
-    """Return the rows of both groups, the first alone, the second alone, and neither, (4, c)."""
-    a, b = chosen
-    cells = table.reshape(*sizes, -1)
-    both = cells[a, b]
-    first, second = cells[a].sum(axis=0) - both, cells[:, b].sum(axis=0) - both
-    return np.array([both, first, second, cells.sum(axis=(0, 1)) - both - first - second])
-
-
 def _beyond(parts: Floats, rows: Floats) -> Floats:
     """Return what both groups did beyond their share of what the first did, and of the second, (2,)."""
     return np.array([parts[0] - rows[0] / (rows[0] + rows[at]) * (parts[0] + parts[at]) for at in (1, 2)])
-
-
-def _edges(rows: ColumnRows) -> Floats:
-    score = rows.score
-    if rows.weight is not None:  # for quantiles, at most a few million rows
-        score = np.repeat(score, np.maximum(rows.weight // max(int(rows.weight.sum()) // 4_000_000, 1), 1))
-    values = np.unique(score)
-    if len(values) <= EDGES:
-        return values
-    ranks = np.linspace(0, len(score) - 1, EDGES).astype(np.intp)
-    return np.unique(np.partition(score, ranks)[ranks])
 
 
 def _with_new(counts: CellCounts, groups: int) -> CellCounts:
@@ -492,10 +482,6 @@ def _pooled(here: CellCounts, before: CellCounts, fewest: int) -> tuple[CellCoun
         table[rare] = 0
         tables.append(table)
     return CellCounts(tables[0], tables[1]), CellCounts(tables[2], tables[3])
-
-
-def _sum(one: CellCounts, other: CellCounts) -> CellCounts:
-    return CellCounts(one.pos + other.pos, one.neg + other.neg)
 
 
 def _sparse(counts: CellCounts) -> list[list[int]]:

@@ -348,11 +348,22 @@ def one_line(name: str, values: Mapping[str, Any], *, tabular: bool) -> str:
 def table(values: Mapping[str, Any], *, line: str, tabular: bool, picture: str = "") -> str:
     """HTML: the line, a table with a line for each point or for two numbers, the picture, the caveats."""
     columns = {key: value for key, value in values.items() if tabular and isinstance(value, np.ndarray)}
-    body: list[Sequence[str]] = [] if tabular else _numbers(values)
+    body: list[Sequence[str]] = []
     if tabular:
         body += [[_short(item) for item in row] for row in zip(*columns.values(), strict=True)]
         if len(body) > 2 * _ENDS + 1:
             body[_ENDS:-_ENDS] = [["…"] * len(columns)]
+    else:  # names and numbers, in two columns that are read downwards where there are more than a few
+        body += [
+            (key, value if isinstance(value, str) else _short(value))
+            for key, value in values.items()
+            if _is_shown(key, value) and not _is_long(value)
+        ]
+        if (more := len(body) - _MOST_NUMBERS) > 1:
+            body[_MOST_NUMBERS:] = [("…", f"{more} more in to_dict()")]
+        half = -(-len(body) // 2) if len(body) > _FEW else len(body)
+        if right := [*body[half:], *[("", "")] * (2 * half - len(body))]:
+            body = [(*one, *other) for one, other in zip(body, right, strict=False)]
     lines = "".join(f"<tr>{_cells('td', row)}</tr>" for row in body)
     heading = f"<thead><tr>{_cells('th', columns)}</tr></thead>" if columns else ""
     notes = "".join(f"<li>{html.escape(str(caveat))}</li>" for caveat in values.get("caveats") or ())
@@ -361,20 +372,6 @@ def table(values: Mapping[str, Any], *, line: str, tabular: bool, picture: str =
         f"<table>{heading}<tbody>{lines}</tbody></table>"
         f"{picture}{f'<ul>{notes}</ul>' if notes else ''}</div>"
     )
-
-
-def _numbers(values: Mapping[str, Any]) -> list[Sequence[str]]:
-    """Return names and numbers, in two columns that are read downwards where there are more than a few."""
-    lines: list[Sequence[str]] = [
-        (key, value if isinstance(value, str) else _short(value))
-        for key, value in values.items()
-        if _is_shown(key, value) and not _is_long(value)
-    ]
-    if (more := len(lines) - _MOST_NUMBERS) > 1:
-        lines[_MOST_NUMBERS:] = [("…", f"{more} more in to_dict()")]
-    half = -(-len(lines) // 2) if len(lines) > _FEW else len(lines)
-    right = [*lines[half:], *[("", "")] * (2 * half - len(lines))]
-    return [(*one, *other) for one, other in zip(lines, right, strict=False)] if right else lines
 
 
 def _is_shown(key: str, value: Any) -> bool:

@@ -164,8 +164,7 @@ def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[flo
 
 
 def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
-    """Return the last coefficient of the logistic regression on 1 and the columns of `x`, and its sandwich
-    error.
+    """Return the last coefficient of a logistic regression on 1 and columns of `x`, and its sandwich error.
 
     Newton's method on the concave likelihood, halving a step that makes it worse.
     """
@@ -202,16 +201,12 @@ def _likelihood(eta: Floats, pos: Floats, neg: Floats) -> float:
 
 
 def _normal(value: float, error: float, confidence_level: float) -> Interval:
-    half = _reach(confidence_level) * error
+    half = quantile_beyond((1 - require_level(confidence_level)) / 2) * error
     return Interval(value - half, value + half)
 
 
 def _on_log_scale(value: float, error: float, confidence_level: float) -> Interval:
     if value <= 0.0:  # no row is off at all
         return Interval(0.0, 0.0)
-    factor = math.exp(_reach(confidence_level) * error / value)
+    factor = math.exp(quantile_beyond((1 - require_level(confidence_level)) / 2) * error / value)
     return Interval(value / factor, value * factor)
-
-
-def _reach(confidence_level: float) -> float:
-    return quantile_beyond((1 - require_level(confidence_level)) / 2)

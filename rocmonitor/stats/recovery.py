@@ -15,9 +15,7 @@ from rocmonitor.conventions import NORMAL_95
 
 _EVIDENCE = 1.0  # log likelihood ratio beyond that of chance; chosen by simulation
 _FEWEST, _WEEKS = 10, 10  # windows, or weeks of windows, in which the smallest drop can be told from none
-_SHARED = (
-    1.5  # least variance of that drop over that of the reference's mean, else no window could exclude it
-)
+_SHARED = 1.5  # least variance of that drop over that of the reference's mean, or no window excludes it
 _MOST_STARTS = 60  # latest windows among which the start of the drop is looked for
 
 
@@ -50,10 +48,7 @@ def recovery(changes: Sequence[Change], alarm: int, *, per_year: float) -> Recov
     """
     if alarm + 1 >= len(changes):
         return None
-    values, errors = (
-        np.array([change.value for change in changes]),
-        np.array([change.error for change in changes]),
-    )
+    values, errors, _ = np.array(changes).T.copy()
     shared = changes[-1].reference_error ** 2
     weights = 1 / errors**2
     # The most probable first window of a drop that lasts until the alarm.

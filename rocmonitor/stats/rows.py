@@ -49,25 +49,19 @@ def valid_labels(y_true: ArrayLike) -> NDArray[np.bool_]:
         raise InputError(f"y_true must hold labels 0 and 1, not {labels.dtype}") from error
     if bad:
         example = labels[~np.asarray(positive | negative, dtype=np.bool_)][:1].tolist()[0]
+        shown = set(map(repr, labels.tolist()))
+        way_out = "map the labels or set the rows aside"
+        if isinstance(example, str) and len(shown) == 2:  # a wrong positive one would turn the AUROC around
+            sure = [name for name in shown if name.strip("'\" ").casefold() in _POSITIVE]
+            named = f"name the positive one, as in auc(…, pos_label={sure[0] if len(sure) == 1 else '…'})"
+            way_out = f"of {' and '.join(sorted(shown))} {named}, or map the labels"
+        elif isinstance(example, float) and not example.is_integer():
+            way_out = "labels come first, scores second: are they swapped?"
         raise InputError(
             f"y_true must hold only 0 and 1: {bad} of {len(labels)} labels are neither, "
-            f"for example {example!r}; {_way_out(example, set(map(repr, labels.tolist())))}"
+            f"for example {example!r}; {way_out}"
         )
     return np.asarray(positive, dtype=np.bool_)
-
-
-def _way_out(label: object, shown: set[str]) -> str:
-    """Return what to do about labels; a wrong positive one would turn the AUROC around."""
-    if isinstance(label, str) and len(shown) == 2:
-        sure = [name for name in shown if name.strip("'\" ").casefold() in _POSITIVE]
-        positive = sure[0] if len(sure) == 1 else "…"
-        return (
-            f"of {' and '.join(sorted(shown))} name the positive one, as in auc(…, pos_label={positive}), or "
-            "map the labels"
-        )
-    if isinstance(label, float) and not label.is_integer():
-        return "labels come first, scores second: are they swapped?"
-    return "map the labels or set the rows aside"
 
 
 def valid_scores(y_score: ArrayLike, name: str) -> Floats:

@@ -148,9 +148,7 @@ class Sample:
 
     @classmethod
     def merge(cls, samples: Iterable[Sample]) -> Sample:
-        """Return all rows of disjoint samples in one sample, exactly; cells of condensed ones that overlap
-        join.
-        """
+        """Return all rows of disjoint samples in one, exactly; cells of condensed ones that overlap join."""
         parts = listed(samples, Sample)
         if any(part.ends is not None for part in parts):
             if any(part.clusters is not None for part in parts):
@@ -271,9 +269,7 @@ class PairedSample:
         *,
         cluster: ArrayLike | None = None,
     ) -> PairedSample:
-        """Return the paired sample of grouped counts: one cell for each (score_1, score_2), and each
-        cluster.
-        """
+        """Return the pair of grouped counts: one cell for each (score_1, score_2), and each cluster."""
         same_order(score_1=score_1, score_2=score_2, n_pos=n_pos, n_neg=n_neg, cluster=cluster)
         s1, s2 = valid_scores(score_1, "score_1"), valid_scores(score_2, "score_2")
         pos, neg = valid_counts(n_pos, "n_pos"), valid_counts(n_neg, "n_neg")

@@ -30,6 +30,17 @@ SERIAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 DEPENDENT = 0.05  # weight, before the windows are seen, of all correlations but 0 together
 
 
+class Continuation(NamedTuple):
+    """The next true value of a series, shape (g,) each.
+
+    Given a mean m of the process, it is N(m + `value` - m `share`, `variance`).
+    """
+
+    value: Floats
+    share: Floats
+    variance: Floats
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeriesLikelihood:
     """Gaussian likelihoods of a series up to each window. Every array has shape (k, g).
@@ -41,10 +52,13 @@ class SeriesLikelihood:
     information: Floats  # 1' V^-1 1: one over the variance of the best estimate of the mean
     score: Floats  # 1' V^-1 d; `score` / `information` is that estimate
     square: Floats  # d' V^-1 d
+    ahead: Continuation
 
     def of_mean(self, mean: ArrayLike = 0.0) -> Floats:
         """Log-likelihood at a mean that broadcasts against (k, g), without the constant (j / 2) log 2 pi."""
-        return -0.5 * (self.log_det + self._distance(np.asarray(mean, dtype=float)))
+        theta = np.asarray(mean, dtype=float)
+        distance: Floats = self.square - 2 * theta * self.score + theta * theta * self.information
+        return -0.5 * (self.log_det + distance)
 
     def of_normal_mean(self, mean: ArrayLike, variance: ArrayLike) -> Floats:
         """Return the same, averaged over means that are N(`mean`, `variance`)."""
@@ -52,7 +66,8 @@ class SeriesLikelihood:
         growth = 1 + spread * self.information
         apart = self.score - theta * self.information
         gain = spread * apart * apart / growth
-        return -0.5 * (self.log_det + np.log(growth) + self._distance(theta) - gain)
+        distance: Floats = self.square - 2 * theta * self.score + theta * theta * self.information
+        return -0.5 * (self.log_det + np.log(growth) + distance - gain)
 
     def of_any_mean(self) -> Floats:
         """Return the same under a flat prior of the mean: the restricted likelihood, without its constant."""
@@ -60,37 +75,6 @@ class SeriesLikelihood:
         divisor = np.where(seen, self.information, 1.0)
         residual = np.maximum(self.square - self.score**2 / divisor, 0.0)
         return -0.5 * (self.log_det + np.log(divisor) + residual)
-
-    def _distance(self, mean: Floats) -> Floats:
-        return self.square - 2 * mean * self.score + mean * mean * self.information
-
-
-def series_likelihood(
-    values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
-) -> SeriesLikelihood:
-    """Likelihood of a series after each window, at each point of a grid of (phi, between).
-
-    values, shape (k,): One estimate for each window, in their order.
-    variances, shape (k,): Sampling variances of `values`, above 0. Infinite: a gap in the series, whose value
-        counts nothing.
-    serial, shape (g,): AR(1) coefficients phi of the true values, within [0, 1).
-    between, shape (g,): Standard deviations of the true values, at least 0.
-
-    Kalman filter of a stationary AR(1) plus noise, run on the values and on a series of ones with the same
-    gains ([DK12] sections 4.3 and 6.2). Cost: O(k g).
-    """
-    return _filtered(values, variances, serial, between)[0]
-
-
-class Continuation(NamedTuple):
-    """The next true value of a series, shape (g,) each.
-
-    Given a mean m of the process, it is N(m + `value` - m `share`, `variance`).
-    """
-
-    value: Floats
-    share: Floats
-    variance: Floats
 
 
 class Innovation(NamedTuple):
@@ -116,10 +100,20 @@ def innovations(columns: Floats, variances: Floats, serial: Floats, between: Flo
         yield Innovation(apart, spread, ahead, state)
 
 
-def _filtered(
+def series_likelihood(
     values: ArrayLike, variances: ArrayLike, serial: ArrayLike, between: ArrayLike
-) -> tuple[SeriesLikelihood, Continuation]:
-    """Return the likelihood after each window, and the next value; arguments as in `series_likelihood`."""
+) -> SeriesLikelihood:
+    """Likelihood of a series after each window, at each point of a grid of (phi, between).
+
+    values, shape (k,): One estimate for each window, in their order.
+    variances, shape (k,): Sampling variances of `values`, above 0. Infinite: a gap in the series, whose value
+        counts nothing.
+    serial, shape (g,): AR(1) coefficients phi of the true values, within [0, 1).
+    between, shape (g,): Standard deviations of the true values, at least 0.
+
+    Kalman filter of a stationary AR(1) plus noise, run on the values and on a series of ones with the same
+    gains ([DK12] sections 4.3 and 6.2). Cost: O(k g).
+    """
     d, v = window_numbers(values, "values"), np.asarray(variances, dtype=float)
     phi, tau = (np.atleast_1d(np.asarray(numbers, dtype=float)) for numbers in (serial, between))
     if d.shape != v.shape or phi.shape != tau.shape or phi.ndim != 1:
@@ -137,9 +131,14 @@ def _filtered(
         sums = sums + np.stack(parts)
         rows.append(sums)
     log_det, information, score, square = np.stack(rows, axis=1)
-    likelihood = SeriesLikelihood(log_det=log_det, information=information, score=score, square=square)
     value, share = step.ahead
-    return likelihood, Continuation(value, share, step.state)
+    return SeriesLikelihood(
+        log_det=log_det,
+        information=information,
+        score=score,
+        square=square,
+        ahead=Continuation(value, share, step.state),
+    )
 
 
 class PossibleProcesses(NamedTuple):
@@ -201,7 +200,8 @@ def posterior(
     series, variances = np.zeros(places[-1] + 1), np.full(places[-1] + 1, np.inf)
     middle = float(values.mean())
     series[list(places)], variances[list(places)] = values - middle, noise
-    likelihood, ahead = _filtered(series, variances, serial, between)
+    likelihood = series_likelihood(series, variances, serial, between)
+    ahead = likelihood.ahead
     log = likelihood.of_any_mean()[-1] + np.log(prior)
     weight = np.exp(log - log.max())
     return PossibleProcesses(

@@ -232,8 +232,10 @@ class Simulation:
         serial = self.rules[chosen[0]].coming.serial if len(chosen) == 1 else self.coming.serial
         low, high = rate_range(rates, serial)
         if all(self.rules[name].fixed for name in chosen):
-            chance = float(self.coming.errors(changes).mean()) * (self.per_year / self.windows) ** 2
-            return Rate(expected=expected_below_fixed(rates, chance), low=low, high=high)
+            by_process = changes.reshape(len(self.coming.mean), -1)
+            error = float((by_process.var(axis=1) / by_process.shape[1]).mean())  # of drawing few series
+            error *= (self.per_year / self.windows) ** 2
+            return Rate(expected=expected_below_fixed(rates, error), low=low, high=high)
         return Rate(expected=float(rates.mean()), low=low, high=high)
 
     def window_rate(self, rules: Iterable[str] | None = None) -> float:
@@ -390,9 +392,8 @@ def coming_expected(history: ScoreHistory, rows: int) -> Coming:
 
     They scatter as past ones do, and by the sampling noise that windows of `rows` scores have more.
     """
-    more = (
-        history.score_variance * float(np.median(history.missing(rows))) / (history.auc * (1 - history.auc))
-    )
+    scale = history.auc * (1 - history.auc)
+    more = history.score_variance * float(np.median(history.missing(rows))) / scale
     return _like([scaled(auc) for auc in history.window_expected], more)
 
 

@@ -82,7 +82,8 @@ def taking_two(kind: type[Any], function: Callable[..., R]) -> Callable[..., R]:
                 )
             given, rest = rest[:taken], rest[taken:]
             if is_sample:
-                _require(kind, given[0], name, clusters=None)
+                if not isinstance(given[0], kind):
+                    raise InputError(f"{name} takes a {kind.__name__}, not a {type(given[0]).__name__}")
                 read.append(given[0])
                 continue
             try:
@@ -122,7 +123,15 @@ def taking(
         if args and isinstance(args[0], samples):
             if kwargs.get("pos_label") is not None and of_arrays:
                 raise InputError("pos_label belongs to labels: a sample has its positives already")
-            _require(kind, args[0], function.__name__, clusters=kwargs.get("cluster") if of_arrays else None)
+            if not isinstance(args[0], kind):
+                raise InputError(
+                    f"{function.__name__} takes a {kind.__name__}, not a {type(args[0]).__name__}"
+                )
+            if kwargs.get("cluster") is not None and of_arrays:
+                raise InputError(
+                    f"cluster belongs to rows: make the sample by {kind.__name__}(…, cluster=ids), and give "
+                    f"{function.__name__} it"
+                )
             return function(*args, **kwargs)
         given = list(args[: len(names)])
         for name in names[len(given) :]:
@@ -162,13 +171,3 @@ def _is_known(value: object) -> bool:
         return value is not None and bool(value == value)  # NaN is not
     except TypeError:  # the NA of pandas
         return False
-
-
-def _require(kind: type[Any], sample: object, name: str, *, clusters: object) -> None:
-    """Refuse a sample of another kind, and clusters beside a sample, which has its own."""
-    if not isinstance(sample, kind):
-        raise InputError(f"{name} takes a {kind.__name__}, not a {type(sample).__name__}")
-    if clusters is not None:
-        raise InputError(
-            f"cluster belongs to rows: make the sample by {kind.__name__}(…, cluster=ids), and give {name} it"
-        )

@@ -30,7 +30,6 @@ from rocmonitor.stats import (
     detectable_drop,
     lasting_chart,
 )
-from rocmonitor.stats.coming import known
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.simulated import TOGETHER, gravest, statuses
 
@@ -326,7 +325,7 @@ def test_alarms_and_times_are_those_of_series_that_go_on_from_the_reference(seri
         one = scenario(Drop(), Lasting(), n_pos=100, n_neg=300, aucs=aucs, auc=float(np.mean(aucs)), se=0.006)
         numbers = [WindowAuc(each, 100, 300) for each in aucs]
         one.ranges.charts["lasting"] = lasting_chart(numbers, weekly.PAIRS)
-        given = known(*one.numbers(), serial=serial, between=check_alarms.SCATTER)
+        given = check_alarms.known(*one.numbers(), serial=serial, between=check_alarms.SCATTER)
         told = simulation(one, WEEK, given)
         really = simulation(one, WEEK, check_alarms.truth(states[-1], serial))
         found = [drawn.detections(0.05, alarm)[TOGETHER] for drawn in (told, really)]

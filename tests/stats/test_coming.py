@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies.check_alarms import known
 
-from rocmonitor.stats.coming import draw, known, learned, sampling_alone
+from rocmonitor.stats.coming import draw, learned, sampling_alone
 
 VALUES = np.array([0.3, -0.1, 0.4, 0.9, 0.2])
 NOISE = np.array([0.01, 0.02, 0.5, 0.01, 0.03])

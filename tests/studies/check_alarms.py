@@ -24,6 +24,7 @@ from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from studies.running import options, replicate, say, table
 
@@ -40,10 +41,9 @@ from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Drop, Floor, Forecast, Lasting, by_name
 from rocmonitor.rules.evidence import ReferenceWindows
 from rocmonitor.stats import AucSpread, Sample, WindowAuc, auc, coming, forecast_fit
-from rocmonitor.stats.coming import known
 from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.series import Continuation, PossibleProcesses
+from rocmonitor.stats.series import Continuation, PossibleProcesses, posterior
 from rocmonitor.stats.simulated import TOGETHER, Simulation
 
 DROPS = (0.02, 0.05, 0.1)
@@ -150,6 +150,14 @@ def found_lines(name: str, found: Sequence[Floats]) -> list[list[str]]:
         for drop, lines in zip(DROPS, mean, strict=True)
         for rule, of in zip(NAMES, lines, strict=True)
     ]
+
+
+def known(
+    values: ArrayLike, noise: ArrayLike, places: tuple[int, ...], *, serial: float, between: float
+) -> PossibleProcesses:
+    """Return the one process with this correlation and this standard deviation of the true values."""
+    seen, variance = np.asarray(values, dtype=float), np.asarray(noise, dtype=float)
+    return posterior(seen, variance, places, np.array([serial]), np.array([between]), np.ones(1))
 
 
 @patch.object(coming, "SERIES", SERIES_AHEAD)

@@ -138,9 +138,7 @@ class AucResult(Result):
         return [part.carried_by(n) for part, n in zip(parts, self._sizes, strict=True)]
 
     def _away_from(self, end: float) -> list[Part]:
-        """Return the distances of the placement values of the positives, and of the negatives, from 0 or
-        1.
-        """
+        """Return how far the placement values of the positives, and of the negatives, lie from 0 or 1."""
         assert self.zeta is not None
         mean = abs(end - self.auc)
         return [Part(mean, zeta + mean * mean) for zeta in self.zeta]

@@ -42,7 +42,7 @@ from rocmonitor.stats.area.unseen import (
 from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method
 from rocmonitor.stats.result import Interval, Result
-from rocmonitor.stats.sample import Floats, PairedSample, Sample, on_pair
+from rocmonitor.stats.sample import Floats, PairedSample, on_pair
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -107,9 +107,7 @@ class AucDifference(Result):
         return min(balance.loss.carried_by(n) for balance, n in self._against(gain=self.difference < 0))
 
     def _against(self, *, gain: bool) -> list[tuple[Balance, float]]:
-        """Return what moves an end outwards, with its number of rows; of independent samples one side at a
-        time.
-        """
+        """Return what moves an end outwards, with its rows; of independent samples one side at a time."""
         assert self.balances is not None
         against = []
         for *parts, n in self.balances:
@@ -179,9 +177,7 @@ class AucDifference(Result):
         return max(min(reach.unseen, beyond), whole * beyond)
 
     def tested(self) -> AucDifference:
-        """Return the difference with the p-value that its intervals have, and a caveat if it rests on few
-        rows.
-        """
+        """Return the difference with the p-value of its intervals, and a caveat if it rests on few rows."""
         if self.balances is None or self.se == 0:
             return self
         caveats, size = self.caveats, 2.0 if self.alternative == "two-sided" else 1.0
@@ -356,10 +352,14 @@ def compare_auc_paired(
         (*of_pos.loss, *of_pos.gain, n_pos / worth),
         (*of_neg.loss, *of_neg.gain, n_neg / worth),
     )
+    auc_1, auc_2 = (
+        float(np.sum(model.pos * its_below)) / n_pos / n_neg
+        for model, its_below in ((pair.first, first[0]), (pair.second, second[0]))
+    )
     comparison = _difference_of(
         difference=difference,
         variance=variance,
-        areas=(_area(pair.first, first[0]), _area(pair.second, second[0])),
+        areas=(auc_1, auc_2),
         sizes=(n_pos, n_neg, n_pos, n_neg),
         df=numbers.pop("df", None),
         paired=True,
@@ -420,10 +420,6 @@ def _difference_of(
         caveats=caveats,
         inflation=inflation,
     )
-
-
-def _area(sample: Sample, below: Floats) -> float:
-    return float(np.sum(sample.pos * below)) / sample.n_pos / sample.n_neg
 
 
 def _sum_of_sign_products(pair: PairedSample) -> float:

@@ -62,11 +62,8 @@ class PartialAucResult(Result):
     @property
     def rests_on(self) -> float | None:
         """The number of rows that what is lacking rests on, as `AucResult.rests_on`; of one class here."""
-        return None if self.losses is None else Part(*self.losses).carried_by(self._found)
-
-    @property
-    def _found(self) -> int:
-        return self.n_pos if self.over == "fpr" else self.n_neg
+        rows = self.n_pos if self.over == "fpr" else self.n_neg
+        return None if self.losses is None else Part(*self.losses).carried_by(rows)
 
     def ci(self, confidence_level: float = 0.95, transform: Literal["none", "logit"] = "none") -> Interval:
         """Two-sided confidence interval, within [least, most]; all of it when `se` is 0.
@@ -90,8 +87,9 @@ class PartialAucResult(Result):
         )
         low, high = (0.0, 1.0) if self.se == 0 else share.ci(confidence_level, transform)
         if transform == "none" and self.losses is not None:
-            rows = [Balance(Part(*self.losses), NOTHING)]
-            reach = reach_of(rows, [self._found], z=quantile_beyond(tail), tail=tail)
+            rows = self.n_pos if self.over == "fpr" else self.n_neg
+            balance = Balance(Part(*self.losses), NOTHING)
+            reach = reach_of([balance], [rows], z=quantile_beyond(tail), tail=tail)
             low = min(low, share.auc - reach.bound)
         return Interval(max(self.least + low * width, self.least), min(self.least + high * width, self.most))
 
@@ -220,7 +218,10 @@ def _area(
     `pos` and `neg` are the counts at the distinct scores from the highest down.
     """
     n_pos, n_neg = int(pos.sum()), int(neg.sum())
-    start, end = _rows(start, n_neg), _rows(end, n_neg)
+    start, end = (
+        float(round(rows)) if abs(rows - round(rows)) <= 1e-12 * n_neg else rows  # whole but for rounding
+        for rows in (start * n_neg, end * n_neg)
+    )
     right, top = np.cumsum(neg), np.cumsum(pos)
     left, bottom = right - neg, top - pos
     # Each cell is a segment of the curve; these are its parts before, after and within the range.
@@ -246,12 +247,6 @@ def _area(
     lost = np.clip(1 - v10 / (end - start), 0.0, 1.0)
     losses = weighted_sum(pos, lost) / n_pos, weighted_sum(pos, lost * lost) / n_pos
     return area / n_neg, variance, end - start, losses
-
-
-def _rows(fpr: float, n_neg: int) -> float:
-    """Return a false positive rate as a number of negatives: whole where it is but for rounding."""
-    rows = fpr * n_neg
-    return float(round(rows)) if abs(rows - round(rows)) <= 1e-12 * n_neg else rows
 
 
 def _height(left: Counts, right: Counts, bottom: Counts, top: Counts, at: float) -> float:

@@ -104,7 +104,9 @@ def auc_sequence(
     alpha, beyond = 1 - level, np.zeros((len(seen), 2))
     for look, sides in enumerate(seen):
         if sequence.information[look] == 0:
-            beyond[look] = [_of_others(side, alpha, 1.0) for side in sides]
+            z = quantile_beyond(alpha / 2)
+            reached = (reach_of(*side[:2], z=z, tail=alpha / 2, limit=1.0) for side in sides)
+            beyond[look] = [reach.bound for reach in reached]
         else:
             half = half_at(sequence, look, alpha)
             z = half * math.sqrt(sequence.information[look])
@@ -174,13 +176,9 @@ def _further(side: _Side, half: float, z: float, alpha: float) -> float:
     tail = max(float(ndtr(-z)), _LEAST_PVALUE)
     seen = reach_of(side.rows, side.sizes, z=z, tail=tail, limit=_NO_OTHERS).bound
     whole = fading(carriers, VERY_FEW, 2 * VERY_FEW)
-    others = _of_others(side, alpha, side.most * (_LOST + (1 - _LOST) * whole))
+    z, most = quantile_beyond(alpha / 2), side.most * (_LOST + (1 - _LOST) * whole)
+    others = reach_of(side.rows, side.sizes, z=z, tail=alpha / 2, limit=most).bound
     return fading(carriers, FEW, 2 * FEW) * max(seen - half, others - half, 0.0)
-
-
-def _of_others(side: _Side, alpha: float, most: float) -> float:
-    z = quantile_beyond(alpha / 2)
-    return reach_of(side.rows, side.sizes, z=z, tail=alpha / 2, limit=most).bound
 
 
 def _pvalue(sides: tuple[_Side, _Side], sequence: ConfidenceSequence, look: int) -> float:

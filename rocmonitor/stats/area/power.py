@@ -85,8 +85,7 @@ class AucSpread(Result):
 
     @classmethod
     def obuchowski(cls, auc: float) -> Self:
-        """Return the spread by eq. 3 of Obuchowski, Lieber and Wians (2004), Clinical Chemistry 50,
-        1118-1125.
+        """Take eq. 3 of Obuchowski, Lieber and Wians (2004), Clinical Chemistry 50, 1118-1125.
 
         The constants are the printed ones, as in power.roc.test of pROC. It stands for two fitted normal
         distributions, the covariance of the fitted parameters left out: mostly larger than "normal", see
@@ -244,8 +243,7 @@ class PairedSpread(Result):
         )
 
     def null_variance(self, n_pos: float, n_neg: float) -> float:
-        """Return the variance were the second curve as the first, the covariance unchanged: what a score
-        test takes.
+        """Return the variance were the second curve as the first, covariance unchanged: for a score test.
 
         Twice a variance less twice a covariance may come out below 0: then 0.
         """
@@ -503,19 +501,10 @@ class _OneTest(NamedTuple):
         if self.score:
             null = self.spread.at(self.against).variance(n_pos, n_neg) + self.reference
             critical = self.against - self.z * math.sqrt(null)
-        else:
-            critical = self._critical(true, own / scatter, n_pos, n_neg)
-        return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
-
-    def _critical(self, true: float, share: float, n_pos: float, n_neg: float) -> float:
-        """Return the largest estimate whose interval lies below `against`.
-
-        The standard error is that of the estimate, not of the truth: a low estimate comes with a large one.
-        `share` of an estimate's error is the window's, the rest its reference's.
-        """
+            return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
 
         def beyond(seen: float) -> float:
-            area = true + share * (seen - true)
+            area = true + own / scatter * (seen - true)  # the rest of the error is that of the reference
             se = math.sqrt(self.spread.at(area).variance(n_pos, n_neg) + self.reference)
             if self.logits:
                 return float(scipy.special.logit(seen) - scipy.special.logit(self.against)) + self.z * se / (
@@ -523,13 +512,16 @@ class _OneTest(NamedTuple):
                 )
             return seen - self.against + self.z * se
 
-        high = last = self.against
+        # The largest estimate whose interval lies below `against`. The standard error is that of the
+        # estimate, not of the truth: a low estimate comes with a large one.
+        critical, last = -math.inf, self.against
         for step in range(1, 80):
-            low = float(scipy.special.expit(scipy.special.logit(high) - step / 4))
+            low = float(scipy.special.expit(scipy.special.logit(self.against) - step / 4))
             if beyond(low) < 0:
-                return _root(beyond, low, last)
+                critical = _root(beyond, low, last)
+                break
             last = low
-        return -math.inf
+        return float(scipy.special.ndtr((critical - true) / math.sqrt(scatter)))
 
 
 def _plan(

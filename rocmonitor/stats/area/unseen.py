@@ -56,11 +56,11 @@ NOTHING = Part(0.0, 0.0)
 def balance_of(values: Floats, counts: Counts | Floats) -> Balance:
     """Losses (negative) and gains (positive) of rows whose value, shape (c,), occurs `counts` times."""
     n = float(counts.sum())
-
-    def part(amounts: Floats) -> Part:
-        return Part(weighted_sum(counts, amounts) / n, weighted_sum(counts, amounts * amounts) / n)
-
-    return Balance(part(np.maximum(-values, 0.0)), part(np.maximum(values, 0.0)))
+    loss, gain = (
+        Part(weighted_sum(counts, amounts) / n, weighted_sum(counts, amounts * amounts) / n)
+        for amounts in (np.maximum(-values, 0.0), np.maximum(values, 0.0))
+    )
+    return Balance(loss, gain)
 
 
 def fewest(carriers: Sequence[float], sizes: Sequence[int]) -> dict[str, Any]:

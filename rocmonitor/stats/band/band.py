@@ -254,13 +254,11 @@ def _drawn_ends(
         at, distance = curve.at(t), np.abs(drawn - law.at(t))
         if method.endswith("db"):
             np.minimum(distance, np.abs(law.back(drawn) - t), out=distance)
-        radius = _sorted_place(distance.max(axis=1), place)
+        radius = float(np.partition(distance.max(axis=1), place)[place])
         ends = _Ends(at - radius, at + radius, radius)
         if method.endswith("db"):
-            low, high = (
-                np.minimum(ends.low, curve.at(t - radius)),
-                np.maximum(ends.high, curve.at(t + radius)),
-            )
+            low = np.minimum(ends.low, curve.at(t - radius))
+            high = np.maximum(ends.high, curve.at(t + radius))
             ends = _Ends(low, high, radius, radius)
     return ends._replace(n_resamples=resamples, bandwidth=width or (), caveats=adjusted)
 
@@ -276,25 +274,18 @@ def _studentized(sample: Sample, curve: Curve, law: Curve, ranks: Counts, drawn:
     square *= square
     total, least = square.sum(axis=0), _LEAST / (4 * n_pos)
     square /= (total - square) / max(len(drawn) - 1, 1) + least
-    radius = math.sqrt(_sorted_place(square.max(axis=1), place))
+    radius = math.sqrt(np.partition(square.max(axis=1), place)[place])
     half = radius * np.sqrt(total / len(drawn) + least)
     low, high, at = np.zeros(len(t)), np.ones(len(t)), _stable(curve.at(t[inner]), n_pos)
-    low[inner], high[inner] = _proportion(at - half, n_pos), _proportion(at + half, n_pos)
+    # `_stable` undone; a little outside [0, 1] at the ends.
+    shares = np.sin(np.clip([at - half, at + half], 0.0, np.pi / 2)) ** 2
+    low[inner], high[inner] = ((n_pos + 0.75) * shares - 0.375) / n_pos
     return _Ends(low, high, radius)
 
 
 def _stable(proportion: Floats, n: int) -> Floats:
     """Return the arcsine of the root (Anscombe 1948): a share of n then has the variance 1 / (4 n)."""
     return np.asarray(np.arcsin(np.sqrt((n * proportion + 0.375) / (n + 0.75))))
-
-
-def _proportion(stable: Floats, n: int) -> Floats:
-    """`_stable` undone; a little outside [0, 1] at the ends."""
-    return np.asarray(((n + 0.75) * np.sin(np.clip(stable, 0.0, np.pi / 2)) ** 2 - 0.375) / n)
-
-
-def _sorted_place(values: Floats, place: int) -> float:
-    return float(np.partition(values, place)[place])
 
 
 def working_hotelling(sample: Sample, t: Floats, alpha: float) -> _Ends:

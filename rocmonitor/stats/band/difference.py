@@ -186,6 +186,16 @@ def roc_difference_band(
         sd = np.sqrt(np.mean(fluctuation**2, axis=0) + least**2)
     largest = np.partition((fluctuation / sd).max(axis=1), place)[place]
     half = max(float(largest), quantile_beyond(alpha / 2)) * sd
+    caveats = [*moved, *adjusted]
+    for name, sample in (("first", pair.first), ("second", pair.second)):
+        if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
+            caveats.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=name))
+    if min(pair.n_pos, pair.n_neg) < _FEW:
+        caveats.append(Caveat("few-rows-for-band", n_pos=pair.n_pos, n_neg=pair.n_neg, enough=_FEW))
+    if unchanged := np.count_nonzero(fluctuation.max(axis=0) == 0):
+        caveats.append(
+            Caveat("resamples-never-differ", unchanged=unchanged, rates=len(ranks), added=SMOOTHING)
+        )
     return RocDifferenceBand(
         fpr=ranks / pair.n_neg,
         difference=difference,
@@ -197,21 +207,8 @@ def roc_difference_band(
         n_resamples=resamples,
         n_pos=pair.n_pos,
         n_neg=pair.n_neg,
-        caveats=(*moved, *adjusted, *_caveats(pair, fluctuation)),
+        caveats=tuple(caveats),
     )
-
-
-def _caveats(pair: PairedSample, fluctuation: Floats) -> tuple[Caveat, ...]:
-    caveats = []
-    for name, sample in (("first", pair.first), ("second", pair.second)):
-        if tied := np.count_nonzero((sample.pos > 0) & (sample.neg > 0)):
-            caveats.append(Caveat("ties-between-classes", tied=tied, distinct=len(sample.score), model=name))
-    if min(pair.n_pos, pair.n_neg) < _FEW:
-        caveats.append(Caveat("few-rows-for-band", n_pos=pair.n_pos, n_neg=pair.n_neg, enough=_FEW))
-    if unchanged := np.count_nonzero(fluctuation.max(axis=0) == 0):
-        rates = fluctuation.shape[1]
-        caveats.append(Caveat("resamples-never-differ", unchanged=unchanged, rates=rates, added=SMOOTHING))
-    return tuple(caveats)
 
 
 _AT_ONCE = 2**15  # rows resampled together: they stay in the processor's cache

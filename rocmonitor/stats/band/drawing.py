@@ -183,8 +183,7 @@ class Smoothed(NamedTuple):
 
 
 def smoothed_curve(sample: Sample, bandwidth: tuple[float, float], *, shrunk: bool = False) -> Smoothed:
-    """Return the curve of the two distribution functions smoothed by a Gaussian kernel, (positives,
-    negatives).
+    """Return the curve of both distribution functions smoothed by a Gaussian kernel, (positives, negatives).
 
     With `shrunk` the noisy scores are drawn towards the mean of their class until its deviation is what it
     was (Silverman and Young 1987). Rows within 1/8 of a bandwidth are taken at their mean, and the curve is a

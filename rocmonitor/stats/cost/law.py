@@ -49,17 +49,6 @@ class ErrorCounts(NamedTuple):
     m: int  # rows of the class in a stratified resample
 
 
-class _Shares(NamedTuple):
-    """Shares of a class's rows that cost more and less, and the rows that a resample's rate is over."""
-
-    more: Floats
-    less: Floats
-    rows: float
-
-    def variance(self) -> Floats:
-        return np.maximum(self.more + self.less - (self.more - self.less) ** 2, 0.0)
-
-
 class _Kind(NamedTuple):
     """Errors that cost the same: `seen` in `n` rows of the `drawn`-th sample; their share has a weight."""
 
@@ -87,16 +76,23 @@ class CostLaw(BootstrapLaw):
 
     def moments(self, added: Smoothing) -> tuple[Floats, Floats]:
         """Mean, and variance: [DG08] eq. 5, 8, 10 and 13, corrected."""
-        pos, neg = self._shares(self.pos, added), self._shares(self.neg, added)
+        gaps, both, variances = [], [], []  # by class, of the shares of rows that cost more and less
+        for errors in (self.pos, self.neg):
+            more = added.share(errors.more, errors.n)
+            less = added.share(errors.less, errors.n) if self.paired else np.zeros_like(more)
+            gaps.append(more - less)
+            both.append(more + less)
+            variances.append(np.maximum(more + less - (more - less) ** 2, 0.0))
         w_pos, w_neg = self._weights()
-        mean = w_pos * (pos.more - pos.less) + w_neg * (neg.more - neg.less)
+        mean = w_pos * gaps[0] + w_neg * gaps[1]
         if self.sampling == "stratified":
-            return mean, w_pos**2 * pos.variance() / pos.rows + w_neg**2 * neg.variance() / neg.rows
+            m_pos, m_neg = self.pos.m + added.rows, self.neg.m + added.rows
+            return mean, w_pos**2 * variances[0] / m_pos + w_neg**2 * variances[1] / m_neg
         p_pos, rows = self.pos.n / (self.pos.n + self.neg.n), self.pos.m + self.neg.m
-        square = w_pos**2 * (pos.more + pos.less) / p_pos + w_neg**2 * (neg.more + neg.less) / (1 - p_pos)
+        square = w_pos**2 * both[0] / p_pos + w_neg**2 * both[1] / (1 - p_pos)
         variance = np.maximum(square - mean**2, 0.0) / rows
         if self.prevalence_sd is not None:  # V_N{E[C | N+]} of another law in place of the binomial one
-            slope = w_pos * (pos.more - pos.less) / p_pos - w_neg * (neg.more - neg.less) / (1 - p_pos)
+            slope = w_pos * gaps[0] / p_pos - w_neg * gaps[1] / (1 - p_pos)
             variance += (self.prevalence_sd**2 - p_pos * (1 - p_pos) / rows) * slope**2
         return mean, variance
 
@@ -141,10 +137,15 @@ class CostLaw(BootstrapLaw):
                     share = rng.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, shape)
             rows_pos = rng.binomial(m, share, shape)
             rows_neg = m - rows_pos
-        w_pos, w_neg = self._weights()
-        cost: Floats = w_pos * _drawn_errors(pos, rows_pos, rng) / over[0]
-        cost += w_neg * _drawn_errors(neg, rows_neg, rng) / over[1]
-        return cost
+        parts = []
+        for weight, errors, rows, whole in zip(
+            self._weights(), (pos, neg), (rows_pos, rows_neg), over, strict=True
+        ):
+            more = rng.binomial(rows, errors.more / errors.n)
+            rest = np.maximum(errors.n - errors.more, 1)  # 0: no row is left to draw
+            less = rng.binomial(rows - more, np.minimum(errors.less / rest, 1.0))
+            parts.append(weight * (more - less) / whole)
+        return np.asarray(parts[0] + parts[1])
 
     def ends(self, options: IntervalOptions) -> tuple[Floats, Floats]:
         """Return the ends of the interval, by ``mover`` too.
@@ -193,11 +194,6 @@ class CostLaw(BootstrapLaw):
             return w_pos / largest, w_neg / largest
         return w_pos, w_neg
 
-    def _shares(self, errors: ErrorCounts, added: Smoothing) -> _Shares:
-        more = added.share(errors.more, errors.n)
-        less = added.share(errors.less, errors.n) if self.paired else np.zeros_like(more)
-        return _Shares(more, less, errors.m + added.rows)
-
     def _kinds(self) -> list[_Kind]:
         full, n = self.sampling == "full", self.pos.n + self.neg.n
         kinds = []
@@ -216,13 +212,6 @@ class CostDifferenceLaw(CostLaw):
     smoothing = AGRESTI_MIN
     least = -1.0
     paired = True
-
-
-def _drawn_errors(errors: ErrorCounts, rows: Counts, rng: np.random.Generator) -> Counts:
-    """Return rows that cost more less those that cost less, of `rows` drawn of a class: shape (r, h)."""
-    more = rng.binomial(rows, errors.more / errors.n)
-    rest = np.maximum(errors.n - errors.more, 1)  # 0: no row is left to draw
-    return np.asarray(more - rng.binomial(rows - more, np.minimum(errors.less / rest, 1.0)))
 
 
 def _combined(kinds: list[_Kind], distances: list[Floats]) -> Floats:

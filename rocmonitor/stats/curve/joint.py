@@ -88,15 +88,6 @@ class _Grid(NamedTuple):
     active: NDArray[np.bool_]
     needed: NDArray[np.bool_]
 
-    def law(self) -> ThresholdsLaw:
-        weight = np.diff(np.diff(self.reach, axis=0), axis=1) * self.active
-        weight[np.abs(weight) < _ROUNDING] = 0.0
-        edges = self.edges_1, self.edges_2
-        # The middle of the run (e, e'] that ends an interval of edges.
-        at_1, at_2 = ((edge[1:] + edge[:-1] + 1) // 2 for edge in edges)
-        thinned = max(np.diff(edge[1:]).max(initial=1) for edge in edges) > 1
-        return ThresholdsLaw(weight, at_1, at_2, bool(thinned))
-
 
 def thresholds_laws(
     pair: PairedSample, levels: ThresholdLevels, ranks: Counts, m: int, most: int
@@ -127,7 +118,23 @@ def _grid(pair: PairedSample, levels: ThresholdLevels, r: int, m: int, most: int
         scipy.special.betainc(r, m - r + 1, above / pair.n_neg) for above in (above_1, above_2)
     )
     reach_1[[0, -1]] = reach_2[[0, -1]] = 0.0, 1.0
-    active = _active(r, m, pair.n_neg, both, above_1, above_2, reach_1)
+
+    # Where the joint law may hold more than about 1e-14 in a cell between neighbouring edges. Draws of model
+    # 1 are uniform numbers: with the r-th smallest at u, r - 1 of the others are uniform below u and m - r
+    # above it, so that the second model's count is a sum of two binomials and at most 1, its shares between
+    # those at the two edges about u. Bernstein's bound of that sum, beside the mass of the edges.
+    inside = both / np.maximum(above_1, 1)[:, np.newaxis]
+    outside = (above_2 - both) / np.maximum(pair.n_neg - above_1, 1)[:, np.newaxis]
+    low_in, high_in = np.minimum(inside[1:], inside[:-1]), np.maximum(inside[1:], inside[:-1])
+    low_out, high_out = np.minimum(outside[1:], outside[:-1]), np.maximum(outside[1:], outside[:-1])
+    least, largest = (r - 1) * low_in + (m - r) * low_out, (r - 1) * high_in + (m - r) * high_out
+    spread = (r - 1) * high_in * (1 - low_in) + (m - r) * high_out * (1 - low_out)
+    with np.errstate(divide="ignore"):
+        log_mass = np.log(np.maximum(np.diff(reach_1), 0.0))
+    wide = bernstein(spread, np.maximum(_LOG_NEGLIGIBLE + log_mass, 0.0)[:, np.newaxis])
+    # Not all of the cell's first edge reaches r, and not none of its second.
+    active = (least[:, :-1] - wide[:, :-1] < r) & (largest[:, 1:] + 1 + wide[:, 1:] >= r)
+
     needed = np.zeros(both.shape, dtype=np.bool_)  # the corners of active cells
     for rows in (slice(None, -1), slice(1, None)):
         for columns in (slice(None, -1), slice(1, None)):
@@ -162,7 +169,14 @@ def _filled(grids: Sequence[_Grid], m: int, n: int) -> Iterator[ThresholdsLaw]:
         stops = np.cumsum([len(i) for i, _ in places])
         for grid, at, part in zip(others, places, np.split(reach, stops[:-1]), strict=True):
             grid.reach[at] = part
-    return (grid.law() for grid in grids)
+    for grid in grids:
+        weight = np.diff(np.diff(grid.reach, axis=0), axis=1) * grid.active
+        weight[np.abs(weight) < _ROUNDING] = 0.0
+        edges = grid.edges_1, grid.edges_2
+        # The middle of the run (e, e'] that ends an interval of edges.
+        at_1, at_2 = ((edge[1:] + edge[:-1] + 1) // 2 for edge in edges)
+        thinned = max(np.diff(edge[1:]).max(initial=1) for edge in edges) > 1
+        yield ThresholdsLaw(weight, at_1, at_2, bool(thinned))
 
 
 def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
@@ -178,28 +192,6 @@ def _edges(r: int, m: int, above: Counts, n: int, most: int) -> Counts:
     stride = (last - first) // most + 1
     stride += 1 - stride % 2  # a run of odd length has a middle
     return np.append(np.arange(first - 1, last, stride), last)
-
-
-def _active(
-    r: int, m: int, n: int, both: Counts, above_1: Counts, above_2: Counts, reach_1: Floats
-) -> NDArray[np.bool_]:
-    """Return where the joint law may hold more than about 1e-14 in a cell between neighbouring edges.
-
-    Draws of model 1 are uniform numbers: with the r-th smallest at u, r - 1 of the others are uniform below u
-    and m - r above it, so that the second model's count is a sum of two binomials and at most 1, its shares
-    between those at the two edges about u. Bernstein's bound of that sum, beside the mass of the edges.
-    """
-    inside = both / np.maximum(above_1, 1)[:, np.newaxis]
-    outside = (above_2 - both) / np.maximum(n - above_1, 1)[:, np.newaxis]
-    low_in, high_in = np.minimum(inside[1:], inside[:-1]), np.maximum(inside[1:], inside[:-1])
-    low_out, high_out = np.minimum(outside[1:], outside[:-1]), np.maximum(outside[1:], outside[:-1])
-    least, largest = (r - 1) * low_in + (m - r) * low_out, (r - 1) * high_in + (m - r) * high_out
-    spread = (r - 1) * high_in * (1 - low_in) + (m - r) * high_out * (1 - low_out)
-    with np.errstate(divide="ignore"):
-        log_mass = np.log(np.maximum(np.diff(reach_1), 0.0))
-    wide = bernstein(spread, np.maximum(_LOG_NEGLIGIBLE + log_mass, 0.0)[:, np.newaxis])
-    # Not all of the cell's first edge reaches r, and not none of its second.
-    return np.asarray((least[:, :-1] - wide[:, :-1] < r) & (largest[:, 1:] + 1 + wide[:, 1:] >= r))
 
 
 def both_reach(r: int | Counts, m: int, n: int, both: Counts, only_1: Counts, only_2: Counts) -> Floats:
@@ -253,7 +245,10 @@ def _missed(r: Counts, m: int, begin: Counts, stop: int, below: Floats, shares: 
     )
     first[3] *= 1 - q2
     first[4] *= 1 - q1
-    ratio = np.array([_odds(b1), _odds(b2), _odds(1 - p11), q2, q1])
+    # Odds p / (1 - p). Where p = 1 the law is one point, which the recursion starts at or never reaches: 0.
+    chances = np.array([b1, b2, 1 - p11])
+    odds = np.where(chances < 1, chances, 0.0) / np.where(chances < 1, 1 - chances, 1.0)
+    ratio = np.array([*odds, q2, q1])
     law, scaled = np.zeros(begin.shape), np.empty(begin.shape)
     tails = np.array([np.ones(len(p11)), np.ones(len(p11)), below])
     change, missed = np.empty((2, len(p11))), np.zeros(len(p11))
@@ -314,11 +309,6 @@ def _share(part: Counts, whole: Counts) -> Floats:
     return np.asarray(part / np.maximum(whole, 1), dtype=np.float64)
 
 
-def _odds(p: Floats) -> Floats:
-    """P / (1 - p). Where p = 1 the law is one point, which the recursion starts at or never reaches: 0."""
-    return np.asarray(np.where(p < 1, p, 0.0) / np.where(p < 1, 1 - p, 1.0))
-
-
 _LONGEST = 1000  # terms up to which the series is quicker than `both_reach`
 _NEGLIGIBLE = 1e-17  # of the series: it is at most 1
 _CELLS_AT_ONCE = 1 << 14  # a few arrays of these fit a core's cache
@@ -364,17 +354,12 @@ def excess_on_grid(
             # Far from r the phi are small, too.
             largest = steepest**orders * np.abs(one).max(axis=1) * np.abs(other).max(axis=1)
             last = int(np.count_nonzero(np.cumsum(largest[::-1]) > _NEGLIGIBLE))
-            excess[part, across] = _series(power, one[:last], other[:last])
+            total, term = np.zeros(power.shape), np.empty(power.shape)
+            for i in reversed(range(last)):
+                total += np.multiply.outer(one[i], other[i], out=term)
+                total *= power
+            excess[part, across] = total
     return excess
-
-
-def _series(rho: Floats, phi_1: Floats, phi_2: Floats) -> Floats:
-    """Sum of rho^i phi_1[i - 1] phi_2[i - 1] over i >= 1."""
-    total, term = np.zeros(rho.shape), np.empty(rho.shape)
-    for one, other in zip(phi_1[::-1], phi_2[::-1], strict=True):
-        total += np.multiply.outer(one, other, out=term)
-        total *= rho
-    return total
 
 
 def _phi(r: int, m: int, p: Floats, length: int) -> Floats:

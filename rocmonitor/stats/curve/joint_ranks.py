@@ -276,17 +276,11 @@ def _runs(r: int, own: ClassCounts, other: ClassCounts) -> _Runs:
     reach = np.ones(len(edge))
     reach[0] = 0.0
     reach[1:-1] = np.maximum.accumulate(flagged.reach[edge[1:-1] - first])
-    middle = (edge[1:] + edge[:-1] + 1) // 2
-    return _Runs(edge, middle, reach, (flagged.own, flagged.other), *_seen(r, own, other, middle))
+    at = (edge[1:] + edge[:-1] + 1) // 2
 
-
-def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return what a score that is the threshold says of the number N of rows at or above it.
-
-    Given N = x, a share of the x rows is at the score itself, which is the threshold if fewer than r are
-    above. Mean and variance of N - r given this are those of a normal N after seeing N with some noise:
-    returned are the rows seen beyond the expected ones, and the variance of the noise.
-    """
+    # What a score that is the threshold says of the number N of rows at or above it. Given N = x, a share of
+    # the x rows is at the score itself, which is the threshold if fewer than r are above. Mean and variance
+    # of N - r given this are those of a normal N after seeing N with some noise.
     p, q = ((rows.above[at] + rows.at[at]) / rows.total for rows in (own, other))
     mean, prior = own.m * p + other.m * q, own.m * p * (1 - p) + other.m * q * (1 - q)
     level = (own.at + other.at)[at].astype(np.float64)
@@ -295,8 +289,8 @@ def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -
     many = (level > _FEW_LEVEL) | (prior < 4 * scatter)
     if many.any():
         share = level[many] / (own.above + own.at + other.above + other.at)[at[many]]
-        reach = np.minimum(level[many] + 9 * np.sqrt(level[many]) + 9, own.m + other.m - r)
-        x = (reach[:, np.newaxis] * (np.arange(_STEPS) + 0.5) / _STEPS) + 0.5
+        most = np.minimum(level[many] + 9 * np.sqrt(level[many]) + 9, own.m + other.m - r)
+        x = (most[:, np.newaxis] * (np.arange(_STEPS) + 0.5) / _STEPS) + 0.5
         total = r + x
         sd = np.sqrt(np.maximum(total * (share * (1 - share))[:, np.newaxis], 1e-9))
         above = scipy.special.ndtr((r - 0.5 - total * (1 - share)[:, np.newaxis]) / sd)
@@ -307,7 +301,8 @@ def _seen(r: int, own: ClassCounts, other: ClassCounts, at: NDArray[np.int64]) -
         centre = (chance * x).sum(axis=1)
         beyond[many], scatter[many] = centre, (chance * (x - centre[:, np.newaxis]) ** 2).sum(axis=1)
     rest = np.maximum(1 - scatter / np.maximum(prior, 1e-300), 0.02)
-    return (r + beyond - mean) / rest, np.minimum(scatter, prior) / rest
+    seen, noise = (r + beyond - mean) / rest, np.minimum(scatter, prior) / rest
+    return _Runs(edge, at, reach, (flagged.own, flagged.other), seen, noise)
 
 
 def _quadrants(ranked: RankedPair, rows: Counts, at_1: Counts, at_2: Counts) -> _Quadrants:
@@ -332,21 +327,10 @@ def _weights(ranked: RankedPair, one: _Runs, two: _Runs) -> Floats:
     )
     v_1, v_2 = (a + b for a, b in zip(own.variances, other.variances, strict=True))
     scale = np.sqrt(np.maximum(v_1 * v_2, 1e-300))
-    inner = _orthant(reach_1, reach_2, np.clip((own.common + other.common) / scale, -1.0, 1.0))
-    # Where one model flags all that the other does, the counts are in order.
-    only_1 = own.m * (own.first - own.both) + other.m * (other.first - other.both)
-    only_2 = own.m * (own.second - own.both) + other.m * (other.second - other.both)
-    inner = np.where(only_1 < 0.5, reach_1, np.where(only_2 < 0.5, reach_2, inner))
-    reach[1:-1, 1:-1] = inner
-    weight = np.maximum(np.diff(np.diff(reach, axis=0), axis=1), 0.0)
-    return np.asarray(weight / weight.sum())
+    rho = np.clip((own.common + other.common) / scale, -1.0, 1.0)
 
-
-def _orthant(reach_1: Floats, reach_2: Floats, rho: Floats) -> Floats:
-    """P(X < x, Y < y) of a standard normal pair, by P(X < x), P(Y < y) and the correlation.
-
-    The density integrated over the angle of the correlation (Plackett's identity), from 0 or from the end.
-    """
+    # P(X < x, Y < y) of a standard normal pair, by P(X < x), P(Y < y) and the correlation: the density
+    # integrated over the angle of the correlation (Plackett's identity), from 0 or from the end.
     x, y = (np.clip(scipy.special.ndtri(chances), -_REACH, _REACH) for chances in (reach_1, reach_2))
     angle = np.arcsin(rho)
     start = np.where(rho > _STEEP, np.pi / 2, np.where(rho < -_STEEP, -np.pi / 2, 0.0))
@@ -357,10 +341,18 @@ def _orthant(reach_1: Floats, reach_2: Floats, rho: Floats) -> Floats:
     )
     half, total = (angle - start) / 2, np.zeros(rho.shape)
     squares, product = x**2 + y**2, 2 * x * y
-    for node, weight in zip(_NODES, _NODE_WEIGHTS, strict=True):
+    for node, of_node in zip(_NODES, _NODE_WEIGHTS, strict=True):
         t = start + half * (1 + node)
-        total += weight * np.exp((product * np.sin(t) - squares) / (2 * np.maximum(np.cos(t) ** 2, 1e-12)))
-    return np.asarray(base + half * total / (2 * np.pi))
+        total += of_node * np.exp((product * np.sin(t) - squares) / (2 * np.maximum(np.cos(t) ** 2, 1e-12)))
+    inner = base + half * total / (2 * np.pi)
+
+    # Where one model flags all that the other does, the counts are in order.
+    only_1 = own.m * (own.first - own.both) + other.m * (other.first - other.both)
+    only_2 = own.m * (own.second - own.both) + other.m * (other.second - other.both)
+    inner = np.where(only_1 < 0.5, reach_1, np.where(only_2 < 0.5, reach_2, inner))
+    reach[1:-1, 1:-1] = inner
+    weight = np.maximum(np.diff(np.diff(reach, axis=0), axis=1), 0.0)
+    return np.asarray(weight / weight.sum())
 
 
 def _given_thresholds(

@@ -101,18 +101,19 @@ def calibrated_pairs(
     require_method(method, get_args(Calibration))
     reference.require_both_classes()
     reference.require_distinct_scores()
-    at = _isotonic if method == "isotonic" else _platt
-    return np.column_stack([at(model, wanted) for model in (reference.first, reference.second)])
-
-
-def _isotonic(model: Sample, wanted: Floats) -> Floats:
+    models = reference.first, reference.second
+    if method == "platt":
+        return np.column_stack([_platt(model, wanted) for model in models])
     from sklearn.isotonic import IsotonicRegression
 
-    size = model.pos + model.neg
-    fitted = IsotonicRegression().fit_transform(model.score, model.pos / size, sample_weight=size)
-    # Pooled means carry rounding: a probability that is reached but for 1e-12 is reached.
-    first = np.searchsorted(fitted, wanted - 1e-12)
-    return np.append(model.score, np.inf)[first]
+    columns = []
+    for model in models:
+        size = model.pos + model.neg
+        fitted = IsotonicRegression().fit_transform(model.score, model.pos / size, sample_weight=size)
+        # Pooled means carry rounding: a probability that is reached but for 1e-12 is reached.
+        first = np.searchsorted(fitted, wanted - 1e-12)
+        columns.append(np.append(model.score, np.inf)[first])
+    return np.column_stack(columns)
 
 
 def _platt(model: Sample, wanted: Floats) -> Floats:

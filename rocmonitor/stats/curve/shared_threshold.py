@@ -132,7 +132,21 @@ def flagging(r: int, own: ClassCounts, other: ClassCounts) -> Flagging:
     p, q = (np.append(rows.above, rows.total)[first : stop + 1] / rows.total for rows in (own, other))
     lattice = _lattice(r, own.m, p, other.m, q)
     log_phi = (own.m - 1) * _log_near(lattice.angle, p) + (other.m - 1) * _log_near(lattice.angle, q)
-    few, of_own, of_other = lattice.below_each(r, log_phi, p, q)
+
+    # P(S < r) of sums S with these functions and a row of p and of q more, one of q, one of p.
+    turn = log_phi.imag - (lattice.low * lattice.angle)[:, np.newaxis]
+    count = min(max(r - lattice.low, 0), lattice.size)
+    step = np.expm1(1j * lattice.angle)
+    kernel = -np.expm1(-1j * count * lattice.angle) / np.conj(-step) * step ** np.arange(3)[:, np.newaxis]
+    # By the tangent of half the turn, as in `binomial.waves`.
+    half = np.tan(turn / 2)
+    scaled = np.exp(log_phi.real) / (1 + half * half)
+    real, imag = scaled * (1 - half * half), 2 * scaled * half
+    # The function of a row is 1 + p step, of two 1 + (p + q) step + p q step^2. Not @: see `_Lattice`.
+    none, one, two = np.einsum("ja,aw->jw", kernel.real, real) - np.einsum("ja,aw->jw", kernel.imag, imag)
+    sums = (none + (p + q) * one + p * q * two, none + q * one, none + p * one)
+    few, of_own, of_other = (np.clip((count + 2 * total) / lattice.size, 0.0, 1.0) for total in sums)
+
     chances = [
         rows.above[first] / rows.total + float(np.sum(rows.at[first:stop] * of_rows[:-1])) / rows.total
         for rows, of_rows in ((own, of_own), (other, of_other))
@@ -209,33 +223,15 @@ class _Lattice(NamedTuple):
         for bound in bounds:
             count = min(max(bound - self.low, 0), self.size)
             kernel = -np.expm1(-1j * count * self.angle) / -np.expm1(-1j * self.angle)
-            # Not @, here and below: threads cost more than so small products.
+            # Not @: threads cost more than so small products.
             sums = np.einsum("a,aw->w", kernel.real, real) - np.einsum("a,aw->w", kernel.imag, imag)
             total = count + 2 * sums
             tails.append(np.clip(total / self.size, 0.0, 1.0))
         return tails
 
-    def below_each(self, bound: int, log_phi: Complex, p: Floats, q: Floats) -> list[Floats]:
-        """P(S < bound) of sums with these functions and a row of p and of q more, one of q, one of p."""
-        turn = log_phi.imag - (self.low * self.angle)[:, np.newaxis]
-        count = min(max(bound - self.low, 0), self.size)
-        step = np.expm1(1j * self.angle)
-        kernel = -np.expm1(-1j * count * self.angle) / np.conj(-step) * step ** np.arange(3)[:, np.newaxis]
-        # By the tangent of half the turn, as in `binomial.waves`.
-        half = np.tan(turn / 2)
-        scaled = np.exp(log_phi.real) / (1 + half * half)
-        real, imag = scaled * (1 - half * half), 2 * scaled * half
-        # The function of a row is 1 + p step, of two 1 + (p + q) step + p q step^2. Not @: see above.
-        sums = np.einsum("ja,aw->jw", kernel.real, real) - np.einsum("ja,aw->jw", kernel.imag, imag)
-        none, one, two = sums
-        totals = (none + (p + q) * one + p * q * two, none + q * one, none + p * one)
-        return [np.clip((count + 2 * total) / self.size, 0.0, 1.0) for total in totals]
-
 
 def _lattice(r: int, m1: int, p: Floats, m2: int, q: Floats) -> _Lattice:
-    """Return the angles that matter to tails at `r` of sums of two binomials: |phi(angle)| is at most
-    exp(-variance (1 - cos angle)).
-    """
+    """Return the angles that matter to tails at `r`: |phi(angle)| <= exp(-variance (1 - cos angle))."""
     mean, variance = _spread(m1, p, m2, q)
     reach = bernstein(variance)
     low = max(int(np.floor((mean - reach).min(initial=r))), 0)

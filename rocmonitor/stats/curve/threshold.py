@@ -294,9 +294,13 @@ def threshold_law(
     require_one(at, "threshold")
     seen_pos, seen_neg = (int(seen[0]) for seen in flagged(sample, at))
     m_pos, m_neg = resample_sizes(m_pos, sample.n_pos, m_neg, sample.n_neg)
-    if sampling == "full":
-        tp = _full_law(m_pos + m_neg, seen_pos, sample.n_pos, sample.n_neg)
-        fp = _full_law(m_pos + m_neg, seen_neg, sample.n_neg, sample.n_pos)
+    if sampling == "full":  # given that both classes are drawn
+        m, n, laws = m_pos + m_neg, sample.n_pos + sample.n_neg, []
+        for seen, n_own in ((seen_pos, sample.n_pos), (seen_neg, sample.n_neg)):
+            law = binomial_law(m, seen / n) - (n_own / n) ** m * binomial_law(m, seen / n_own)
+            law[0] -= ((n - n_own) / n) ** m
+            laws.append(np.maximum(law, 0.0) / _both_classes(n_own, n - n_own, m))
+        tp, fp = laws
     else:
         tp, fp = binomial_law(m_pos, seen_pos / sample.n_pos), binomial_law(m_neg, seen_neg / sample.n_neg)
     return ThresholdLaw(
@@ -311,14 +315,6 @@ def threshold_law(
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
     )
-
-
-def _full_law(m: int, seen: int, n_own: int, n_other: int) -> Floats:
-    """Law of how many of `m` rows are of a class and flagged, given that both classes are drawn."""
-    n = n_own + n_other
-    law = binomial_law(m, seen / n) - (n_own / n) ** m * binomial_law(m, seen / n_own)
-    law[0] -= (n_other / n) ** m
-    return np.asarray(np.maximum(law, 0.0) / _both_classes(n_own, n_other, m))
 
 
 def _both_classes(n_pos: int, n_neg: int, m: int) -> float:

@@ -154,10 +154,20 @@ def total_rate_intervals(
     n = sample.n_pos + sample.n_neg
     r, moved = nearest_ranks(rates, n, "rates")
     pos, neg = class_rows(sample)
-    laws = {
-        "tpr": _class_rate(r, pos, neg, sampling, sizes[0]),
-        "fpr": _class_rate(r, neg, pos, sampling, sizes[1]),
-    }
+    full, laws = sampling == "full", {}
+    for name, own, other, size in (("tpr", pos, neg, sizes[0]), ("fpr", neg, pos, sizes[1])):
+        of_rows, inverse = np.empty((len(r), 2)), size.mean_inverse(0.0)
+        places = windows(r, own, other, full=full).tolist()
+        for line, (rank, window) in enumerate(zip(r.tolist(), places, strict=True)):
+            if full:
+                pi, square = full_moments(rank, own, other, size, *window)
+                # What makes the variance pi (1 - pi) E[1/M] + (1 - E[1/M]) gamma.
+                gamma = (square - pi**2 - inverse * pi * (1 - pi)) / (1 - inverse)
+            else:
+                pi, two = moments(rank, own, other, *window)
+                gamma = two - pi**2
+            of_rows[line] = pi, gamma
+        laws[name] = _ClassRate(r, own, other, sampling, size, of_rows)
     return TotalRateIntervals(rate=r / n, **measured(sample, laws, options, r / n, moved))
 
 
@@ -189,8 +199,11 @@ def total_rate_law(sample: Sample, rate: float, *, sampling: Sampling = "stratif
     rank = int(only_rank(rate, n, "rate")[0])
     pos, neg = class_rows(sample)
     if sampling == "full":
-        size_pos, size_neg = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
-        tp, fp = _mixed_law(rank, pos, neg, size_pos), _mixed_law(rank, neg, pos, size_neg)
+        sizes = both_class_sizes(sample.n_pos, sample.n_neg, sample.n_pos / n)
+        tp, fp = np.zeros(n + 1), np.zeros(n + 1)
+        for mixed, own, other, size in ((tp, pos, neg, sizes[0]), (fp, neg, pos, sizes[1])):
+            for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
+                mixed[: m + 1] += weight * stratified_law(rank, own._replace(m=m), other._replace(m=n - m))
     else:
         tp, fp = stratified_law(rank, pos, neg), stratified_law(rank, neg, pos)
     return TotalRateLaw(
@@ -245,36 +258,8 @@ class _ClassRate(BootstrapLaw):
         return drawn
 
 
-def _class_rate(
-    r: Counts, own: ClassCounts, other: ClassCounts, sampling: Sampling, size: ClassSize
-) -> _ClassRate:
-    full = sampling == "full"
-    of_rows = np.empty((len(r), 2))
-    inverse = size.mean_inverse(0.0)
-    places = windows(r, own, other, full=full).tolist()
-    for line, (rank, window) in enumerate(zip(r.tolist(), places, strict=True)):
-        if full:
-            pi, square = full_moments(rank, own, other, size, *window)
-            # What makes the variance pi (1 - pi) E[1/M] + (1 - E[1/M]) gamma.
-            gamma = (square - pi**2 - inverse * pi * (1 - pi)) / (1 - inverse)
-        else:
-            pi, two = moments(rank, own, other, *window)
-            gamma = two - pi**2
-        of_rows[line] = pi, gamma
-    return _ClassRate(r, own, other, sampling, size, of_rows)
-
-
 def _sized_law(r: int, own: ClassCounts, other: ClassCounts, n: int, m: int) -> tuple[int, Floats]:
     """First count and probabilities when `m` of the `n` rows of a resample are of the class."""
     law = stratified_law(r, own._replace(m=m), other._replace(m=n - m))
     some = np.flatnonzero(law > NEGLIGIBLE)
     return int(some[0]), law[some[0] : some[-1] + 1]
-
-
-def _mixed_law(r: int, own: ClassCounts, other: ClassCounts, size: ClassSize) -> Floats:
-    """Law of the flagged rows of a class when `size` is the law of its rows, of all rows in a resample."""
-    n = own.total + other.total
-    mixed = np.zeros(n + 1)
-    for m, weight in zip(size.rows.tolist(), size.weight.tolist(), strict=True):
-        mixed[: m + 1] += weight * stratified_law(r, own._replace(m=m), other._replace(m=n - m))
-    return mixed

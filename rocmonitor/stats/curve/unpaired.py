@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,7 +123,8 @@ def vertical_difference_unpaired(
     )
     rates, used, caveats = [], [], list[Caveat]()
     for sample, name in ((first, "first"), (second, "second")):
-        _require_curve(sample, name)
+        sample.require_both_classes(what=f"{name} sample: ")
+        sample.require_distinct_scores(f"{name} sample: ")
         m_pos, m_neg = vertical_sizes(sample, None, None)
         r, moved = nearest_ranks(fpr, m_neg)
         used.append(r / m_neg)
@@ -183,7 +184,8 @@ def threshold_difference_unpaired(
     ([-0.5], [0.5])
     """
     for sample, name in ((first, "first"), (second, "second")):
-        _require_curve(sample, name)
+        sample.require_both_classes(what=f"{name} sample: ")
+        sample.require_distinct_scores(f"{name} sample: ")
     if np.ndim(thresholds) == 2:
         at = threshold_pairs(thresholds)
     else:
@@ -198,13 +200,16 @@ def threshold_difference_unpaired(
     )
     at_1, at_2 = at.T.copy()
     (tp_1, fp_1), (tp_2, fp_2) = flagged(first, at_1), flagged(second, at_2)
-    laws = {
-        name: _Apart(_at_thresholds(count_1, n_1), _at_thresholds(count_2, n_2), (n_1, n_2))
-        for name, count_1, n_1, count_2, n_2 in (
-            ("dtpr", tp_1, first.n_pos, tp_2, second.n_pos),
-            ("dfpr", fp_1, first.n_neg, fp_2, second.n_neg),
-        )
-    }
+    laws = {}
+    for name, counts, sizes in (
+        ("dtpr", (tp_1, tp_2), (first.n_pos, second.n_pos)),
+        ("dfpr", (fp_1, fp_2), (first.n_neg, second.n_neg)),
+    ):
+        rates = [
+            ThresholdRate(count, n, sampled_sizes("stratified", n, n, n, n)[0])
+            for count, n in zip(counts, sizes, strict=True)
+        ]
+        laws[name] = _Apart(rates[0], rates[1], sizes)
     return ThresholdDifferenceUnpaired(
         threshold_1=at_1,
         threshold_2=at_2,
@@ -213,15 +218,6 @@ def threshold_difference_unpaired(
         n_neg_2=second.n_neg,
         **measured(first, laws, options, at, ()),
     )
-
-
-def _require_curve(sample: Sample, name: str) -> None:
-    sample.require_both_classes(what=f"{name} sample: ")
-    sample.require_distinct_scores(f"{name} sample: ")
-
-
-def _at_thresholds(count: Any, n: int) -> ThresholdRate:
-    return ThresholdRate(count, n, sampled_sizes("stratified", n, n, n, n)[0])
 
 
 @dataclass(frozen=True, eq=False)

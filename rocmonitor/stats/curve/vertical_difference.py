@@ -214,7 +214,8 @@ class DifferenceLaw(VerticalLaw):
         gap, apart = mix.net / n, mix.apart / n
         variance = np.maximum(apart - gap**2, 0.0)
         # A step is at most 2 off. What a term has beyond its range is negligible for all of them together.
-        half = bernstein(m * variance, np.maximum(LOG_NEGLIGIBLE + _log_share(mix.weight), 0.0), step=2.0)
+        log_share = np.log(np.maximum(np.abs(mix.weight) * len(mix.weight), 1e-300))
+        half = bernstein(m * variance, np.maximum(LOG_NEGLIGIBLE + log_share, 0.0), step=2.0)
         low = max(-m, int(np.floor((m * gap - half).min())))
         high = min(m, int(np.ceil((m * gap + half).max())))
         require_room(high - low + 1)
@@ -234,10 +235,18 @@ def _transform(
     `gap` is a - b, `apart` a + b, the angles increase within [0, π]. A term counts while it is not negligible
     for its weight, most at O(sqrt(size)) angles: those left out are below 1e-16 together.
     """
-    reach = _negligible_from(weight, gap, apart, m)
+    # The 1 - cos θ from which a term is negligible for good, or infinity. 1 - |…|² is concave in it: above
+    # the limit at the end, 2, it passes that once, at the first root of a quadratic. Negative where the
+    # weight itself is negligible.
+    limit = 2 * (LOG_NEGLIGIBLE + np.log(np.maximum(np.abs(weight) * len(weight), 1e-300))) / m
+    variance = apart - gap**2
+    root = np.sqrt(np.maximum(variance**2 - (apart**2 - gap**2) * limit, 0.0))
+    lasts = 4 * apart * (1 - apart) <= limit
+    reach = np.where(lasts, np.inf, limit / np.where(lasts, 1.0, np.maximum(variance + root, 1e-300)))
+
     order = np.argsort(-reach)
     weight, gap, apart, reach = weight[order], gap[order], apart[order], reach[order]
-    spread, variance = apart * (1 - apart), apart - gap**2
+    spread, variance = apart * (1 - apart), variance[order]
     transform = np.zeros(len(angles), dtype=np.complex128)
     bends, sines = 2 * np.sin(angles / 2) ** 2, np.sin(angles)
     left = np.searchsorted(-reach, -bends)  # terms at each angle
@@ -256,24 +265,6 @@ def _transform(
         transform[part] = waves(square, phase, weight[some], m, low, angle)
         k = part.stop
     return transform
-
-
-def _negligible_from(weight: Floats, gap: Floats, apart: Floats, m: int) -> Floats:
-    """Return the 1 - cos θ from which a term of `_transform` is negligible for good, or infinity.
-
-    1 - |…|² is concave in 1 - cos θ: one above the limit at the end, 2, passes it once, at the first root of
-    a quadratic. Negative where the weight itself is negligible.
-    """
-    limit = 2 * (LOG_NEGLIGIBLE + _log_share(weight)) / m
-    variance = apart - gap**2
-    root = np.sqrt(np.maximum(variance**2 - (apart**2 - gap**2) * limit, 0.0))
-    lasts = 4 * apart * (1 - apart) <= limit
-    return np.where(lasts, np.inf, limit / np.where(lasts, 1.0, np.maximum(variance + root, 1e-300)))
-
-
-def _log_share(weight: Floats) -> Floats:
-    """Logarithm of each weight, as a multiple of an equal share of all."""
-    return np.asarray(np.log(np.maximum(np.abs(weight) * len(weight), 1e-300)))
 
 
 def difference_law(pair: PairedSample, r: Counts, m_pos: int, m_neg: int, most: int) -> DifferenceLaw:

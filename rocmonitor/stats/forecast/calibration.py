@@ -139,7 +139,7 @@ def noisy_root(
         return high
 
     reached = np.cumsum(weights[np.argsort(values, kind="stable")])
-    wanted = _wanted(confidence_level, total)
+    wanted = round(confidence_level * (total + 1), 9)  # 20 * 0.95 may come out just above 19
     place = int(np.searchsorted(reached, wanted))
     if 0 < place < len(reached) and reached[place] > wanted:
         ends = reached[place - 1], reached[place]
@@ -181,10 +181,6 @@ def observed_root(outside: Floats, weights: Floats, confidence_level: float) -> 
     order = np.argsort(outside, kind="stable")
     reached = np.cumsum(weights[order])
     total = float(reached[-1])
-    root = float(np.interp(_wanted(confidence_level, total), reached, outside[order]))
+    wanted = round(confidence_level * (total + 1), 9)  # 20 * 0.95 may come out just above 19
+    root = float(np.interp(wanted, reached, outside[order]))
     return Root(max(0.0, root), min(confidence_level, total / (total + 1)))
-
-
-def _wanted(confidence_level: float, total: float) -> float:
-    """Return how many windows of `total` the level wants; 20 * 0.95 may come out just above 19."""
-    return round(confidence_level * (total + 1), 9)

@@ -111,7 +111,7 @@ def along(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
     """
     limit, coarse = kernel.limit(), kernel.thinned()
     inner = [distance for distance in distances if 0 < distance < limit.distance]
-    solutions = _each(kernel, inner) if coarse is None else _each_refined(kernel, *coarse, inner)
+    solutions = _each(kernel, coarse, inner)
     for distance in distances:
         if distance >= limit.distance:
             yield limit
@@ -119,34 +119,30 @@ def along(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
             yield next(solutions) if distance > 0 else reference(kernel)
 
 
-def _each(kernel: Kernel, distances: list[float]) -> Iterator[Extreme]:
-    known: Extreme = reference(kernel)
-    before = known
+def _each(
+    kernel: Kernel, coarse: tuple[Kernel, NDArray[np.intp]] | None, distances: list[float]
+) -> Iterator[Extreme]:
+    known: Extreme
+    before: Extreme
+    if coarse is not None:  # carry over what the coarse potential lacks: it changes slowly
+        lacking: Floats | float = 0.0
+        for distance, near in zip(distances, along(coarse[0], distances), strict=True):
+            potential = near.potential[:, coarse[1]]
+            known = _from(kernel, replace(near, potential=potential + lacking), distance)
+            lacking = known.potential - potential
+            yield known
+        return
+    known = before = reference(kernel)
     for distance in distances:
-        solution = _from(kernel, _further(before, known, distance), distance)
+        # Start on a straight line in the root of the distance through the last two solutions.
+        done, step = math.sqrt(known.distance), math.sqrt(known.distance) - math.sqrt(before.distance)
+        start = known
+        if step > 0:
+            share = min((math.sqrt(distance) - done) / step, 1.0)
+            start = replace(known, potential=known.potential + share * (known.potential - before.potential))
+        solution = _from(kernel, start, distance)
         before, known = known, _better(kernel, solution, distance) or solution
         yield known
-
-
-def _each_refined(
-    kernel: Kernel, coarse: Kernel, place: NDArray[np.intp], distances: list[float]
-) -> Iterator[Extreme]:
-    """Yield as `_each`, carrying over what the coarse potential lacks: it changes slowly."""
-    lacking: Floats | float = 0.0
-    for distance, near in zip(distances, along(coarse, distances), strict=True):
-        start = near.potential[:, place]
-        known = _from(kernel, replace(near, potential=start + lacking), distance)
-        lacking = known.potential - start
-        yield known
-
-
-def _further(before: Extreme, known: Extreme, distance: float) -> Extreme:
-    """Return where to start for `distance`: on a straight line in its root through two known solutions."""
-    done, step = math.sqrt(known.distance), math.sqrt(known.distance) - math.sqrt(before.distance)
-    if step <= 0:
-        return known
-    share = min((math.sqrt(distance) - done) / step, 1.0)
-    return replace(known, potential=known.potential + share * (known.potential - before.potential))
 
 
 def closest(kernel: Kernel, target: float) -> Extreme | None:
@@ -168,9 +164,17 @@ def closest(kernel: Kernel, target: float) -> Extreme | None:
         if rough is not None and 0.0 < rough.multiplier < math.inf:
             x = math.sqrt(2 * rough.distance)
             near = replace(origin, multiplier=rough.multiplier, potential=rough.potential[:, coarse[1]])
-    straight = _straight_to(kernel, target, near, x, gap)
-    if straight is not None:
-        return straight
+
+    def aim(point: TiltedPoint) -> tuple[float, float]:
+        short = target - point.value
+        return short / gap, short / point.spread if point.spread else math.inf
+
+    # The maximum at its own distance, whose distance is so the smallest, where that is proven.
+    scale = near.multiplier or x / math.sqrt(near.spread)
+    point = _straight(kernel, near.potential, scale, x * x / 2, aim)
+    if point is not None:
+        distance = point.distance + point.scale * (target - point.value)
+        return replace(point, value=target, distance=max(distance, 0.0))
     branches = coarse is None  # others were looked for on the thinned kernel
     return _bracketed(kernel, target, near, (x, math.sqrt(2 * limit.distance)), gap, branches=branches)
 
@@ -206,41 +210,6 @@ def _bracketed(
     if not _short(distance, x * x / 2):
         distance += reached.multiplier * (target - reached.value)
     return replace(reached, value=target, distance=max(distance, 0.0))
-
-
-def _straight_to(kernel: Kernel, target: float, near: Extreme, x: float, gap: float) -> Extreme | None:
-    """Return the solution with this value, from `near`, about x = sqrt(2 D) away; None without a proof.
-
-    The maximum at its own distance, whose distance is so the smallest.
-    """
-
-    def aim(point: TiltedPoint) -> tuple[float, float]:
-        short = target - point.value
-        return short / gap, short / point.spread if point.spread else math.inf
-
-    scale = near.multiplier or x / math.sqrt(near.spread)
-    point = _straight(kernel, near.potential, scale, x * x / 2, aim)
-    if point is None:
-        return None
-    distance = point.distance + point.scale * (target - point.value)
-    return replace(point, value=target, distance=max(distance, 0.0))
-
-
-def _straight_at(kernel: Kernel, near: Extreme, distance: float) -> TiltedPoint | None:
-    """Return the solution at this distance, from a known one; None without a proof."""
-
-    def aim(point: TiltedPoint) -> tuple[float, float]:
-        share = distance / point.distance if point.distance > 0 else math.inf
-        return share - 1, point.multiplier * (math.sqrt(share) - 1)  # the distance goes with its square
-
-    scale = near.multiplier or (math.sqrt(2 * distance / near.spread) if near.spread else math.inf)
-    point = _straight(kernel, near.potential, scale, distance, aim)
-    if point is None:
-        return None
-    point = _at_distance(kernel, point.potential, point.multiplier, distance)
-    solved = point.residual <= _TOLERANCE * max(1.0, point.multiplier)
-    proven = point.multiplier <= kernel.unique and not _short(point.distance, distance)
-    return point if solved and proven else None
 
 
 def _straight(
@@ -300,9 +269,19 @@ def _from(kernel: Kernel, near: Extreme, distance: float) -> Extreme:
 
     Where that is a corner, which more distance does not leave, the kernel's starts are tried as well.
     """
-    straight = _straight_at(kernel, near, distance)
-    if straight is not None:
-        return straight
+
+    def aim(point: TiltedPoint) -> tuple[float, float]:
+        share = distance / point.distance if point.distance > 0 else math.inf
+        return share - 1, point.multiplier * (math.sqrt(share) - 1)  # the distance goes with its square
+
+    scale = near.multiplier or (math.sqrt(2 * distance / near.spread) if near.spread else math.inf)
+    point = _straight(kernel, near.potential, scale, distance, aim)
+    if point is not None:
+        point = _at_distance(kernel, point.potential, point.multiplier, distance)
+        solved = point.residual <= _TOLERANCE * max(1.0, point.multiplier)
+        if solved and point.multiplier <= kernel.unique and not _short(point.distance, distance):
+            return point
+
     scale = near.multiplier if 0.0 < near.multiplier < _LARGEST_START else 1.0
     solution = climb(kernel, distance, near.potential, scale, _TOLERANCE)
     if not _short(solution.distance, distance):
@@ -349,22 +328,19 @@ def _short(used: float, distance: float) -> bool:
     return used < distance * (1 - _STUCK)
 
 
-def _affordable(distance: float) -> float:
-    return distance * (1 + 1e-9) + _EXACT * _LARGEST_EXPONENT
-
-
 def _uphill(
     kernel: Kernel, distance: float, potential: Floats, scale: float, tolerance: float
 ) -> TiltedPoint:
     """From a start to a solution, or to a corner; the value never falls."""
     point = _at_distance(kernel, potential, scale, distance)
+    affordable = distance * (1 + 1e-9) + _EXACT * _LARGEST_EXPONENT
     mixing, least, idle = Mixing(), math.inf, 0
     for _ in range(_SWEEPS):
         if point.residual <= tolerance * max(1.0, point.multiplier) or idle > _IDLE:
             break
         for step in _steps(point, kernel, mixing):
             new = _at_distance(kernel, step, point.scale, distance)
-            if new.distance <= _affordable(distance) and new.value >= point.value - _ROUNDING:
+            if new.distance <= affordable and new.value >= point.value - _ROUNDING:
                 gained = new.value > point.value + _ROUNDING or new.residual < least
                 idle = 0 if gained else idle + 1
                 point, least = new, min(least, new.residual)
@@ -407,7 +383,8 @@ def _at_distance(kernel: Kernel, potential: Floats, scale: float, distance: floa
         if new == scale or new > _LARGEST_SCALE:
             break
         scale = new
-    if reached > _affordable(distance):  # a jump between equal distances: before it
+    affordable = distance * (1 + 1e-9) + _EXACT * _LARGEST_EXPONENT
+    if reached > affordable:  # a jump between equal distances: before it
         scale = low
         tilt, reached, _ = _tilted(kernel.shares, below, scale, distance)
     del below  # memory

@@ -225,7 +225,18 @@ class Reach(TwoOrders):
             sides = (self.first <= a) & (self.second > b), (self.first > a) & (self.second <= b)
             return self._apart(*sides, 1.0)
         if self._better_pair() is None:
-            level = self._on_pair(*self._level_pair())
+            # Cells of the largest psi_1 - psi_2. The models agree on the pair that the first orders right, or
+            # on the one that the second orders wrong, or on one that both tie; else no pair is level.
+            neg, pos = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
+            lowest = neg[np.lexsort((-self.second[neg], self.first[neg]))[0]]
+            highest = pos[np.lexsort((self.second[pos], -self.first[pos]))[0]]
+            above, below = neg[np.argmax(self.second[neg])], pos[np.argmin(self.second[pos])]
+            pairs = [(int(lowest), int(highest)), (int(above), int(below))]
+            twice = [
+                np.sign(self.first[p] - self.first[n]) - np.sign(self.second[p] - self.second[n])
+                for n, p in pairs
+            ]
+            level = self._on_pair(*pairs[int(np.argmax(twice))])
             shares = at_limit(self, np.ones_like(self.shares), 0.0)
             return shares if shares.value >= level.value - ROUNDING else level
         # One model ties what the other orders: a cut within one score of the one that ties.
@@ -268,7 +279,18 @@ class Reach(TwoOrders):
         pair = int(self.first[positives[place]]) - 1, int(self.second[positives[place]])
         on_grid = self._cut_on_grid()
         cuts = [pair] if on_grid is None else [pair, on_grid]
-        return min((self._descended(*cut) for cut in cuts), key=lambda descended: descended[1])[0]
+        f, g = self.shares
+        descended = []
+        for a, b in cuts:
+            cost = math.inf
+            for _ in range(_DESCENTS):
+                a, _ = _cheapest(self.first, f * (self.second > b), g * (self.second <= b))
+                b, reached = _cheapest(self.second, g * (self.first > a), f * (self.first <= a))
+                if reached >= cost:
+                    break
+                cost = reached
+            descended.append(((a, b), cost))
+        return min(descended, key=lambda cut: cut[1])[0]
 
     def _cut_on_grid(self) -> tuple[int, int] | None:
         bins = [self._binned(rank) for rank in (self.first, self.second)]
@@ -292,39 +314,12 @@ class Reach(TwoOrders):
         ]
         return last[0], last[1]
 
-    def _descended(self, a: int, b: int) -> tuple[tuple[int, int], float]:
-        f, g = self.shares
-        cost = math.inf
-        for _ in range(_DESCENTS):
-            a, _ = _cheapest(self.first, f * (self.second > b), g * (self.second <= b))
-            b, reached = _cheapest(self.second, g * (self.first > a), f * (self.first <= a))
-            if reached >= cost:
-                break
-            cost = reached
-        return (a, b), cost
-
     def _apart(self, negatives: NDArray[np.bool_], positives: NDArray[np.bool_], value: float) -> Extreme:
         """Return all weight on some cells, on which every pair of rows has the same `value`."""
         tilt = np.stack([negatives, positives]) * (self.shares > 0)
         totals = (self.shares * tilt).sum(axis=1, keepdims=True)
         extreme = at_limit(self, tilt / totals, max(-float(np.log(totals).sum()), 0.0))
         return replace(extreme, value=value)
-
-    def _level_pair(self) -> tuple[int, int]:
-        """Cells of the largest psi_1 - psi_2 where the first model orders no pair better; O(k log k)."""
-        # They agree on the pair that it orders right, or on the one that the second orders wrong, or on one
-        # that both tie; else no pair is level.
-        negatives, positives = np.flatnonzero(self.shares[0]), np.flatnonzero(self.shares[1])
-        lowest = np.lexsort((-self.second[negatives], self.first[negatives]))[0]
-        highest = np.lexsort((self.second[positives], -self.first[positives]))[0]
-        above, below = np.argmax(self.second[negatives]), np.argmin(self.second[positives])
-        pairs = [(int(negatives[n]), int(positives[p])) for n, p in ((lowest, highest), (above, below))]
-
-        def gain(pair: tuple[int, int]) -> int:  # twice psi_1 - psi_2
-            first, second = (np.sign(rank[pair[1]] - rank[pair[0]]) for rank in (self.first, self.second))
-            return int(first - second)
-
-        return max(pairs, key=gain)
 
 
 def furthest(kernel: TwoOrders, distance: float) -> Extreme:

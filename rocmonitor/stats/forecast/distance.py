@@ -28,13 +28,6 @@ FLOOR = 0.5  # rows that a bin holds at least in the symmetric distance, and a c
 _CHUNK = 10_000  # resamples that are held at once
 
 
-class Bins(NamedTuple):
-    """The bins of one class of a sample."""
-
-    ends: Floats  # (h - 1,): upper ends of all bins but the last
-    shares: Floats  # (h,): what the sample has in each of them; never 0
-
-
 @on_sample
 def binned_distance(
     sample: Sample, /, windows: Sequence[Sample], *, bins: int = BINS, symmetric: bool = False
@@ -82,12 +75,12 @@ def window_distances(
     sample: Sample, windows: Sequence[Sample], *, bins: int = BINS, symmetric: bool = False
 ) -> Floats:
     """Return the distance of each window, shape (windows,); all have both classes."""
-    negatives, positives = class_bins(sample, bins)
+    classes = class_bins(sample, bins)
     total = np.zeros(len(windows))
     for place, window in enumerate(windows):
-        for expected, counts in ((negatives, window.neg), (positives, window.pos)):
-            number = binned_counts(window.score, counts, expected.ends)
-            total[place] += _divergences(number[np.newaxis], expected.shares, symmetric)[0]
+        for (ends, shares), counts in zip(classes, (window.neg, window.pos), strict=True):
+            number = binned_counts(window.score, counts, ends)
+            total[place] += _divergences(number[np.newaxis], shares, symmetric)[0]
     return np.maximum(total, 0.0)
 
 
@@ -100,26 +93,24 @@ def resampled_distance(
     multinomial law, which is drawn directly: O(bins) a resample, whatever its size.
     """
     draw = generator(rng, n_resamples)
-    negatives, positives = class_bins(sample, BINS)
+    classes = class_bins(sample, BINS)
     total = 0.0
     for start in range(0, n_resamples, _CHUNK):
         size = min(_CHUNK, n_resamples - start)
-        for expected, rows in ((negatives, sizes[1]), (positives, sizes[0])):
-            number = draw.multinomial(rows, expected.shares, size=size)
-            total += float(_divergences(number, expected.shares, symmetric).sum())
+        for (_, shares), rows in zip(classes, sizes[::-1], strict=True):
+            number = draw.multinomial(rows, shares, size=size)
+            total += float(_divergences(number, shares, symmetric).sum())
     return max(total / n_resamples, 0.0)
 
 
-def class_bins(sample: Sample, bins: int) -> tuple[Bins, Bins]:
-    """Return the bins of the negatives and those of the positives."""
-    ends = [bin_ends(sample.score, counts, bins) for counts in (sample.neg, sample.pos)]
-    numbers = [
-        binned_counts(sample.score, *pair) for pair in zip((sample.neg, sample.pos), ends, strict=True)
-    ]
-    negatives, positives = (
-        Bins(class_ends, number / number.sum()) for class_ends, number in zip(ends, numbers, strict=True)
-    )
-    return negatives, positives
+def class_bins(sample: Sample, bins: int) -> list[tuple[Floats, Floats]]:
+    """Return the bins of the negatives and of the positives: `bin_ends`, and the shares; none is 0."""
+    classes = []
+    for counts in (sample.neg, sample.pos):
+        ends = bin_ends(sample.score, counts, bins)
+        number = binned_counts(sample.score, counts, ends)
+        classes.append((ends, number / number.sum()))
+    return classes
 
 
 def bin_ends(score: Floats, counts: Counts | Floats, bins: int) -> Floats:

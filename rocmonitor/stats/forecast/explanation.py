@@ -80,9 +80,7 @@ class ShiftExplanation(Table):
         return self.auc - self.reference_auc
 
     def words(self) -> str:
-        """Return the explanation in a few plain sentences with numbers:
-        `rocmonitor.wording.shift.explanation`.
-        """
+        """Return the explanation in a few sentences with numbers: `rocmonitor.wording.shift.explanation`."""
         from rocmonitor.wording.shift import explanation
 
         columns = {
@@ -165,7 +163,15 @@ def explain_shift(
     # Floats, because products of class sizes may leave int64.
     weights = reference.neg * float(reference.n_pos) + reference.pos * float(reference.n_neg)
     ends = bin_ends(reference.score, weights, bins)
-    old, new = (_placed(sample, scale, ends) for sample in (reference, window))
+    old, new = (
+        _Placed(
+            shares=np.stack([sample.neg / sample.n_neg, sample.pos / sample.n_pos]),
+            place=np.searchsorted(scale, sample.score),
+            bin=np.searchsorted(ends, sample.score),
+            bins=len(ends) + 1,
+        )
+        for sample in (reference, window)
+    )
     before, now, moved = _in_bins(old), _in_bins(new), _contributions(old, new)
     distance, similarity = None, None
     least: Sequence[Floats | None] | Floats = (None, None)
@@ -222,12 +228,6 @@ class _Placed(NamedTuple):
     place: NDArray[np.intp]
     bin: NDArray[np.intp]
     bins: int
-
-
-def _placed(sample: Sample, scale: Floats, ends: Floats) -> _Placed:
-    shares = np.stack([sample.neg / sample.n_neg, sample.pos / sample.n_pos])
-    place, bins = np.searchsorted(scale, sample.score), np.searchsorted(ends, sample.score)
-    return _Placed(shares, place, bins, len(ends) + 1)
 
 
 def _contributions(old: _Placed, new: _Placed) -> Floats:

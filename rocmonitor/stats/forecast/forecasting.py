@@ -29,7 +29,7 @@ from rocmonitor.stats.forecast.kld import area, auc_bounds
 from rocmonitor.stats.forecast.projection import Scores, expected_auc
 from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.forecast.serial import serial_correlation
-from rocmonitor.stats.forecast.windows import mean_sizes, used_windows, valid_weights
+from rocmonitor.stats.forecast.windows import used_windows, valid_weights
 from rocmonitor.stats.proportion import Rng, is_number, require_level, require_method
 from rocmonitor.stats.rows import window_numbers
 from rocmonitor.stats.sample import Sample
@@ -284,8 +284,13 @@ def forecast_fit(
     used = [given[place] for place in past.kept]
     worth = None if weights is None else valid_weights(weights, len(given), past.kept)
     if method == "bootstrap":
-        rows = sizes or mean_sizes(used)
-        distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
+        n_pos, n_neg = sizes or (
+            max(1, round(float(np.mean([window.n_pos for window in used])))),
+            max(1, round(float(np.mean([window.n_neg for window in used])))),
+        )
+        distance = resampled_distance(
+            reference, (n_pos, n_neg), symmetric=symmetric, n_resamples=n_resamples, rng=rng
+        )
     elif method in ("binned", "dual"):
         distance = float(np.average(past.distances, weights=worth))
     when = None if days is None else [dates[place] for place in past.kept]

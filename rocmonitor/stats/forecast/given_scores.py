@@ -186,7 +186,7 @@ def score_forecast(
         n_pos=history.n_pos,
         n_neg=history.n_neg,
         pair_variances=history.pair_variances,
-        widening=_factor(coming.widening, strength),
+        widening=1 + (coming.widening - 1) * (1 - strength),  # scores fully trusted explain correlation
     )
     stated, achieved = stated or expected, interval.choice.level
     return ScoreForecast(
@@ -237,11 +237,6 @@ def _doubted(
     if stays and mixture_distance(coming.cells, ends, counted_in(ends, *coming.scores)) <= limit:
         low, high = min(low, stays.low), max(high, stays.high)
     return interval._replace(low=max(low, 0.0), high=min(high, 1.0))
-
-
-def _factor(widening: float, strength: float) -> float:
-    """Return what roots at a strength are multiplied by: scores fully trusted explain correlation."""
-    return 1 + (widening - 1) * (1 - strength)
 
 
 def divided(rows: int, prevalence: float) -> tuple[int, int]:
@@ -304,7 +299,7 @@ def at_strength(
 ) -> ForecastAtStrength:
     """One strength, whatever the past windows say of it."""
     strength = history.strengths[place]
-    roots = _factor(widening, strength) * np.array(history.roots[place])
+    roots = (1 + (widening - 1) * (1 - strength)) * np.array(history.roots[place])
     left = noises.left(strength)
     return _forecast(history, laws, cells, noises, roots, left, strength, confidence_level, alternative)
 
@@ -328,7 +323,7 @@ def learned(
     others = np.argmin(handicap[:, np.newaxis] * (total[:, np.newaxis] - losses), axis=0)
     place, window = int(np.argmin(handicap * total)), np.arange(history.n_windows)
     roots, strength = np.array(history.roots)[others, window], history.strengths[place]
-    wider = np.array([_factor(widening, strength) for strength in history.strengths])[others]
+    wider = (1 + (widening - 1) * (1 - np.array(history.strengths)))[others]
     own = left[others, :, window].T
     forecast = _forecast(
         history, laws, cells, noises, wider * roots, own, strength, confidence_level, alternative

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import NamedTuple
@@ -132,7 +133,11 @@ class LabelHistory(Result):
         known, late = by_time
         total = late.sum(axis=0)
         read = [known_for >= self.ages[nearest] for known_for in self.known_for]
-        others = [self._law(known.sum(axis=0) - known[at], total - late[at]) for at in range(windows)]
+        whole = known.sum(axis=0)
+        law, *others = (  # of all windows, and of the others of each; None if none was known at that age
+            PastLaw(self._sample(early), self._sample(early + later)) if early.any() else None
+            for early, later in [(whole, total), *zip(whole - known, total - late, strict=True)]
+        )
         scatter = scatter_of(
             [
                 slope(self._sample(known[at]), other)
@@ -140,24 +145,29 @@ class LabelHistory(Result):
                 if read[at] and other is not None and known[at].sum(axis=1).all()
             ]
         )
-        law, *others = (
-            past and past._replace(scatter=scatter) for past in (self._law(known.sum(axis=0), total), *others)
-        )
-        estimates = [
-            self._window(known[at], late[at], waiting[at], total, int(waiting.sum()), others[at])
-            if read[at]
-            else None
-            for at in range(windows)
-        ]
-        used = [number for number, estimate in enumerate(estimates) if estimate is not None]
+        law, *others = (past and past._replace(scatter=scatter) for past in (law, *others))
+        estimates, finals = {}, []  # each window with the p of the others
+        for number in np.flatnonzero(read).tolist():
+            final, rest = known[number] + late[number], total - late[number]
+            if (final.sum(axis=1) == 0).any():
+                continue
+            with suppress(DegenerateDataError):
+                estimates[number] = partly_labelled_auc(
+                    self._sample(known[number]),
+                    (self.score, late[number].sum(axis=0) + waiting[number]),
+                    self._sample(rest),
+                    later_share=_share(int(rest.sum()), int(waiting.sum()) - int(waiting[number].sum())),
+                    past=others[number],
+                )
+                finals.append(self._sample(final))
         reading = Reading(
             age=self.ages[nearest],
             late=self._sample(total),
             past=law,
             later_share=_share(int(total.sum()), int(waiting.sum())),
-            numbers=tuple(used),
-            estimates=tuple(estimate for estimate in estimates if estimate is not None),
-            finals=tuple(self._sample(known[number] + late[number]) for number in used),
+            numbers=tuple(estimates),
+            estimates=tuple(estimates.values()),
+            finals=tuple(finals),
         )
         self._read[nearest] = reading
         return reading
@@ -190,34 +200,6 @@ class LabelHistory(Result):
         waiting = np.bincount(self.waiting_place // cells, weights=self.waiting_rows, minlength=windows)
         old = np.array([[length >= age for age in self.ages] for length in self.known_for], dtype=bool)
         return known, known[:, -1] + waiting, old.reshape(windows, len(self.ages))
-
-    def _law(self, known: Counts, late: Counts) -> PastLaw | None:
-        """Return the laws of rows by cell, (2, c), known at an age and later; None if none was known."""
-        return PastLaw(self._sample(known), self._sample(known + late)) if known.any() else None
-
-    def _window(
-        self,
-        known: Counts,
-        late: Counts,
-        waiting: Counts,
-        all_late: Counts,
-        all_waiting: int,
-        past: PastLaw | None,
-    ) -> PartlyLabelledAuc | None:
-        """Return the estimate of a window with the p of the others; None without one, or a final AUC."""
-        others = all_late - late
-        if ((known + late).sum(axis=1) == 0).any():
-            return None
-        try:
-            return partly_labelled_auc(
-                self._sample(known),
-                (self.score, late.sum(axis=0) + waiting),
-                self._sample(others),
-                later_share=_share(int(others.sum()), all_waiting - int(waiting.sum())),
-                past=past,
-            )
-        except DegenerateDataError:
-            return None
 
     def _sample(self, counts: Counts) -> Sample:
         """Return the sample of negatives and positives by cell, shape (2, c)."""

@@ -377,7 +377,8 @@ class LabelErrors(Result):
 
     def label_error(self, estimate: PartlyLabelledAuc) -> float:
         """Return what the missing labels leave open, as root mean square, by the errors of past windows."""
-        return math.hypot(self._label_se(estimate), self.arrival)
+        label = estimate.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
+        return math.hypot(label, self.arrival)
 
     def se(self, estimate: PartlyLabelledAuc) -> float:
         """Return the standard error of the estimate as one of the population's AUC.
@@ -411,7 +412,7 @@ class LabelErrors(Result):
         Without missing labels it is DeLong's.
         """
         require_level(confidence_level)
-        label = self._label_se(estimate)
+        label = estimate.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
         se = math.hypot(self.se(estimate), minus_se)
         if not se:
             raise DegenerateDataError("neither the scores nor past windows show any scatter to compare by")
@@ -425,9 +426,6 @@ class LabelErrors(Result):
         middle = float(scipy.special.logit(estimate.auc))
         low, high = scipy.special.expit([middle - slope, middle + slope]).tolist()
         return Interval(low, high)
-
-    def _label_se(self, estimate: PartlyLabelledAuc) -> float:
-        return estimate.label_se * math.sqrt(float(np.mean(np.square(self.ratios))))
 
 
 def label_errors(estimates: Sequence[PartlyLabelledAuc], finals: Sequence[float]) -> LabelErrors:

@@ -74,7 +74,14 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
     applying the conformal quantile. For `widening` independence has the prior probability 0.8, so that
     independent windows, whose order shows little, pay little. Cost: O(k g), and about 0.1 s.
     """
-    shifts, variances = _series(fit)
+    # Signed roots of all windows in order, and their sampling variances: infinite where set aside.
+    shifts, variances = np.zeros(0), np.zeros(0)
+    if len(fit.roots) == fit.n_windows:  # else of a method that does not use them
+        lost = {number for caveat in fit.set_aside for number in caveat.values.get("numbers", ())}
+        total = fit.n_windows + len(lost)
+        kept = [place for place in range(total) if place + 1 not in lost]
+        shifts, variances = np.zeros(total), np.full(total, math.inf)
+        shifts[kept], variances[kept] = fit.roots, fit.window_noise()
     seen = np.isfinite(variances)
     number = int(np.count_nonzero(seen))
     scale = float(np.std(shifts[seen])) if number else 0.0
@@ -114,18 +121,6 @@ def serial_correlation(fit: ForecastFit) -> SerialCorrelation:
         achieved_level=level,
         n_windows=number,
     )
-
-
-def _series(fit: ForecastFit) -> tuple[Floats, Floats]:
-    """Signed roots of all windows in order, and their sampling variances: infinite where set aside."""
-    if len(fit.roots) != fit.n_windows:  # of a method that does not use them
-        return np.zeros(0), np.zeros(0)
-    lost = {number for caveat in fit.set_aside for number in caveat.values.get("numbers", ())}
-    total = fit.n_windows + len(lost)
-    kept = [place for place in range(total) if place + 1 not in lost]
-    shifts, variances = np.zeros(total), np.full(total, math.inf)
-    shifts[kept], variances[kept] = fit.roots, fit.window_noise()
-    return shifts, variances
 
 
 def _shares(fit: ForecastFit, n: int, level: float, phi: float, tau: float, noise: float) -> Floats:

@@ -76,9 +76,7 @@ class OneOrder:
     """The AUC of columns at increasing scores (a `Kernel` of `climbing`)."""
 
     shares: Floats
-    level: (
-        Floats  # (k,): what its positives and negatives lack to 1: 1/2 of a tie, 0 where positives are above
-    )
+    level: Floats  # (k,): what its positives and negatives lack to 1: 1/2 of a tie, 0 for positives above
     unique = 4.0  # proven in the module's text
 
     @classmethod

@@ -189,13 +189,6 @@ def valid_weights(weights: ArrayLike, n: int, kept: Sequence[int]) -> Floats:
     return used
 
 
-def mean_sizes(windows: Sequence[Sample]) -> tuple[int, int]:
-    """Mean class sizes, positives and negatives, at least 1."""
-    n_pos = np.mean([window.n_pos for window in windows])
-    n_neg = np.mean([window.n_neg for window in windows])
-    return max(1, round(float(n_pos))), max(1, round(float(n_neg)))
-
-
 def _both_classes(windows: Sequence[Window]) -> tuple[tuple[int, ...], tuple[Caveat, ...]]:
     kept = tuple(place for place, window in enumerate(windows) if min(window.n_pos, window.n_neg))
     return kept, _set_aside(kept, range(len(windows)), len(windows), "one-class")

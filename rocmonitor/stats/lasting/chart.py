@@ -23,7 +23,6 @@ from rocmonitor.stats.area.delong import moments
 from rocmonitor.stats.lasting.result import (
     ChartCourse,
     LastingChange,
-    alarms_of,
     change_shown,
     chart_course,
 )
@@ -33,6 +32,7 @@ from rocmonitor.stats.lasting.windows import (
     Running,
     WindowAuc,
     adjusted,
+    alarms,
     largest_values,
     noises,
     running,
@@ -136,8 +136,8 @@ class LastingChart(Result):
         ----------
         values, shape (k, r): k windows of r series, on the chart's scale, without what the season adds.
         """
-        of_usual_size = np.full(len(values), self.noise)
-        return np.asarray(-alarms_of(self, self._running(values, of_usual_size)))
+        course = self._running(values, np.full(len(values), self.noise))
+        return np.asarray(-alarms(course.statistic, self.limit, two_sided=self.alternative == "two-sided"))
 
     def _course(self, later: Sequence[WindowAuc | None]) -> tuple[Running, Floats, Floats]:
         """Return the chart, and of each window the value and the sampling variance."""
@@ -220,6 +220,17 @@ def lasting_chart(
     )
     outlook = possible(values, noise, places)
     largest = largest_values(outlook, shape, ahead, two_sided=alternative == "two-sided")
+    caveats = []
+    if len(used) < ENOUGH_WINDOWS:
+        caveats.append(Caveat("few-reference-windows", n_windows=len(used), enough=ENOUGH_WINDOWS))
+    if len({window.auc for window in used}) == 1:
+        caveats.append(Caveat("reference-windows-equal", n_windows=len(used), auc=used[0].auc))
+    if outlook.mean_serial > _ALIKE:
+        alike = outlook.mean_serial
+        caveats.append(Caveat("reference-windows-alike", correlation=alike, n_windows=len(used)))
+    covered = days_covered([window.day for window in used])
+    if covered is not None and covered < WHOLE_YEAR:
+        caveats.append(Caveat("season-not-seen", days=round(covered)))
     return LastingChart(
         mean=shape.mean,
         between=math.sqrt(between),
@@ -236,7 +247,7 @@ def lasting_chart(
         horizon=ahead,
         alternative=alternative,
         n_windows=len(used),
-        caveats=_caveats(used, outlook.mean_serial),
+        caveats=tuple(caveats),
     )
 
 
@@ -336,20 +347,6 @@ def _require_windows(usable: int, given: int) -> None:
             f"a lasting change needs at least {FEWEST_WINDOWS} reference windows with both classes, which "
             f"show how much windows differ; {usable} of {given} can be used: give more or shorter windows"
         )
-
-
-def _caveats(used: Sequence[WindowAuc], serial: float) -> tuple[Caveat, ...]:
-    caveats = []
-    if len(used) < ENOUGH_WINDOWS:
-        caveats.append(Caveat("few-reference-windows", n_windows=len(used), enough=ENOUGH_WINDOWS))
-    if len({window.auc for window in used}) == 1:
-        caveats.append(Caveat("reference-windows-equal", n_windows=len(used), auc=used[0].auc))
-    if serial > _ALIKE:
-        caveats.append(Caveat("reference-windows-alike", correlation=serial, n_windows=len(used)))
-    covered = days_covered([window.day for window in used])
-    if covered is not None and covered < WHOLE_YEAR:
-        caveats.append(Caveat("season-not-seen", days=round(covered)))
-    return tuple(caveats)
 
 
 DRAWN = 0.005  # the smallest probability that the drawn series show themselves: 30 of 6,000

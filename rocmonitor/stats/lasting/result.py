@@ -213,15 +213,10 @@ class ChartCourse(NamedTuple):
     alarm: NDArray[np.int8]
 
 
-def alarms_of(chart: LastingChart, course: Running) -> NDArray[np.int8]:
-    """Return the alarms of a chart after each window, of one series or many."""
-    return alarms(course.statistic, chart.limit, two_sided=chart.alternative == "two-sided")
-
-
 def chart_course(chart: LastingChart, course: Running) -> ChartCourse:
     """Return the chart on the scale of the AUC, and its alarms."""
     statistic = course.statistic
-    alarm = alarms_of(chart, course)
+    alarm = alarms(statistic, chart.limit, two_sided=chart.alternative == "two-sided")
     reference, deviation = unscaled(chart.mean), math.sqrt(chart.between**2 + chart.noise)
     limits = np.where(alarm < 0, -1, 1) * chart.limit * course.error
     mean_change, alarm_change = (
