@@ -30,12 +30,10 @@ from rocmonitor.service import references
 from rocmonitor.service.checking.answers import Answers, alarms, judged, normal
 from rocmonitor.service.checking.forecast_alarms import (
     JudgedReference,
-    Spending,
     budget_lines,
     expected,
     guilty,
     on_reference,
-    spending,
     warnings,
 )
 from rocmonitor.service.checking.joined import (
@@ -125,7 +123,11 @@ def check(
     `output` takes each line; with `explain` not the three answers of each monitor alone, but also all that
     they rest on.
     """
-    printed, watched, spendings = _Printed(output, explain, progress), list[Watched](), dict[str, Spending]()
+    printed, watched, spendings = (
+        _Printed(output, explain, progress),
+        list[Watched](),
+        dict[str, float | None](),
+    )
     with Sources(config) as sources:
         progress("reference windows")
         joined = joined_references(config, sources, now)
@@ -162,7 +164,10 @@ def check(
                 )
             )
             if config.alarm_budget is not None:
-                spendings[monitor.name] = spending(monitor, seen.drawn)
+                spendings[monitor.name] = None
+                if seen.drawn is not None:  # segments together add as many as all rows
+                    rate = seen.drawn.false_alarms(monitor.alarm.policy()).expected
+                    spendings[monitor.name] = (2 if monitor.segments else 1) * rate
         if config.alarm_budget is not None:
             printed.section("budget", partial(budget_lines, allotted, spendings))
             printed.end("all monitors", always=True)

@@ -277,21 +277,10 @@ def on_reference(
     )
 
 
-Spending = float | None
-"""False alarms a year that one monitor is expected to have: its share of an alarm budget; None: unknown."""
-
-
-def spending(monitor: Monitor, drawn: Simulation | None) -> Spending:
-    """Return the false alarms expected of a monitor; its segments together add as many as all rows."""
-    if drawn is None:
-        return None
-    return (2 if monitor.segments else 1) * drawn.false_alarms(monitor.alarm.policy()).expected
-
-
-def budget_lines(allotments: Sequence[Allotment], spendings: Mapping[str, Spending]) -> list[str]:
+def budget_lines(allotments: Sequence[Allotment], spendings: Mapping[str, float | None]) -> list[str]:
     """Return each budget, the levels that follow, and the false alarms that are expected with these.
 
-    `spendings` are those of all monitors, by name.
+    `spendings` are the false alarms a year expected of all monitors, by name; None: unknown.
     """
     lines = []
     for allotted in allotments:
