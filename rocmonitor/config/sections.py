@@ -262,27 +262,18 @@ class AlarmPolicy(Section):
 
 
 class Reviewing(Section):
-    """The review's rule and period, fixed before the first check; see `ReviewRule` and `ReviewSettings`.
-
-    Attributes
-    ----------
-    fpr, thresholds: None: those of operating_points.
-    correlation, {"estimated", "none"}: Of a rule that decides about the future. None: as in `ReviewRule`.
-    start: Wall time at which the period begins. None: with the first window that was judged with the present
-        versions, if there is one.
-    schedule: Times at which ``serve`` runs a review; None: never.
-    """
+    """The review's rule and period, fixed before the first check; see `ReviewRule` and `ReviewSettings`."""
 
     decides: Estimand = "period"
     margin: Annotated[FiniteFloat, Ge(0), Lt(1)] = 0.0
     confidence_level: Level = 0.95
-    fpr: tuple[Rate, ...] | None = None
+    fpr: tuple[Rate, ...] | None = None  # None: those of operating_points
     tuned_for: int = Field(default=8, ge=1)
-    correlation: Correlation | None = None
-    start: WallTime | None = None
-    schedule: Cron | None = None
+    correlation: Correlation | None = None  # of a rule that decides about the future
+    start: WallTime | None = None  # None: with the first window that was judged with the present versions
+    schedule: Cron | None = None  # at which ``serve`` runs a review; None: never
     money: tuple[Annotated[Money, BeforeValidator(no_switch)], ...] = ()
-    thresholds: tuple[FiniteFloat, ...] | None = None
+    thresholds: tuple[FiniteFloat, ...] | None = None  # None: those of operating_points
     n_resamples: int = Field(default=999, ge=99)
 
     @model_validator(mode="before")

@@ -42,22 +42,10 @@ CREATE TABLE scored (
 def build(folder: Path, *, on_progress: Callable[[str], None], flights: pd.DataFrame | None = None) -> None:
     """Make everything that the demo watches: configuration, registered models, database of scored flights.
 
-    What is there already is kept, and said: a second call changes nothing.
-
-    Parameters
-    ----------
-    folder: Where it all goes; made when absent.
-    on_progress: Told in words what is being done.
-    flights: As `rocmonitor.demo.flights.read` gives them, or a part of them. Default: the whole year.
-
-    Raises
-    ------
-    ConfigError: The package with the flights is not installed, or the folder holds another configuration.
-    TrackingError: The MLflow of the configuration did not take the models.
-
-    Notes
-    -----
-    About 15 seconds on one core. The same flights always give the same scores.
+    What is there already is kept, and said to `on_progress`: a second call changes nothing. `flights` are
+    those of the whole year, or a part of what `rocmonitor.demo.flights.read` gives. It takes 15 seconds on
+    one core; the same flights always give the same scores. ConfigError: the package with the flights is not
+    installed, or the folder holds another configuration. TrackingError: MLflow did not take the models.
     """
     from rocmonitor.demo import models
     from rocmonitor.demo.flights import read
