@@ -50,7 +50,7 @@ class InStore(Stored):
 
 
 @dataclass
-class Ahead:
+class ReadAhead:
     """Windows that are read before their turn, together with one that comes before them."""
 
     rows: int = 0
@@ -93,7 +93,7 @@ class Reader:
 
     For a source that cannot be opened stands its error. Unless `confirmed`, what the store has also counts
     where the source has no row of the window any more, or does not answer; `caveats` then says so. `rows` is
-    as of `Ahead`.
+    as of `ReadAhead`.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Reader:
         self._known, self._monitor, self._source, self._confirmed = kept, monitor, source, confirmed
         self._silent = source if isinstance(source, SourceError) else None
         self._unconfirmed: list[Window] = []
-        self._ahead = Ahead(rows)
+        self._ahead = ReadAhead(rows)
 
     def caveats(self) -> Iterator[Caveat]:
         """Yield which windows rest on the store alone, and why."""

@@ -58,7 +58,7 @@ class ArrowSession(Session):
         query: Query,
         extra: Sequence[str],  # noqa: ARG002 its values are plain
         on_part: Callable[[], object],
-    ) -> Table:
+    ) -> ArrowTable:
         """Do as `Session.table` says."""
         schema, batches = self._answer(statement, query.bound)
         parts = []
@@ -93,7 +93,7 @@ def values_of(role: str, column: Any) -> list[Any]:  # noqa: ARG001 one of `Valu
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ArrowTable:
     """A whole answer as Arrow columns by role, which share no dictionary, and how their values are read."""
 
     columns: Mapping[str, Any]
@@ -107,7 +107,7 @@ class Table:
         """The number of the window in which each row lies; 0 for none."""
         return _filled(self.columns["inside"], 0)
 
-    def cut(self, windows: int) -> Iterator[Table]:
+    def cut(self, windows: int) -> Iterator[ArrowTable]:
         """Yield the rows of each of some windows by ``inside``, in the order they came."""
         place = self.inside
         order = np.argsort(place, kind="stable")
@@ -118,7 +118,7 @@ class Table:
                 parts = {name: column.slice(rows[0], len(rows)) for name, column in self.columns.items()}
             else:
                 parts = {name: column.take(pa.array(rows)) for name, column in self.columns.items()}
-            yield Table(parts, self.values)
+            yield ArrowTable(parts, self.values)
 
     def plain(self, role: str) -> NDArray[Any]:
         """Return a column as floats or whole numbers where all rows have one, else as objects."""
@@ -130,19 +130,19 @@ class Table:
         return _objects(role, column, self.values)
 
 
-def whole(table: pa.Table, values: Values) -> Table:
+def whole(table: pa.Table, values: Values) -> ArrowTable:
     """Return an Arrow table, or parts of one, with one array for each column."""
-    return Table({name: table.column(name).combine_chunks() for name in table.column_names}, values)
+    return ArrowTable({name: table.column(name).combine_chunks() for name in table.column_names}, values)
 
 
-def joined(parts: Sequence[Table]) -> Table:
+def joined(parts: Sequence[ArrowTable]) -> ArrowTable:
     """Return parts of an answer as one, without dictionaries, which would hold the values of all rows."""
     columns = {name: [part.columns[name] for part in parts] for name in parts[0].columns}
     plain = {
         name: [array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in arrays]
         for name, arrays in columns.items()
     }
-    return Table({name: pa.concat_arrays(arrays) for name, arrays in plain.items()}, parts[0].values)
+    return ArrowTable({name: pa.concat_arrays(arrays) for name, arrays in plain.items()}, parts[0].values)
 
 
 def _objects(role: str, column: Any, values: Values) -> NDArray[np.object_]:

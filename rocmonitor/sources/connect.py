@@ -24,7 +24,7 @@ from rocmonitor.sources.failures import Origin
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rocmonitor.sources.arrow import Table
+    from rocmonitor.sources.arrow import ArrowTable
     from rocmonitor.sources.chunk import Chunk
     from rocmonitor.sources.query import Bound, Query
     from rocmonitor.sources.values import Encoder
@@ -245,7 +245,7 @@ class Session(ABC):
     @abstractmethod
     def table(
         self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
-    ) -> Table | None:
+    ) -> ArrowTable | None:
         """Return a whole answer, calling `on_part` meanwhile; None where Arrow does not read it."""
 
     def beyond_reading(self) -> Caveat | None:

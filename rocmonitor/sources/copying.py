@@ -23,7 +23,7 @@ from sqlalchemy import Connection, Select
 
 from rocmonitor.deadline import guard_of
 from rocmonitor.errors import SourceError
-from rocmonitor.sources.arrow import Table, whole
+from rocmonitor.sources.arrow import ArrowTable, whole
 from rocmonitor.sources.query import Query
 
 _INTEGERS = {20, 21, 23}  # int8, int2, int4
@@ -43,7 +43,7 @@ def can_copy(query: Query) -> bool:
 
 def copied(
     connection: Connection, query: Query, statement: Select[Any], size: int, extra: Sequence[str] = ()
-) -> Iterator[Table]:
+) -> Iterator[ArrowTable]:
     """Yield the statement's rows, `size` at a time; `extra` are the columns ``extra_0`` … of it."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)

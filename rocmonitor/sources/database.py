@@ -29,7 +29,7 @@ from rocmonitor.sources.values import Encoder, encoded, identities, number_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rocmonitor.sources.arrow import Table
+    from rocmonitor.sources.arrow import ArrowTable
 
 
 _NUMBERED = re.compile(r":\d+$")
@@ -158,7 +158,7 @@ class DatabaseSession(Session):
 
     def table(
         self, statement: Select[Any], query: Query, extra: Sequence[str], on_part: Callable[[], object]
-    ) -> Table | None:
+    ) -> ArrowTable | None:
         """Do as `Session.table` says; only PostgreSQL's answers are read by Arrow."""
         if not self._copies(query):
             return None

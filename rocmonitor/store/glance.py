@@ -86,7 +86,7 @@ def last_changes(store: Store) -> dict[tuple[str, str], SavedTransition]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ahead:
+class OutlookAhead:
     """The outlook of a window newer than all judged ones; no outcome: nothing warns; distance in nats."""
 
     window: Window
@@ -97,7 +97,7 @@ class Ahead:
     distance: float | None
 
 
-def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[Ahead, ...]]:
+def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tuple[OutlookAhead, ...]]:
     """Return the outlooks after the last judged window, by monitor (or of one) and segment, oldest first.
 
     Reads by ranges of the outlooks' key: all but the newest stay unread.
@@ -119,9 +119,9 @@ def ahead(store: Store, monitor: str | None = None) -> dict[tuple[str, str], tup
     )
     if monitor is not None:
         query = query.where(since.c.monitor == monitor)
-    outlooks: dict[tuple[str, str], tuple[Ahead, ...]] = {}
+    outlooks: dict[tuple[str, str], tuple[OutlookAhead, ...]] = {}
     for row in store.rows(query):
-        one = Ahead(
+        one = OutlookAhead(
             window=window_of(row),
             outcome=None if row["outcome"] is None else Status(row["outcome"]),
             distance=row["metrics"].get("outlook/score_distance"),
@@ -142,7 +142,7 @@ class AllStates:
 
     seen: Mapping[tuple[str, str], Glance]
     changed: Mapping[tuple[str, str], SavedTransition]
-    ahead: Mapping[tuple[str, str], tuple[Ahead, ...]] = field(default_factory=dict)
+    ahead: Mapping[tuple[str, str], tuple[OutlookAhead, ...]] = field(default_factory=dict)
     attention: Mapping[str, Attention] = field(default_factory=dict)
     stops: Mapping[str, list[Stop]] = field(default_factory=dict)
     episodes: Mapping[tuple[str, str], Decline] = field(default_factory=dict)

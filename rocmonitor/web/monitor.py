@@ -26,7 +26,7 @@ from rocmonitor.rules import highest_floor
 from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.attending import has_alarm
 from rocmonitor.service.standing import unjudged_text
-from rocmonitor.store.glance import Ahead, ahead, last_states
+from rocmonitor.store.glance import OutlookAhead, ahead, last_states
 from rocmonitor.store.history import Kept, history, review_list, segments
 from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
@@ -184,7 +184,7 @@ def _standing(
     segment: str,
     windows: Sequence[list[Kept]],
     changes: Sequence[store.SavedTransition],
-    outlooks: Sequence[Ahead],
+    outlooks: Sequence[OutlookAhead],
     now: datetime,
     at: datetime,
 ) -> Row:
@@ -257,7 +257,7 @@ def _over_time(
     choice: Choice,
     windows: Sequence[list[Kept]],
     changes: Sequence[store.SavedTransition],
-    outlooks: Sequence[Ahead],
+    outlooks: Sequence[OutlookAhead],
     now: datetime,
 ) -> Row:
     zone = monitor.timezone
@@ -338,7 +338,7 @@ def _facts(
     status: str,
     windows: Sequence[list[Kept]],
     changes: Sequence[store.SavedTransition],
-    outlooks: Sequence[Ahead],
+    outlooks: Sequence[OutlookAhead],
     episode: Decline | None,
     zone: ZoneInfo,
 ) -> dict[str, str]:

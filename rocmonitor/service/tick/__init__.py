@@ -23,7 +23,7 @@ from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.windows import Window
 from rocmonitor.service import budgets, explaining, references
 from rocmonitor.service.arrivals import Arrivals
-from rocmonitor.service.counted import Ahead, stored
+from rocmonitor.service.counted import ReadAhead, stored
 from rocmonitor.service.explaining import CountedParts
 from rocmonitor.service.judging import SpanRequest, WindowRequest
 from rocmonitor.service.leases import hold_lease
@@ -149,7 +149,7 @@ class _Work:
         self._groups: GroupReference | None = None  # counted once in a tick, kept or not
         self._windows: list[Window] = []
         self._rows: dict[Window, int] = {}  # of windows whose times are compared as text
-        self._ahead: Ahead | None = None
+        self._ahead: ReadAhead | None = None
         self._explaining: Explaining | None = None  # the rows of the window at hand
 
     @cached_property
@@ -252,7 +252,7 @@ class _Work:
         if self._ahead is None:
             ranges = (state.ranges or {}).get("")
             sizes = [] if ranges is None else ranges.reference.windows
-            self._ahead = Ahead(max((past["n_pos"] + past["n_neg"] for past in sizes), default=0))
+            self._ahead = ReadAhead(max((past["n_pos"] + past["n_neg"] for past in sizes), default=0))
 
         def new() -> Iterator[Window]:
             alike = takewhile(partial(self._plan.is_read_like, job), following)
