@@ -62,8 +62,7 @@ class AveragingTable(Table):
 def averaging_table(
     sample: Sample, thresholds: ArrayLike, *, confidence_level: float = 0.95
 ) -> AveragingTable:
-    """Return the TPR at operating points, with its interval by threshold, FPR and total positive rate side
-    by side.
+    """Return the TPR at operating points, with its intervals by threshold, FPR and total positive rate.
 
     ===========  ===================  ==========================  ==========================================
     columns      held fixed           varies between resamples    the question of
