@@ -417,8 +417,7 @@ def auc_sample_size(
 def detectable_drop(
     pilot: Pilot, *, n_pos: float, n_neg: float, power: float = 0.8, **options: Unpack[PowerOptions]
 ) -> float:
-    """Return the smallest drop of the AUC that a test shows with a given power: "with this window you can
-    see 0.03".
+    """Return the smallest drop that a test shows with a given power: "with this window you can see 0.03".
 
     It is measured from the AUC of the pilot; of a pair, it is the difference of the two models.
 

@@ -222,10 +222,6 @@ class OrderedCells(NamedTuple):
     size: Counts  # rows in each cell
     by_2: Counts  # the cells by decreasing score of model 2
 
-    def drawn(self, n_resamples: int, rng: np.random.Generator) -> Counts:
-        """Return how often resamples of the class hold each cell, shape (n_resamples, c)."""
-        return drawing(self.size, int(self.size.sum()), rng, _ROWS_PER_CELL)(n_resamples)
-
     def cumulated(self, times: Counts) -> tuple[Counts, Counts]:
         """Rows among the first 0, 1, …, c cells in the order of model 1, and of model 2, (b, c + 1) each."""
         # One byte a cell, while it holds the counts: three times as fast as eight to put in another order.
@@ -301,7 +297,10 @@ def drawn_differences(
     drawn = np.empty((n_resamples, len(ranks)))
     at_once = _AT_ONCE // max(int(rows.pos.size.sum()), int(rows.neg.size.sum()), len(ranks))
     for part in in_parts(drawn, at_once, progress, "resamples of the difference of the ROC curves"):
-        times_pos, times_neg = rows.pos.drawn(len(part), rng), rows.neg.drawn(len(part), rng)
+        times_pos, times_neg = (  # how often the resamples hold each cell
+            drawing(size, int(size.sum()), rng, _ROWS_PER_CELL)(len(part))
+            for size in (rows.pos.size, rows.neg.size)
+        )
         part[:] = rows.differences(times_pos, times_neg, ranks)
     return drawn
 

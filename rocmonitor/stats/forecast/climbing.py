@@ -345,7 +345,7 @@ def _uphill(
                 idle = 0 if gained else idle + 1
                 point, least = new, min(least, new.residual)
                 break
-            mixing.forget()
+            mixing = Mixing()
         else:
             break
     return point
@@ -504,7 +504,3 @@ class Mixing:
             for factor, earlier in zip(share, self._images[:-1], strict=True):
                 mixed[:, part] += factor * earlier[:, part]
         return mixed
-
-    def forget(self) -> None:
-        """Begin anew."""
-        self._images, self._changes, self._products = [], [], np.empty((0, 0))

@@ -170,8 +170,7 @@ CELLS = 400  # scores that `condensed` leaves, about: a few kilobytes of JSON
 
 
 def condensed(sample: Sample, *, cells: int = CELLS) -> Sample:
-    """Return the same rows on fewer scores: neighbours are joined, and the highest score of each cell is
-    kept.
+    """Return the same rows on fewer scores: neighbours are joined; the highest score of a cell is kept.
 
     Parameters
     ----------

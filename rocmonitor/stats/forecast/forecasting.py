@@ -284,13 +284,11 @@ def forecast_fit(
     used = [given[place] for place in past.kept]
     worth = None if weights is None else valid_weights(weights, len(given), past.kept)
     if method == "bootstrap":
-        n_pos, n_neg = sizes or (
+        rows = sizes or (
             max(1, round(float(np.mean([window.n_pos for window in used])))),
             max(1, round(float(np.mean([window.n_neg for window in used])))),
         )
-        distance = resampled_distance(
-            reference, (n_pos, n_neg), symmetric=symmetric, n_resamples=n_resamples, rng=rng
-        )
+        distance = resampled_distance(reference, rows, symmetric=symmetric, n_resamples=n_resamples, rng=rng)
     elif method in ("binned", "dual"):
         distance = float(np.average(past.distances, weights=worth))
     when = None if days is None else [dates[place] for place in past.kept]

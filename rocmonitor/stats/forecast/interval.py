@@ -238,7 +238,8 @@ class ForecastFit(Result):
         level = self.confidence_level if confidence_level is None else require_level(confidence_level)
         asked = Asked(self.batch if batch is None else valid_batch(batch), level, day)
         distance, achieved = self.distance_for(asked)
-        part = self._sampling_distance(asked, distance)
+        alone_root = self._sampling_root(asked)
+        part = None if alone_root is None else min(alone_root * alone_root / 2, distance)
         is_usual = asked.batch == self.batch and level == self.confidence_level
         usual = self.usual if is_usual and (day is None or not self.season) else None
         models = full_level or not (self.weights or usual)
@@ -359,17 +360,14 @@ class ForecastFit(Result):
         common = noise.variance(self.n_pos, self.n_neg)
         return sampling_root(noise.variance(*asked.batch) + common, asked.level, self.alternative)
 
-    def _sampling_distance(self, asked: Asked, distance: float) -> float | None:
-        root = self._sampling_root(asked)
-        return None if root is None else min(root * root / 2, distance)
-
     def _ends(self, within: Bounds, asked: Asked, distance: float, further: float | None) -> IntervalEnds:
         """Return the ends at a distance, at the part of it that sampling takes, and at that by the model."""
-        root, part = self.seasonal_root(asked.day), self._sampling_distance(asked, distance)
+        root, alone_root = self.seasonal_root(asked.day), self._sampling_root(asked)
         ends, (low, high) = self._apart(within, distance, root)
         seasonal = self.auc_at(within, root) if self.season else None
         alone: tuple[float | None, float | None] = (None, None)
-        if part is not None:
+        if alone_root is not None:
+            part = min(alone_root * alone_root / 2, distance)
             alone = (low, high) if part == distance else self._apart(within, part, root)[1]
         model: tuple[float | None, float | None] = (None, None)
         if further is not None and not self.weights:

@@ -327,10 +327,8 @@ def _coefficients(kernel: OneOrder, number: int) -> Floats | None:
         return np.array([point.value for point in points])
 
     coefficients: Floats = np.asarray(chebinterpolate(values, _DEGREE))  # type: ignore[type-var]
-    smooth = np.abs(coefficients[-2:]).max() <= _AGREEMENT and math.isfinite(
-        max(point.multiplier for point in points)
-    )
-    return coefficients if smooth else None
+    bounded = math.isfinite(max(point.multiplier for point in points))
+    return coefficients if bounded and np.abs(coefficients[-2:]).max() <= _AGREEMENT else None
 
 
 def _read(piece: Floats, number: int, x: float, auc: float) -> Ends:

@@ -222,14 +222,15 @@ def label_history(windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> L
         score = np.asarray(score[np.unique(np.minimum(ends, len(mass) - 1))])
     shape = (len(windows), len(ages) + 1, 2, len(score))
     known, waiting = np.zeros(shape[1:], dtype=np.int64), np.zeros((len(windows), len(score)), dtype=np.int64)
-    place, rows = [], []
+    place, rows, last = [], [], len(score) - 1
     for number, window in enumerate(windows):
         known[:] = 0
         for age, sample in enumerate(aligned(whole, window.by_age)):
-            cell = _cell(score, sample.score)
+            cell = np.minimum(np.searchsorted(score, sample.score), last)
             np.add.at(known[age, 0], cell, sample.neg)
             np.add.at(known[age, 1], cell, sample.pos)
-        np.add.at(waiting[number], _cell(score, window.unlabelled.score), window.unlabelled.counts)
+        cell = np.minimum(np.searchsorted(score, window.unlabelled.score), last)
+        np.add.at(waiting[number], cell, window.unlabelled.counts)
         seen = np.flatnonzero(known)
         place.append(seen + number * known.size)
         rows.append(known.reshape(-1)[seen])
@@ -243,10 +244,6 @@ def label_history(windows: Sequence[PastWindow], ages: Sequence[timedelta]) -> L
         waiting_place=seen.astype(np.int64),
         waiting_rows=waiting.reshape(-1)[seen],
     )
-
-
-def _cell(score: NDArray[np.float64], placed: NDArray[np.float64]) -> NDArray[np.intp]:
-    return np.minimum(np.searchsorted(score, placed), len(score) - 1)
 
 
 def _share(later: int, never: int) -> float:

@@ -54,9 +54,8 @@ class JudgedOutlook(NamedTuple):
         """Return `answer` to the AUC that was foretold; a window that a rule found degraded is right."""
         if self.degraded:
             return Answer.RIGHT
-        return answer(
-            self.foretold if foretold is None else foretold, self.reference, self.auc, self.interval
-        )
+        told = self.foretold if foretold is None else foretold
+        return answer(told, self.reference, self.auc, self.interval)
 
 
 def tracked_margin(

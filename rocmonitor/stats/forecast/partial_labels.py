@@ -139,7 +139,7 @@ def partly_labelled_auc(
     p = share_of_positives(late, score) if missing.any() else np.zeros(len(score))
     both = _Weighted.of(labelled, score, missing, p)
     n, waiting = labelled.n_pos + labelled.n_neg, int(rows.sum())
-    if min(both.n_pos, both.n_neg) <= 0:
+    if min(both.pos.sum(), both.neg.sum()) <= 0:
         raise DegenerateDataError(
             f"needs positives and negatives: {labelled.n_pos} and {labelled.n_neg} are labelled, and of the "
             f"{waiting} others only one class is expected; wait for more labels"
@@ -174,7 +174,7 @@ def partly_labelled_auc(
         auc=auc,
         labelled_auc=alone,
         labelled_share=n / (n + waiting),
-        prevalence=both.n_pos / (both.n_pos + both.n_neg),
+        prevalence=float(both.pos.sum() / (both.pos.sum() + both.neg.sum())),
         label_se=label_se,
         sampling_se=sampling_se,
         outside_share=share,
@@ -216,17 +216,9 @@ class _Weighted:
         )
         return cls(distinct, pos, neg)
 
-    @property
-    def n_pos(self) -> float:
-        return float(self.pos.sum())
-
-    @property
-    def n_neg(self) -> float:
-        return float(self.neg.sum())
-
     def moments(self, score: Floats, rows: Floats, p: Floats) -> tuple[float, float, float]:
         """Return the AUC, what missing labels leave open of it, and the standard error of the final one."""
-        n_pos, n_neg = self.n_pos, self.n_neg
+        n_pos, n_neg = float(self.pos.sum()), float(self.neg.sum())
         below = np.cumsum(self.neg) - self.neg / 2
         above = n_pos - (np.cumsum(self.pos) - self.pos / 2)
         auc, zeta10, zeta01 = mean_over_pairs(below, above, self.pos, self.neg)

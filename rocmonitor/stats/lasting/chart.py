@@ -132,8 +132,6 @@ class LastingChart(Result):
     def alarms(self, values: Floats) -> NDArray[np.int8]:
         """Return the alarms of series of windows of the usual size: -1 a fall, 0 none, 1 a rise.
 
-        Parameters
-        ----------
         values, shape (k, r): k windows of r series, on the chart's scale, without what the season adds.
         """
         course = self._running(values, np.full(len(values), self.noise))

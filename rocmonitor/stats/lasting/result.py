@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
-from rocmonitor.stats.lasting.windows import Running, alarms, unscaled
+from rocmonitor.stats.lasting.windows import Running, alarms, scaled, unscaled
 from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Table
@@ -87,8 +87,8 @@ def step_sums(
     log_det, sums = np.zeros(len(serial)), np.zeros((3, columns.shape[1], len(serial)))
     for apart, spread, *_ in innovations(columns, noise, serial, between):
         log_det += np.log(spread)
-        scaled = apart / spread
-        sums += np.stack([scaled * apart[0], scaled * apart[1], scaled * apart])
+        weighed = apart / spread
+        sums += np.stack([weighed * apart[0], weighed * apart[1], weighed * apart])
     of_values, of_ones, own = sums
     return StepSums(log_det, own[1], of_values[1], own[0], own[2:], of_ones[2:], of_values[2:])
 
@@ -171,7 +171,8 @@ class LastingChange(Table):
             return None
         mixture = NormalMixture(*map(np.array, (self.start_weight, self.start_size, self.start_size_error)))
         ends = (mixture.quantile(tail) for tail in ((1 - level) / 2, (1 + level) / 2))
-        low, high = (_change(self.reference_auc, end) for end in ends)
+        usual = self.reference_auc
+        low, high = (unscaled(scaled(usual) + end) - usual for end in ends)
         return Interval(low, high)
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
@@ -220,7 +221,9 @@ def chart_course(chart: LastingChart, course: Running) -> ChartCourse:
     reference, deviation = unscaled(chart.mean), math.sqrt(chart.between**2 + chart.noise)
     limits = np.where(alarm < 0, -1, 1) * chart.limit * course.error
     mean_change, alarm_change = (
-        np.array([_change(reference, -deviation * distance) for distance in apart.tolist()])
+        np.array(
+            [unscaled(scaled(reference) - deviation * distance) - reference for distance in apart.tolist()]
+        )
         for apart in (course.mean, limits)
     )
     return ChartCourse(statistic, mean_change, alarm_change, alarm)
@@ -256,7 +259,7 @@ def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Fl
         active=bool(columns.alarm[-1]),
         since=None if until is None else fitted.starts[int(np.argmax(fitted.start_log_likelihood))],
         until=until,
-        change=None if until is None else _change(reference, size),
+        change=None if until is None else unscaled(scaled(reference) + size) - reference,
         reference_auc=reference,
         false_alarm_probability=chart.false_alarm_probability,
         horizon=chart.horizon,
@@ -265,7 +268,3 @@ def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Fl
         caveats=chart.caveats,
         **fitted._asdict(),
     )
-
-
-def _change(reference: float, size: float) -> float:
-    return unscaled(2 * math.asin(math.sqrt(reference)) + size) - reference

@@ -29,7 +29,6 @@ class WindowAuc(NamedTuple):
 
     Attributes
     ----------
-    auc
     n_pos, n_neg: Rows of each class.
     day: Days since any fixed date, for the season.
     """

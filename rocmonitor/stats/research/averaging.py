@@ -62,8 +62,7 @@ class AveragingTable(Table):
 def averaging_table(
     sample: Sample, thresholds: ArrayLike, *, confidence_level: float = 0.95
 ) -> AveragingTable:
-    """Return the TPR at operating points, with its interval by threshold, FPR and total positive rate side
-    by side.
+    """Return the TPR at operating points, with its intervals by threshold, FPR and total positive rate.
 
     ===========  ===================  ==========================  ==========================================
     columns      held fixed           varies between resamples    the question of
@@ -104,10 +103,13 @@ def averaging_table(
     by_threshold = threshold_intervals(sample, thresholds, joint=False, confidence_level=confidence_level)
     tpr, fpr, n = by_threshold.tpr, by_threshold.fpr, sample.n_pos + sample.n_neg
     total_rate = (tpr * sample.n_pos + fpr * sample.n_neg) / n
-    held_fpr, moved_fpr = _inside(fpr, sample.n_neg, "FPR")
-    held_total, moved_total = _inside(total_rate, n, "total positive rate")
-    by_fpr = vertical_intervals(sample, held_fpr, confidence_level=confidence_level)
-    by_total = total_rate_intervals(sample, held_total, confidence_level=confidence_level)
+    held, moved = [], []  # at 0 and 1 no rate can be held: the nearest multiple of 1 / rows is
+    for rate, rows, name in ((fpr, sample.n_neg, "FPR"), (total_rate, n, "total positive rate")):
+        held.append(np.clip(rate, 1 / max(rows, 2), 1 - 1 / max(rows, 2)))
+        if count := np.count_nonzero((rate <= 0) | (rate >= 1)):
+            moved.append(Caveat("rate-cannot-be-held", count=count, total=len(rate), rate=name))
+    by_fpr = vertical_intervals(sample, held[0], confidence_level=confidence_level)
+    by_total = total_rate_intervals(sample, held[1], confidence_level=confidence_level)
     return AveragingTable(
         threshold=by_threshold.threshold,
         tpr=tpr,
@@ -122,8 +124,7 @@ def averaging_table(
         confidence_level=float(confidence_level),
         n_pos=sample.n_pos,
         n_neg=sample.n_neg,
-        caveats=moved_fpr
-        + moved_total
+        caveats=tuple(moved)
         + tuple(
             caveat.concerning(f"by {held}")
             for held, result in (("threshold", by_threshold), ("FPR", by_fpr), ("total rate", by_total))
@@ -131,12 +132,3 @@ def averaging_table(
             if caveat.values.get("rate") == "TPR"
         ),
     )
-
-
-def _inside(rate: Floats, n: int, name: str) -> tuple[Floats, tuple[Caveat, ...]]:
-    """Rates moved off 0 and 1 to the nearest multiple of 1 / n, and a caveat about them."""
-    held = np.clip(rate, 1 / max(n, 2), 1 - 1 / max(n, 2))
-    moved = np.count_nonzero((rate <= 0) | (rate >= 1))
-    if not moved:
-        return held, ()
-    return held, (Caveat("rate-cannot-be-held", count=moved, total=len(rate), rate=name),)
