@@ -22,7 +22,7 @@ help: ## Show this list
 demo: $(READY) ## Watch two models on a year of real flights, end to end, in ./demo
 	$(BIN)/rocmonitor demo
 
-test: $(READY) ## Run the tests but for the slow ones: six minutes on two cores
+test: $(READY) ## Run the tests but for the slow ones: five minutes on two cores
 	$(PYTEST) -m 'not slow' --doctest-modules tests rocmonitor
 
 test-slow: $(READY) ## Run slow tests, and those that ask for servers, Spark or a browser
