@@ -40,7 +40,7 @@ _FIXED = {
     ),
     "tuple_type": "must be a list ([…])",
 }
-"""What is said of some kinds of pydantic's problems, whatever the value is."""
+"""The messages for some kinds of pydantic's problems, whatever the value is."""
 
 
 def load(path: Path) -> Config:

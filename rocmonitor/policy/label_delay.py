@@ -30,8 +30,8 @@ class LabelDelay:
     """Share of labelled rows that is needed, and at which a window is judged sooner. None: nothing is judged
     sooner, and `rocmonitor.policy.arrival.MIN_LABELLED` is needed."""
     revise_for: timedelta | None = None
-    """How long after that late or corrected labels and scores still make a new revision. None: as long as
-    `delay`, and at least `WINDOWS_REVISED` times `every`."""
+    """The time after that in which late or corrected labels and scores still make a new revision. None: as
+    long as `delay`, and at least `WINDOWS_REVISED` times `every`."""
     every: timedelta = timedelta()
     """The length of a window, or of the pieces that it is joined from."""
 

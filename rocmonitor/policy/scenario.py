@@ -109,7 +109,7 @@ class Scenario:
     n_pos: float  # labelled rows to be expected of a window
     n_neg: float
     margins: Mapping[str, Margins] = field(default_factory=dict)
-    """Of rules that judge rows, where the reference windows were judged by them."""
+    """The margins of rules that judge rows, where the reference windows were judged by them."""
     outcomes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Likewise, of rules whose verdicts have no margin: what they found of the reference windows."""
     min_per_class: int = 1  # windows with fewer rows of a class are not judged

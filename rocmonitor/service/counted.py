@@ -54,7 +54,7 @@ class ReadAhead:
     """Windows that are read before their turn, together with one that comes before them."""
 
     rows: int = 0
-    """What a window is expected to have at most; 0 if unknown: the first window is then read alone."""
+    """The largest number expected of a window; 0 if unknown: the first window is then read alone."""
     _works: bool = True
     _read: dict[Window, Batch] = field(default_factory=dict)
 

@@ -68,13 +68,13 @@ class ExplainRequest:
     """When labels must have been known; None: all count."""
     columns: tuple[str, ...]
     reference: GroupReference | None
-    """Where it was counted before; else `windows` are read."""
+    """The counts of the reference, if it was counted before; else `windows` are read."""
     windows: Sequence[Window]
     reference_as_of: datetime
     grouped: bool = False
-    """Whether the engine of the source counts the rows, one column at a time; else they are read."""
+    """True if the engine of the source counts the rows, one column at a time; else they are read."""
     expected: bool = False
-    """Whether the labels are not in yet: then the AUROC that the scores lead to is explained."""
+    """True if the labels are not in yet: then the AUROC that the scores lead to is explained."""
     read: Explaining | None = None
     """The rows of the window, where they were read before."""
     counted: Sequence[store.KeptCounts] = ()

@@ -75,7 +75,7 @@ class Health:
     """The health at one time."""
 
     now: datetime
-    """By the clock of this process."""
+    """The time by the clock of this process."""
     seen: StoreAnswers | None
     """None where the store did not answer."""
     monitors: tuple[str, ...]

@@ -103,9 +103,9 @@ class MeasuredSegment:
     """The measurements of one segment of a window."""
 
     finding: Finding | None
-    """What the rules say; None of a window that waits for its labels."""
+    """The verdicts of the rules; None for a window that waits for its labels."""
     foreseen: Finding | None
-    """What the scores said before the labels; None where no outlook is wanted."""
+    """The outlook from the scores, before the labels; None where none is wanted."""
     counts: Counts
     caveats: tuple[Caveat, ...]
     scored: int
@@ -122,13 +122,13 @@ class Judged:
     condensed: bool
     counts: Counts
     labels: LabelCounts | None
-    """What the source says of the labels; None where only its outlook was wanted."""
+    """The counts of labels by the source; None where only its outlook was wanted."""
     seconds: float
-    """How long reading took."""
+    """The time that reading took."""
     segments: dict[str, MeasuredSegment] = field(default_factory=dict)
     """Empty where the rows are those that were judged before."""
     kept: list[KeptCounts] = field(default_factory=list)
-    """What the store is to have of the rows."""
+    """The counts of its rows for the store."""
     made_with: dict[str, str]
     explained: Explanation | None = None
     """The groups that made the change of all rows since an episode began, where that was looked for."""
@@ -150,25 +150,25 @@ class WindowRequest:
     """When labels must have been known."""
     now: datetime
     judges: bool
-    """Whether to judge it; else only its outlook is wanted."""
+    """True if it is judged; else only its outlook is wanted."""
     labels: LabelCounts | None
-    """What the source says of the labels of a window that is judged, where it was asked before."""
+    """The counts of labels by the source, for a window that is judged, where it was asked before."""
     ranges: Mapping[str, NormalRanges]
     absent: NormalRanges
-    """Those of a segment without a reference."""
+    """The ranges of a segment without a reference."""
     levels: Levels
     courses: Mapping[str, Course]
     """The windows before it, where a rule reads them."""
     foresees: bool
-    """Whether an outlook is wanted."""
+    """True if an outlook is wanted."""
     has_outlook: frozenset[str]
     """Segments that have one."""
     since: Mapping[str, Sequence[JudgedOutlook]] = field(default_factory=dict)
-    """What came of earlier outlooks."""
+    """The earlier outlooks with the AUROC that came, by segment."""
     stored: Sequence[KeptCounts] = ()
-    """What the store has of the window."""
+    """The counts of its rows in the store."""
     keeps_counts: bool = True
-    """Whether the store is to have its counts."""
+    """True if the store keeps its counts."""
     judged_as: str | None = None
     """The digest of its rows when it was judged; while they are the same, there is nothing to do."""
     read: Batch | None = None

@@ -67,7 +67,7 @@ class Roles:
     id: str | None = None
     labelled_at: str | None = None
     decimal: str | None = None
-    """How text says numbers, where not as usual; `date_format`, how it says days."""
+    """The sign of decimals in text, where it is not a point; `date_format`, the form of its days."""
     date_format: str | None = None
     explain: tuple[str, ...] = ()
     """Further columns of few values, which may explain a change."""
@@ -91,7 +91,7 @@ class Proposal:
     pool: int | None
     label_delay: str
     delay_reason: str
-    """How sure it is that labels take so long."""
+    """A remark on how sure that delay is."""
     reference: tuple[str, str]
     """Its first day, and the one after its last."""
     loss: str
@@ -104,11 +104,11 @@ class Proposal:
     positive_share: float
     auc: float
     zone_known: bool
-    """Whether the times have a zone."""
+    """True if the times have a zone."""
     ended: str | None
     """The day of the newest row, where no row has come for two windows."""
     outlook: bool
-    """Whether labels take longer than two windows."""
+    """True if labels take longer than two windows."""
 
 
 def find_roles(

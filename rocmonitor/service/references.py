@@ -90,9 +90,9 @@ class ReferenceRequest:
     now: datetime
     windows: Sequence[Window]
     stored: Stored
-    """What the store has of them."""
+    """The counts of their rows in the store."""
     keeps_counts: bool
-    """Whether the store is to have their counts."""
+    """True if the store keeps their counts."""
 
     @property
     def size(self) -> int:

@@ -56,15 +56,15 @@ class Runtime:
     elapsed: Callable[[], float] = elapsed
     """Seconds on a clock that nobody sets."""
     boot: str = field(default_factory=boot)
-    """What tells the runs of that clock apart."""
+    """An identifier of the run of that clock."""
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}")
     stop: threading.Event = field(default_factory=threading.Event)
     work: AtWork = field(default_factory=AtWork)
     executor: Executor = field(default_factory=InProcess)
     failures: Counter[str] = field(default_factory=Counter)
-    """How often each job has failed since it last succeeded."""
+    """The number of failures of each job since it last succeeded."""
     failing: dict[str, str] = field(default_factory=dict)
-    """What fails now and cannot be kept in the store: its own error, as ``store``."""
+    """Present failures that the store cannot keep: its own error, as ``store``."""
     connecting: threading.Lock = field(default_factory=threading.Lock)
     """Held by the thread that connects to MLflow."""
 

@@ -48,7 +48,7 @@ _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 Shown = tuple[tuple[tuple[str, int, int, int, int], ...], str]
-"""Names, sizes and times of files, which tell others; and what is asked of the columns of CSV files."""
+"""The names, sizes and times of files, which tell others; and the questions to columns of CSV files."""
 
 
 class Lake:

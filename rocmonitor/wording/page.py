@@ -85,7 +85,7 @@ _ONE = {
     "insufficient": "cannot be judged",
     "waiting": "has not been judged yet",
 }
-"""What the overview says of the only model, by its status."""
+"""The overview's sentence about the only model, by its status."""
 _DAY = timedelta(days=1)
 
 

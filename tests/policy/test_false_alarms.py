@@ -392,16 +392,16 @@ def test_the_judge_alarms_as_often_as_is_told_of_windows_that_are_alike(serial):
 
 @pytest.mark.slow
 def test_the_range_of_nineteen_windows_has_the_rate_of_four_references_in_five():
-    """Another short run of the study, of 20 references: half of them or fewer in 3 of 1,000 runs at 0.8."""
+    """Another short run of the study, of 40 references: by a chance of 1 in 1,000 less than 0.6 at 0.8."""
     serial = 0.9
     coming._numbers.cache_clear()
     rng = np.random.default_rng(14)
-    found = np.array([check_alarms.ahead_of(serial, 19, rng) for _ in range(20)])
+    found = np.array([check_alarms.ahead_of(serial, 19, rng) for _ in range(40)])
     coming._numbers.cache_clear()
     true, given, _, _, low, high = np.moveaxis(found, 1, 0)
     within = ((low <= true) & (true <= high)).mean(axis=0)
-    assert (within > 0.5).all()
-    assert within.mean() > 0.7
+    assert (within > 0.6).all()
+    assert within.mean() > 0.75
     # Who knows the process, but not this reference, is right on average.
     errors = (given - true).std(axis=0) / len(found) ** 0.5
     assert (abs((given - true).mean(axis=0)) < 0.2 * true.mean(axis=0) + 3.5 * errors).all()

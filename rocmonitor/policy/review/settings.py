@@ -76,7 +76,7 @@ class ReviewRule:
     fpr: tuple[float, ...] = ()  # false positive rates at which a trade-off may show
     tuned_for: int = 8  # windows at which the sequences are narrowest; fixed before the first check
     correlation: Correlation = "estimated"
-    """Of "future" only: whether the sequences allow for serial correlation of the windows; see
+    """The serial correlation of windows that the sequences allow for, if "future" is decided; see
     `rocmonitor.stats.confidence_sequence`."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -123,11 +123,8 @@ def check(
     `output` takes each line; with `explain` not the three answers of each monitor alone, but also all that
     they rest on.
     """
-    printed, watched, spendings = (
-        _Printed(output, explain, progress),
-        list[Watched](),
-        dict[str, float | None](),
-    )
+    printed, watched = _Printed(output, explain, progress), list[Watched]()
+    spendings = dict[str, float | None]()
     with Sources(config) as sources:
         progress("reference windows")
         joined = joined_references(config, sources, now)

@@ -43,7 +43,7 @@ class Period:
     waiting: int
     """Windows that have ended and are left out because labels are still missing."""
     registered: bool
-    """Whether the configuration gives the period, not a person."""
+    """True if the configuration gives the period, not a person."""
     caveats: tuple[Caveat, ...]
 
 

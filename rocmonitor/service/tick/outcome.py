@@ -39,9 +39,9 @@ class Tick:
     unchanged: list[Window] = field(default_factory=list)
     """Asked for and judged before: nothing about them has changed."""
     seconds: dict[Window, float] = field(default_factory=dict)
-    """How long each of the last 500 windows took, from its rows to the store."""
+    """Seconds that each of the last 500 windows took, from its rows to the store."""
     status: dict[str, Status] = field(default_factory=dict)
-    """By segment, after the tick; all rows are the segment ``""``."""
+    """The status of each segment after the tick; all rows are the segment ``""``."""
     error: RocmonitorError | None = None
     busy: bool = False
     """Another process works on this monitor; nothing was done."""

@@ -53,7 +53,7 @@ class Plan:
     counted: dict[Window, LabelCounts] = field(default_factory=dict)
     """Pieces of windows that are joined."""
     rest: Counted | None = None
-    """Those after the last window: too few rows, or labels are awaited."""
+    """The pieces after the last window: too few rows, or labels are awaited."""
     _labelled: dict[Window, LabelCounts] = field(default_factory=dict)  # counted before their turn
 
     def windows(self, ended: Sequence[Window]) -> Sequence[Window]:

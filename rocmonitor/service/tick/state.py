@@ -42,12 +42,12 @@ class TickState:
     backfill: bool = False
     """The windows were chosen by a person."""
     again: bool = False
-    """Of these, those whose rows or settings have changed are judged again although their labels have not."""
+    """True if windows whose rows or settings have changed are judged again, though their labels have not."""
     ranges: dict[str, NormalRanges] | None = None
-    """Of the reference of each segment, at the levels of the tick; None before a window needs them."""
+    """The ranges of each segment's reference, at the levels of the tick; None before a window needs them."""
     levels: Levels = field(default_factory=lambda: Levels(rules={}))
     segments: set[str] = field(default_factory=lambda: {""})
-    """Those that were ever judged or foreseen."""
+    """Segments that were ever judged or foreseen."""
     _states: dict[str, SegmentState] = field(default_factory=dict)
     _versions: dict[Role, tuple[str | None, tuple[Caveat, ...]]] = field(default_factory=dict)
     _summaries: dict[str, tuple[dict[str, Any], str]] = field(default_factory=dict)

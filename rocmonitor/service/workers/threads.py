@@ -50,7 +50,7 @@ class AtWork:
     """The work of all threads; each thread reports its own."""
 
     elapsed: Callable[[], float] = time.monotonic
-    """Of a clock that nobody sets."""
+    """Seconds of a clock that nobody sets."""
     _started: dict[int, list[Work]] = field(default_factory=dict)
     _moved: dict[int, float] = field(default_factory=dict)
 
@@ -112,9 +112,9 @@ class Workers:
     """Threads for work of one kind: for the monitors of one source, for instance."""
 
     work: AtWork
-    """Where the threads report that they move."""
+    """The place where the threads report that they move."""
     most: int = 1
-    """How many may be at work at the same time; those that wait for outside systems do not count."""
+    """The largest number at work at the same time; those that wait for outside systems do not count."""
     _waiting: deque[_Job] = field(default_factory=deque)
     _running: list[_Job] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
