@@ -10,7 +10,7 @@ import numpy as np
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Counts, Evaluation, Point, Status, Verdict
-from rocmonitor.policy.measure import data_metrics, measure
+from rocmonitor.policy.measure import Wanted, data_metrics, measure
 from rocmonitor.policy.windows import Window
 from rocmonitor.stats.sample import PairedSample
 
@@ -112,13 +112,8 @@ def measured_evaluation(
     champion = 1 / (1 + np.exp(-(latent + shift * y - 1)))
     other = 1 / (1 + np.exp(-(latent + 0.5 * rng.normal(size=len(y)) + (challenger or 0) * y - 1)))
     pair = PairedSample(y, other, champion)
-    found = measure(
-        pair.second,
-        None if challenger is None else pair,
-        fprs=(0.01, 0.05, 0.1),
-        thresholds={0.5: 0.5},
-        costs={},
-    )
+    wanted = Wanted(fprs=(0.01, 0.05, 0.1), thresholds={0.5: 0.5})
+    found = measure(pair.second, None if challenger is None else pair, wanted)
     counts = Counts(rows=n_pos + n_neg + 120, n_pos=n_pos, n_neg=n_neg, unlabelled=120)
     metrics = data_metrics(counts) | found.metrics
     return evaluation(

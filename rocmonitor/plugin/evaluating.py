@@ -28,7 +28,7 @@ from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 from rocmonitor.errors import InputError
 from rocmonitor.plugin import EVALUATOR_KEYS
 from rocmonitor.policy.evaluation import Counts
-from rocmonitor.policy.measure import Measured, data_metrics, measure
+from rocmonitor.policy.measure import Measured, Wanted, data_metrics, measure
 from rocmonitor.policy.record import caveats_of
 from rocmonitor.report import shapes
 from rocmonitor.report.html import render
@@ -169,14 +169,9 @@ def find(
 
     The pair has the same rows, challenger first; `names` are those of the columns ``label`` and ``score``.
     """
-    measured = measure(
-        champion,
-        pair,
-        fprs=settings.fpr,
-        thresholds={threshold: threshold for threshold in settings.thresholds},
-        costs={},
-        confidence_level=settings.confidence_level,
-    )
+    thresholds = {threshold: threshold for threshold in settings.thresholds}
+    wanted = Wanted(fprs=settings.fpr, thresholds=thresholds, confidence_level=settings.confidence_level)
+    measured = measure(champion, pair, wanted)
     rows = champion.n_pos + champion.n_neg
     data = data_metrics(Counts(rows=rows, n_pos=champion.n_pos, n_neg=champion.n_neg))
     interval = settings.interval(champion, names)

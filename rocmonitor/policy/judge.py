@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from types import MappingProxyType
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import LEVEL
 from rocmonitor.errors import DegenerateDataError, InputError
-from rocmonitor.policy.calibrating import RANKING, Beyond, beyond_ranking
 from rocmonitor.policy.episode import CHANGE
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.lessons import foretold, learned, withdrawn
-from rocmonitor.policy.measure import data_metrics, measure, unmeasurable
+from rocmonitor.policy.measure import Wanted, data_metrics, measure, unmeasurable
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
@@ -47,6 +45,10 @@ class Finding:
     caveats: tuple[Caveat, ...] = ()
 
 
+ONLY_RANKING = Wanted()
+"""AUROC, curve and costs."""
+
+
 def judge(
     champion: Sample,
     pair: PairedSample | None,
@@ -57,20 +59,18 @@ def judge(
     min_per_class: int,
     day: float | None = None,
     max_error: float = 0.5,
-    fprs: Sequence[float] = (),
-    thresholds: Mapping[float, float] = MappingProxyType({}),
+    wanted: Wanted = ONLY_RANKING,
     scores: ScoreCounts | None = None,
     past: Course | None = None,
-    beyond: Beyond = RANKING,
 ) -> Finding:
     """Measure a window and apply the rules that need labels.
 
     With fewer usable rows of either class than `min_per_class` the window is ``insufficient`` and nothing is
     measured, nor where cells of neighbouring scores leave more than `max_error` of the AUROC open. `day`, on
-    which the window starts, is for the season; by default the middle of the year. `thresholds` are as for
-    `rocmonitor.policy.measure.measure`, `scores` all usable champion scores, labelled or not (by default
-    those of `champion`), and `past` the windows before, for the rule `lasting` (by default this is the first
-    one).
+    which the window starts, is for the season; by default the middle of the year. `wanted` is measured, too,
+    with the costs that the reference has; `scores` are all usable champion scores, labelled or not (by
+    default those of `champion`), and `past` the windows before, for the rule `lasting` (by default this is
+    the first one).
     """
     reference, rules = ranges.reference, {name: rule for name, rule in rules.items() if rule.needs.labels}
     metrics = data_metrics(counts)
@@ -79,17 +79,10 @@ def judge(
         usual = {name: ranges.range(name, day=day) for name in reference.fits if name in rules}
         metrics |= rule_metrics((), reference, usual)
         return Finding(outcome=Status.INSUFFICIENT, verdicts=(small,), metrics=metrics)
-    measured = measure(
-        champion,
-        pair,
-        fprs=fprs,
-        thresholds=thresholds,
-        costs=reference.cost_thresholds,
-        missing=counts.no_challenger,
-    )
+    wanted = replace(wanted, costs=reference.cost_thresholds)
+    measured = measure(champion, pair, wanted, missing=counts.no_challenger)
     for row in measured.tables.get("costs", ()):
         row["reference_cost"] = cost_then(reference.cost_of(row["w"])[1], row["w"], LEVEL).cost
-    measured = beyond_ranking(measured, champion, pair, beyond)
     scores = scores or ScoreCounts(champion.score, champion.pos + champion.neg)
     forecasts = dict[str, ForecastInterval]()
     if reference.cells is not None:

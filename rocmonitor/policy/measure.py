@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rocmonitor import conventions
 from rocmonitor.caveat import Caveat
+from rocmonitor.errors import InputError
 from rocmonitor.policy.evaluation import Counts, Verdict
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
@@ -18,11 +19,13 @@ from rocmonitor.stats import (
     PairedSample,
     Sample,
     auc,
+    calibration,
     compare_auc_paired,
     condensed_error,
     cost_curve,
     threshold_dominance,
     threshold_intervals,
+    total_rate_intervals,
     vertical_intervals,
 )
 from rocmonitor.stats.area.clustered import effective_sizes
@@ -57,11 +60,36 @@ CURVE_POINTS = 49
 _DOMINANCE = {
     "champion_better": "second",
     "challenger_better": "first",
-    "both_higher": "both_lower",  # both rates of the champion are higher: both of the challenger are lower
-    "both_lower": "both_higher",
+    "both_higher": "both_higher",
+    "both_lower": "both_lower",
     "tie": "tie",
 }
-"""Columns of the table, and the fields of the result for a pair with the challenger first."""
+"""Columns of the table, as of a review's, by the field of the result for a pair with the challenger first."""
+
+_CALIBRATION = {
+    "log_loss": "log_loss",
+    "brier": "brier",
+    "slope": "calibration_slope",
+    "intercept": "calibration_intercept",
+}
+"""Metrics by the field of `rocmonitor.stats.CalibrationResult`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is measured besides the AUROC and its curve."""
+
+    fprs: Sequence[float] = ()
+    """False positive rates at which the true one is reported."""
+    thresholds: Mapping[float, float] = field(default_factory=dict)
+    """Thresholds by the number that names them: the same number, unless scores were negated."""
+    costs: Mapping[float, float] = field(default_factory=dict)
+    """Thresholds at which the champion's cost is reported, by operating condition w."""
+    shares: Sequence[float] = ()
+    """Shares of rows to flag, for each of which the precision is reported."""
+    probability: bool = False
+    """True if the champion's scores are probabilities, whose calibration is reported."""
+    confidence_level: float = LEVEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +97,26 @@ class Measured:
     """The statistics of some scores.
 
     Metrics have names such as ``champion/auc``, ``difference/auc_low``, ``champion/tpr_at_fpr_0.1_high``;
-    tables are ``roc``, ``fprs``, ``thresholds``, and where they apply ``costs`` and ``dominance``.
+    tables are ``roc``, ``fprs``, ``thresholds``, and where they apply ``costs``, ``dominance``, ``shares``.
     """
 
     champion: AucResult
     difference: AucDifference | None = None  # challenger minus champion, on the rows that both scored
-    calibration: CalibrationResult | None = None  # from `rocmonitor.policy.calibrating.beyond_ranking`
+    calibration: CalibrationResult | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
     caveats: tuple[Caveat, ...] = ()
+
+    def plus(
+        self, metrics: dict[str, float], tables: Tables | None = None, caveats: Iterable[Caveat] = ()
+    ) -> Measured:
+        """Return the same with more; a caveat is there once."""
+        return replace(
+            self,
+            metrics=self.metrics | metrics,
+            tables=self.tables | (tables or {}),
+            caveats=tuple(dict.fromkeys([*self.caveats, *caveats])),
+        )
 
 
 def data_metrics(counts: Counts) -> dict[str, float]:
@@ -101,29 +140,20 @@ def data_metrics(counts: Counts) -> dict[str, float]:
 
 
 def measure(
-    champion: Sample,
-    pair: PairedSample | None,
-    *,
-    fprs: Sequence[float],
-    thresholds: Mapping[float, float],
-    costs: Mapping[float, float],
-    confidence_level: float = LEVEL,
-    missing: int | None = None,
+    champion: Sample, pair: PairedSample | None, wanted: Wanted, *, missing: int | None = None
 ) -> Measured:
-    """Return the AUROC, the curve and its operating points, of the champion and (paired) of the challenger.
+    """Return the statistics of the champion and (paired) of the challenger: AUROC first, then `STATISTICS`.
 
     The champion has at least two rows of each class; higher scores are more positive. In `pair` the
     challenger is first, on the rows that both scored, or some of them; it is left out, with a caveat, when it
     has fewer than two rows of a class. A model with one score for all rows has an AUROC, of 0.5, and no
-    curve: a caveat stands in its place. `thresholds` are by the number that names them: the same number,
-    unless scores were negated. `costs` are the thresholds at which the champion's cost is reported, by
-    operating condition w. `missing` is the number of the champion's rows without a score of the challenger;
-    default those that `pair` lacks.
+    curve: a caveat stands in its place. `missing` is the number of the champion's rows without a score of the
+    challenger; default those that `pair` lacks.
 
     Cost: O(k) for k distinct scores, and O(sqrt n) for each point of the curve.
     """
-    result = auc(champion)
-    values = {"champion": auc_values(result, confidence_level)}
+    result, level = auc(champion), wanted.confidence_level
+    values = {"champion": auc_values(result, level)}
     caveats = [
         *caveats_of(result),
         *(
@@ -131,49 +161,23 @@ def measure(
             for error in guaranteed(champion).values()
         ),
     ]
-    samples, difference = {"champion": champion}, None
+    difference = None
     if pair is not None and shows_no_scatter(pair):
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
         pair = None
     if pair is not None:
-        samples["challenger"], difference = pair.first, compare_auc_paired(pair)
-        values["challenger"] = auc_values(auc(pair.first), confidence_level)
-        values["difference"] = difference_values(difference, confidence_level)
+        difference = compare_auc_paired(pair)
+        values["challenger"] = auc_values(auc(pair.first), level)
+        values["difference"] = difference_values(difference, level)
         both = pair.n_pos + pair.n_neg
         if lacking := champion.n_pos + champion.n_neg - both if missing is None else missing:
             compared = {"rows": both, "champion_auc": float(difference.auc_2)}
             caveats.append(Caveat("challenger-scores-missing", missing=lacking, **compared))
     metrics = {f"{what}/{name}": value for what, named in values.items() for name, value in named.items()}
-    points = [(model, sample) for model, sample in samples.items() if len(sample.score) > 1]
-    caveats += [
-        Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
-        for model, sample in samples.items()
-        if len(sample.score) == 1
-    ]
-    tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, confidence_level)}
-    for model, sample in points:
-        at_points, rates = _operating_points(model, sample, fprs, thresholds, confidence_level)
-        tables |= {name: [*tables[name], *lines] for name, lines in at_points.items()}
-        metrics |= rates
-        caveats += [
-            Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
-            for fpr, row in zip(fprs, at_points["fprs"], strict=False)  # all of them, or none
-            if abs(row["fpr"] - fpr) > 0.1 * fpr
-        ]
-    if costs:
-        tables["costs"] = _costs(champion, costs, confidence_level)
-        for row in tables["costs"]:
-            name = f"champion/cost_at_w_{row['w']:g}"
-            metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
-    # One score for all rows that both scored may be one of several for all that the champion scored.
-    if pair is not None and thresholds and min(len(pair.first.score), len(pair.second.score)) > 1:
-        law = threshold_dominance(pair, [(at, at) for at in thresholds.values()])
-        shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
-        tables["dominance"] = rows({"threshold": list(thresholds.values()), **shares})
-    elif pair is not None and thresholds:
-        caveats.append(Caveat("no-dominance"))
-    once = tuple(dict.fromkeys(caveats))
-    return Measured(champion=result, difference=difference, metrics=metrics, tables=tables, caveats=once)
+    measured = Measured(champion=result, difference=difference).plus(metrics, {}, caveats)
+    for statistic in STATISTICS:
+        measured = statistic(measured, champion, pair, wanted)
+    return measured
 
 
 def shows_no_scatter(sample: Sample | PairedSample) -> bool:
@@ -253,23 +257,44 @@ def _columns(result: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
-def _operating_points(
-    model: str, sample: Sample, fprs: Sequence[float], thresholds: Mapping[float, float], level: float
-) -> tuple[Tables, dict[str, float]]:
-    """Return the points of one model as tables and as metrics."""
-    sizes = effective_sizes(sample) or (None, None)
-    fprs = fprs if sizes[1] != 1 else ()  # negatives that are worth one row have no rate between 0 and 1
-    at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs else []
-    at_thresholds = _at_thresholds(model, sample, list(thresholds.values()), level)
-    rates = [("tpr", f"fpr_{fpr:g}", row) for fpr, row in zip(fprs, at_fprs, strict=True)]
-    for threshold, row in zip(thresholds, at_thresholds, strict=True):
-        rates += [(rate, f"threshold_{threshold:g}", row) for rate in ("tpr", "fpr")]
+def _with_curves(measured: Measured, champion: Sample, pair: PairedSample | None, wanted: Wanted) -> Measured:
+    """Return them with the curve of each model, and its rates at some points of it."""
+    level, thresholds = wanted.confidence_level, list(wanted.thresholds.values())
+    models = _models(champion, pair)
+    caveats = [
+        Caveat("no-curve", model=model, rows=sample.n_pos + sample.n_neg, score=float(sample.score[0]))
+        for model, sample in models.items()
+        if len(sample.score) == 1
+    ]
+    points = [(model, sample) for model, sample in models.items() if len(sample.score) > 1]
+    tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, level)}
+    rates = []
+    for model, sample in points:
+        sizes = effective_sizes(sample) or (None, None)
+        # Negatives that are worth one row have no rate between 0 and 1.
+        fprs = wanted.fprs if sizes[1] != 1 else ()
+        at_fprs = _vertical(model, sample, fprs, level, sizes) if fprs else []
+        at_thresholds = _at_thresholds(model, sample, thresholds, level)
+        tables["fprs"] += at_fprs
+        tables["thresholds"] += at_thresholds
+        rates += [(model, "tpr", f"fpr_{fpr:g}", row) for fpr, row in zip(fprs, at_fprs, strict=True)]
+        for threshold, row in zip(wanted.thresholds, at_thresholds, strict=True):
+            rates += [(model, rate, f"threshold_{threshold:g}", row) for rate in ("tpr", "fpr")]
+        caveats += [
+            Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
+            for fpr, row in zip(fprs, at_fprs, strict=True)
+            if abs(row["fpr"] - fpr) > 0.1 * fpr
+        ]
     metrics = {
         f"{model}/{rate}_at_{point}{end}": row[f"{rate}{end}"]
-        for rate, point, row in rates
+        for model, rate, point, row in rates
         for end in ("", "_low", "_high")
     }
-    return {"fprs": at_fprs, "thresholds": at_thresholds}, metrics
+    return measured.plus(metrics, tables, caveats)
+
+
+def _models(champion: Sample, pair: PairedSample | None) -> dict[str, Sample]:
+    return {"champion": champion} | ({} if pair is None else {"challenger": pair.first})
 
 
 def _vertical(
@@ -300,13 +325,87 @@ def _at_thresholds(
     return of_any_order(sample, table)
 
 
-def _costs(sample: Sample, costs: Mapping[float, float], confidence_level: float) -> list[Row]:
-    """Normalised costs by the method that may be trusted at any operating condition."""
+def _with_costs(measured: Measured, champion: Sample, _: PairedSample | None, wanted: Wanted) -> Measured:
+    """Return them with normalised costs, by the method that may be trusted at any operating condition."""
+    if not wanted.costs:
+        return measured
+    costs, level = wanted.costs, wanted.confidence_level
 
     def table(ordered: Sample) -> list[Row]:
-        curve = cost_curve(
-            ordered, list(costs), list(costs.values()), method="mover", confidence_level=confidence_level
-        )
+        curve = cost_curve(ordered, list(costs), list(costs.values()), method="mover", confidence_level=level)
         return rows(_columns(curve, "w", "threshold", "cost", "low", "high"), model="champion")
 
-    return of_any_order(sample, table)
+    metrics: dict[str, float] = {}
+    at_costs = of_any_order(champion, table)
+    for row in at_costs:
+        name = f"champion/cost_at_w_{row['w']:g}"
+        metrics |= {name: row["cost"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
+    return measured.plus(metrics, {"costs": at_costs})
+
+
+def _with_dominance(measured: Measured, _: Sample, pair: PairedSample | None, wanted: Wanted) -> Measured:
+    """Return them with the shares of resamples in which either model has the better rates at a threshold."""
+    if pair is None or not wanted.thresholds:
+        return measured
+    # One score for all rows that both scored may be one of several for all that the champion scored.
+    if min(len(pair.first.score), len(pair.second.score)) == 1:
+        return measured.plus({}, caveats=[Caveat("no-dominance")])
+    thresholds = list(wanted.thresholds.values())
+    law = threshold_dominance(pair, [(at, at) for at in thresholds])
+    shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
+    return measured.plus({}, {"dominance": rows({"threshold": thresholds, **shares})})
+
+
+def _with_calibration(
+    measured: Measured, champion: Sample, _: PairedSample | None, wanted: Wanted
+) -> Measured:
+    """Return them with the calibration of scores that are probabilities."""
+    if not wanted.probability:
+        return measured
+    try:
+        result = calibration(champion)
+    except InputError as error:
+        return measured.plus({}, caveats=[Caveat("not-probabilities", why=str(error))])
+    metrics: dict[str, float] = {}
+    for field_name, name in _CALIBRATION.items():
+        if (value := getattr(result, field_name)) is not None:
+            low, high = getattr(result, f"{field_name}_ci")(wanted.confidence_level)
+            metrics |= {f"champion/{name}": value, f"champion/{name}_low": low, f"champion/{name}_high": high}
+    return replace(measured, calibration=result).plus(metrics, caveats=caveats_of(result))
+
+
+def _with_shares(measured: Measured, champion: Sample, pair: PairedSample | None, wanted: Wanted) -> Measured:
+    """Return them with the precision and TPR of each model when a share of all rows is flagged.
+
+    Precision is the flagged positives among the flagged rows, whose number is taken as fixed: the interval is
+    that of the TPR by the total-rate law, for a window with the same numbers of positives and negatives.
+    """
+    lines: list[Row] = []
+    metrics: dict[str, float] = {}
+    for model, sample in _models(champion, pair).items() if wanted.shares else ():
+        if len(sample.score) == 1:
+            continue
+        intervals = total_rate_intervals(sample, wanted.shares, confidence_level=wanted.confidence_level)
+        part = sample.n_pos / (sample.n_pos + sample.n_neg)
+        for at, share in enumerate(wanted.shares):
+            tpr = {end: float(getattr(intervals, f"tpr{end}")[at]) for end in ("", "_low", "_high")}
+            # More than the share where scores tie.
+            flagged = tpr[""] * part + float(intervals.fpr[at]) * (1 - part)
+            precision = {end: min(rate * part / flagged, 1.0) for end, rate in tpr.items()}
+            columns = {f"precision{end}": value for end, value in precision.items()}
+            lines.append({"model": model, "share": share, "flagged": flagged, **columns})
+            metrics |= {f"{model}/precision_at_share_{share:g}{end}": v for end, v in precision.items()}
+    n = champion.n_pos + champion.n_neg
+    below = [share for share in wanted.shares if 0 < share * n < 1]
+    caveats = [Caveat("share-below-one-row", share=share, rows=n) for share in below]
+    return measured.plus(metrics, {"shares": lines} if lines else {}, caveats)
+
+
+STATISTICS: tuple[Callable[[Measured, Sample, PairedSample | None, Wanted], Measured], ...] = (
+    _with_curves,
+    _with_costs,
+    _with_dominance,
+    _with_calibration,
+    _with_shares,
+)
+"""What `measure` adds to the AUROC, in this order, each to what there is."""

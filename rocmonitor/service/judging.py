@@ -20,13 +20,12 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor
 from rocmonitor.policy.arrival import Awaiting
 from rocmonitor.policy.budget import Levels
-from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.discoveries import allow_for_segments
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.explanation import Explanation
 from rocmonitor.policy.judge import Finding, foresee, judge, no_outlook
 from rocmonitor.policy.lasting import Course
-from rocmonitor.policy.measure import guaranteed
+from rocmonitor.policy.measure import Wanted, guaranteed
 from rocmonitor.policy.missing_labels import allow_for_missing, refused
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import as_scored, caveats_of, negated
@@ -55,7 +54,13 @@ def find(
     the windows before, for the rule `lasting`. The `rules` are at the levels at which they are judged.
     """
     low_is_positive, day = monitor.positive.low_is_positive, day_of(window)
-    thresholds = monitor.operating_points.thresholds
+    points = monitor.operating_points
+    wanted = Wanted(
+        fprs=points.fpr,
+        thresholds={at: negated(at) if low_is_positive else at for at in points.thresholds},
+        shares=points.flagged_shares,
+        probability=monitor.is_probability,
+    )
     finding = judge(
         rows.champion,
         rows.pair,
@@ -67,11 +72,7 @@ def find(
         day=day,
         min_per_class=monitor.min_per_class,
         max_error=monitor.condense.max_error,
-        fprs=monitor.operating_points.fpr,
-        thresholds={
-            threshold: negated(threshold) if low_is_positive else threshold for threshold in thresholds
-        },
-        beyond=Beyond(monitor.operating_points.flagged_shares, monitor.is_probability),
+        wanted=wanted,
     )
     finding = allow_for_missing(
         finding,

@@ -9,9 +9,9 @@ import pytest
 from scipy.special import expit, logit
 
 from rocmonitor.errors import ConfigError, InputError
-from rocmonitor.policy.calibrating import Beyond, flagged_shares
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import judge
+from rocmonitor.policy.measure import Wanted, measure
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Calibration
@@ -35,7 +35,7 @@ def judged(sample: Sample, rule: Calibration):
         ranges=NormalRanges.of(Reference(auc=None)),
         rules={"calibration": rule},
         min_per_class=10,
-        beyond=Beyond(shares=(0.05,), probability=True),
+        wanted=Wanted(shares=(0.05,), probability=True),
     )
 
 
@@ -85,7 +85,7 @@ def test_less_than_one_flagged_row_is_said():
         ranges=NormalRanges.of(Reference(auc=None)),
         rules={},
         min_per_class=1,
-        beyond=Beyond(shares=(0.009, 0.01, 0.1)),
+        wanted=Wanted(shares=(0.009, 0.01, 0.1)),
     )
     [found] = [each for each in finding.caveats if each.code == "share-below-one-row"]
     assert found.values == {"share": 0.009, "rows": 100}
@@ -103,7 +103,7 @@ def test_the_precision_of_a_flagged_share_is_its_mean_over_all_resamples():
             hits.append(sum(score >= border for score in own))
             alarms.append(sum(score >= border for score in other))
     sample = Sample([1] * 3 + [0] * 3, pos + neg)
-    [line] = flagged_shares("champion", sample, [1 / 3], 0.95)
+    [line] = measure(sample, None, Wanted(shares=[1 / 3])).tables["shares"]
     assert line["precision"] == pytest.approx(np.sum(hits) / (np.sum(hits) + np.sum(alarms)))
     assert line["flagged"] == pytest.approx((np.mean(hits) + np.mean(alarms)) / 6)
     assert line["precision_low"] <= line["precision"] <= line["precision_high"]

@@ -11,6 +11,7 @@ import pytest
 
 from rocmonitor.policy.evaluation import Counts, Status
 from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.measure import Wanted
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
@@ -62,7 +63,7 @@ def test_clusters_widen_the_interval_and_the_points_of_the_curve(reference):
     """Neighbours in the order of the scores belong together, ten at a time."""
     window = drawn(77, 300, 700)
     plain, together = (
-        judged(of, reference, {"floor": Floor(value=0.5)}, fprs=[0.1], thresholds={0.5: 0.5})
+        judged(of, reference, {"floor": Floor(value=0.5)}, wanted=Wanted(fprs=[0.1], thresholds={0.5: 0.5}))
         for of in (window, clustered(window, 10))
     )
     effect = together.metrics["champion/design_effect"]
@@ -194,7 +195,7 @@ def test_a_loss_only_is_never_an_improvement():
 def test_one_score_for_all_rows_is_said_before_anything_else(reference):
     flat = Sample(np.repeat([1, 0], [200, 800]), np.full(1000, 0.5))
     rules: dict[str, Rule] = {"forecast": Forecast(), "floor": Floor(value=0.6)}
-    found = judged(flat, reference, rules, fprs=[0.1], thresholds={0.5: 0.5})
+    found = judged(flat, reference, rules, wanted=Wanted(fprs=[0.1], thresholds={0.5: 0.5}))
     assert found.outcome is Status.DEGRADED
     assert found.verdicts[0].estimate == 0.5
     assert (found.caveats[0].code, found.caveats[0].values) == ("one-score", {"rows": 1000, "score": 0.5})

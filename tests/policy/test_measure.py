@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import oracle
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.measure import auc_values, curves, difference_values, measure, rows
+from rocmonitor.policy.measure import Wanted, auc_values, curves, difference_values, measure, rows
 from rocmonitor.stats import (
     PairedSample,
     Sample,
@@ -20,12 +22,12 @@ from rocmonitor.stats import (
 RNG = np.random.default_rng(4)
 Y = np.repeat([1, 0], [30, 70])
 GOOD, FLAT = RNG.normal(size=100) + Y, np.full(100, 0.5)
-ASKED = {"fprs": [0.1], "thresholds": {0.5: 0.5}, "costs": {0.3: 0.4}}
+ASKED = Wanted(fprs=[0.1], thresholds={0.5: 0.5}, costs={0.3: 0.4})
 
 
 def measured(champion, challenger=None, **changes):
     pair = None if challenger is None else PairedSample(Y, challenger, champion)
-    return measure(Sample(Y, champion), pair, **ASKED | changes)
+    return measure(Sample(Y, champion), pair, replace(ASKED, **changes))
 
 
 def models(table):
@@ -62,6 +64,8 @@ def test_dominance_names_the_better_model():
     assert row["challenger_better"] > 0.99
     [row] = measured(better, GOOD).tables["dominance"]
     assert row["champion_better"] > 0.99
+    [row] = measured(GOOD, GOOD + 0.5).tables["dominance"]  # flags more of both, as in a review's table
+    assert row["both_higher"] > 0.99
 
 
 def test_every_interval_has_the_level_that_is_asked_for():
@@ -81,7 +85,7 @@ def test_negatives_that_are_worth_one_row_have_no_rates():
     """Two clusters that lie far apart: there is no false positive rate between 0 and 1."""
     far, clusters = np.r_[np.arange(1.0, 31), np.zeros(68), [99, 99]], np.r_[np.arange(99), 98]
     clusters[30:98] = 100
-    found = measure(Sample(Y, far, cluster=clusters), None, **ASKED)
+    found = measure(Sample(Y, far, cluster=clusters), None, ASKED)
     assert (found.tables["fprs"], found.tables["roc"]) == ([], [])
     assert "champion/tpr_at_threshold_0.5" in found.metrics
     assert "champion/tpr_at_fpr_0.1" not in found.metrics
@@ -135,7 +139,7 @@ def test_one_score_on_the_rows_that_both_scored():
     champion = np.where(np.arange(100) % 5 < 4, 0.5, GOOD)
     both = np.arange(100) % 5 < 4
     pair = PairedSample(Y[both], GOOD[both], champion[both])
-    found = measure(Sample(Y, champion), pair, **ASKED)
+    found = measure(Sample(Y, champion), pair, ASKED)
     assert models(found.tables["roc"]) == ["challenger", "champion"]
     assert "dominance" not in found.tables
     assert Caveat("no-dominance") in found.caveats
@@ -147,7 +151,7 @@ def test_one_score_on_the_rows_that_both_scored():
 
 def test_a_challenger_with_too_few_rows_is_left_out():
     pair = PairedSample([1, 0, 0], [0.1, 0.2, 0.3], [0.3, 0.2, 0.1])
-    found = measure(Sample(Y, GOOD), pair, **ASKED)
+    found = measure(Sample(Y, GOOD), pair, ASKED)
     assert found.difference is None
     assert not [name for name in found.metrics if not name.startswith("champion/")]
     assert Caveat("challenger-scored-too-few", n_pos=1, n_neg=2) in found.caveats
@@ -185,6 +189,6 @@ def test_rows_that_were_not_drawn_lack_no_score():
     lacks = [
         [each.values["missing"] for each in found.caveats if each.code == "challenger-scores-missing"]
         for missing in (None, 0, 7)
-        for found in [measure(Sample(Y, GOOD), half, **ASKED, missing=missing)]
+        for found in [measure(Sample(Y, GOOD), half, ASKED, missing=missing)]
     ]
     assert lacks == [[50], [], [7]]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.measure import measure
+from rocmonitor.policy.measure import Wanted, measure
 from rocmonitor.policy.record import as_scored, negated
 from rocmonitor.stats import PairedSample
 
@@ -22,9 +22,8 @@ def test_what_goes_out_is_as_the_models_score():
     score, other = (np.round(-values, 2) for values in (GOOD, GOOD[::-1]))
     pair = PairedSample(Y, negated(other), negated(score))
     asked = [0.2, -0.4, 0.0]
-    found = measure(
-        pair.second, pair, fprs=[], thresholds={at: negated(at) for at in asked}, costs={0.3: 0.4}
-    )
+    wanted = Wanted(thresholds={at: negated(at) for at in asked}, costs={0.3: 0.4})
+    found = measure(pair.second, pair, wanted)
     tables, _ = as_scored(found.tables, found.caveats)
     metrics = found.metrics
     for threshold, row in zip(asked, tables["thresholds"], strict=False):

@@ -15,9 +15,9 @@ from scipy.special import expit
 
 import rocmonitor
 from rocmonitor.policy.budget import Load, allot
-from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Counts, Status, Verdict
 from rocmonitor.policy.judge import foresee, judge
+from rocmonitor.policy.measure import Wanted
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.scenario import CODES, Scenario, early, simulation, uncounted
@@ -139,7 +139,7 @@ def verdict_of(rule: Rule, sample: Sample, reference: Reference) -> Verdict:
             ranges=NormalRanges.of(known),
             rules=rules,
             min_per_class=10,
-            beyond=Beyond(probability=True),
+            wanted=Wanted(probability=True),
         )
     [verdict] = found.verdicts
     return verdict

@@ -13,9 +13,9 @@ from scipy.special import bdtrc
 
 from rocmonitor.config import Monitor
 from rocmonitor.policy.budget import Allotment
-from rocmonitor.policy.calibrating import Beyond
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import judge, too_few
+from rocmonitor.policy.measure import Wanted
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.scenario import (
     CODES,
@@ -244,8 +244,8 @@ def on_reference(
     if not alarming or ranges.reference.auc is None or len(enough) < 2:
         return None
     latest = enough[-MOST_JUDGED:]
-    least, beyond = monitor.min_per_class, Beyond(probability=monitor.is_probability)
-    find = partial(judge, ranges=ranges, rules=rules, min_per_class=least, beyond=beyond)
+    least, wanted = monitor.min_per_class, Wanted(probability=monitor.is_probability)
+    find = partial(judge, ranges=ranges, rules=rules, min_per_class=least, wanted=wanted)
     findings = [find(rows.champion, None, rows.counts, day=day_of(window)) for rows, window in latest]
     by_rule = {
         name: sum(

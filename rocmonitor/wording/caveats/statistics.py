@@ -98,7 +98,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     "few-rows-in-range": "the range holds only {rows:.3g} {kind}, so the first-order standard error is rough",
     "below-chance": "the curve lies below chance over this range, so the corrected area is below 1/2",
-    # Calibration of probabilities, from rocmonitor.stats.probabilities and rocmonitor.policy.calibrating
+    # Calibration of probabilities, from rocmonitor.stats.probabilities and rocmonitor.policy.measure
     "certain-probabilities": (
         "{rows:,} rows have a probability of exactly 0 or 1, which no log-loss allows; it was moved by 2e-16"
     ),
