@@ -9,7 +9,7 @@ from typing import Any
 class Caveat:
     """One thing that a reader of a result should know.
 
-    Programs look at `code` and `values`; ``str()`` is the sentence for people, from `rocmonitor.wording`.
+    Programs look at `code` and `values`; `rocmonitor.wording.caveats.words_of` has the sentence for people.
 
     code: Names the sentence, in lower case with hyphens, such as ``"single-row"``.
     values: What the sentence is about: plain numbers, texts, or lists of them.
@@ -17,9 +17,9 @@ class Caveat:
 
     Examples
     --------
-    >>> caveat = Caveat("single-row")
-    >>> caveat.code, caveat.concerning("band").about
-    ('single-row', ('band',))
+    >>> caveat = Caveat("few-windows", windows=3, needed=20)
+    >>> str(caveat.concerning("band"))
+    'band: few-windows (windows 3, needed 20)'
     """
 
     __slots__ = ("about", "code", "values")
@@ -60,12 +60,11 @@ class Caveat:
         return caveat._copied(about=tuple(plain.get("about", ())))
 
     def __str__(self) -> str:
-        from rocmonitor.wording.caveats import sentence
-
-        return sentence(self.code, self.values, self.about)
+        shown = ", ".join(f"{name} {value}" for name, value in self.values.items())
+        return ": ".join([*self.about, f"{self.code} ({shown})" if shown else self.code])
 
     def __repr__(self) -> str:
-        return f"Caveat({self.code!r}, {str(self)!r})"
+        return f"Caveat({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Caveat):

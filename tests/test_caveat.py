@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.wording.caveats import words_of
 
 NESTED = Caveat(
     "one-score", rows=np.int64(9), score=np.float64(0.5), at=(1.0, [np.float64(2.0)]), more={"a": (1,)}
@@ -45,10 +46,11 @@ def test_a_caveat_cannot_be_changed() -> None:
 
 def test_what_a_newer_version_stored_is_shown_as_it_is() -> None:
     newer = Caveat.from_dict({"code": "of-tomorrow", "values": {"rows": 9}, "about": ["band"]})
-    assert str(newer) == "band: of-tomorrow (rows 9)"
+    assert words_of(newer) == "band: of-tomorrow (rows 9)"
+    assert str(NESTED.bare()).startswith("one-score (rows 9, score 0.5, at ")
     fewer = Caveat.from_dict({"code": "one-score", "values": {}})
-    assert str(fewer) == "one-score"
+    assert words_of(fewer) == "one-score"
 
 
 def test_signs_of_formats_in_values_are_shown_as_they_are() -> None:
-    assert str(Caveat("error", text="no column {x!r} in {0}\n{")) == "no column {x!r} in {0}\n{"
+    assert words_of(Caveat("error", text="no column {x!r} in {0}\n{")) == "no column {x!r} in {0}\n{"

@@ -37,6 +37,7 @@ from rocmonitor import config
 from rocmonitor.caveat import Caveat
 from rocmonitor.cli import cli
 from rocmonitor.stats import Sample
+from rocmonitor.wording.caveats import words_of
 
 ROOT = Path(__file__).resolve().parents[1]
 WRITTEN_BY_THE_CODE = {"cli.md"}  # its commands are those of tests/cli
@@ -465,7 +466,7 @@ def test_a_caveat_is_made():
     [made] = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
     known: dict[str, Any] = {"Caveat": Caveat, "sample": Sample([0, 1], [0, 1]), "caveats": []}
     exec(compile(made, "CONTRIBUTING.md", "exec"), known)
-    assert "positive" in str(known["caveats"][0])
+    assert "positive" in words_of(known["caveats"][0])
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import click
 
 from rocmonitor.cli.terminal import OK, echo, print_json
 from rocmonitor.errors import DegenerateDataError
+from rocmonitor.wording.caveats import words_of
 
 if TYPE_CHECKING:
     from rocmonitor.sources.files import ScoreFile
@@ -147,7 +148,7 @@ def _details(
         "negatives": rows.n_neg,
         "method": result.method,
         "confidence_level": confidence_level,
-        "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in caveats_of(result)],
+        "caveats": [caveat.to_dict() | {"text": words_of(caveat)} for caveat in caveats_of(result)],
     }
 
 

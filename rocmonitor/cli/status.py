@@ -24,6 +24,7 @@ from rocmonitor.cli.terminal import (
     stdout_width,
     worst,
 )
+from rocmonitor.wording.caveats import words_of
 
 if TYPE_CHECKING:
     from rocmonitor.config import Config
@@ -88,7 +89,7 @@ def status(path: Path, as_json: bool) -> int:
         echo(in_status(outage), err=True)
     for problem in health.problems:
         if problem.code != "outbox-stuck":  # said above
-            echo(f"PROBLEM: {problem}", err=True)
+            echo(f"PROBLEM: {words_of(problem)}", err=True)
     codes = [_CODES.get(standing.status, OK) for standing in standings]
     return worst([*codes, EXTERNAL if waiting.errors or not health.healthy else OK])
 

@@ -36,6 +36,7 @@ from rocmonitor.stats import ForecastInterval, PairedSample, Sample, forecast_in
 from rocmonitor.tracking import note
 from rocmonitor.tracking.content import HEADLINE, as_csv
 from rocmonitor.tracking.note import NOTE
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import area, beside_normal, percent, span, with_interval
 
 _FOLDER = "rocmonitor"
@@ -231,7 +232,7 @@ def _files(measured: Measured, settings: Settings, sample: Sample) -> dict[str, 
     roc = as_csv(measured.tables["roc"], ["model", "fpr", "tpr", "tpr_low", "tpr_high"])
     result = {
         "metrics": measured.metrics,
-        "caveats": [caveat.to_dict() | {"text": str(caveat)} for caveat in measured.caveats],
+        "caveats": [caveat.to_dict() | {"text": words_of(caveat)} for caveat in measured.caveats],
         "confidence_level": settings.confidence_level,
         "challenger": settings.challenger,
     }
@@ -265,7 +266,7 @@ def _note(measured: Measured) -> str:
         lead = beside_normal(value, low, high)
     parts = [f"**{lead}** (interval {ends}); {_headline(metrics)}."]
     if measured.caveats:
-        parts.append("\n".join(f"- {note.line(str(caveat))}" for caveat in measured.caveats))
+        parts.append("\n".join(f"- {note.line(words_of(caveat))}" for caveat in measured.caveats))
     parts.append(
         f"Artifacts: `{_FOLDER}/roc.html`, `{_FOLDER}/roc.csv`, and all of it in `{_FOLDER}/result.json`."
     )

@@ -12,6 +12,7 @@ from annotated_types import Gt, MinLen
 from rocmonitor.errors import InputError
 from rocmonitor.rules import Rule, can_alarm
 from rocmonitor.rules.base import STRICT
+from rocmonitor.stats.halving import halved
 
 YEAR = timedelta(days=365.25)
 
@@ -127,12 +128,11 @@ def allot(budget: float, loads: Sequence[Load], group: str = "") -> Allotment:
     amount = max(budget - written, LEAST_SHARE * budget)
     tail = max((most for _, most in free), default=0.0)
     if sum(families * most for families, most in free) > amount:  # else all keep their defaults
-        low, high = 0.0, tail
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            used = sum(families * min(middle, most) for families, most in free)
-            low, high = (middle, high) if used <= amount else (low, middle)
-        tail = low
+
+        def is_too_much(chance: float) -> bool:
+            return sum(families * min(chance, most) for families, most in free) > amount
+
+        tail, _ = halved(0.0, tail, is_too_much, _HALVINGS)
     levels = {}
     for load in loads:
         derived = {

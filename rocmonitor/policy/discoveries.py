@@ -13,6 +13,7 @@ from rocmonitor.policy.judge import Finding, outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
 from rocmonitor.stats.column_changes import adjusted_pvalues
+from rocmonitor.stats.halving import halved
 
 SMALLEST = 1e-9
 """Smaller p-values are not looked for."""
@@ -72,13 +73,11 @@ def allow_for_segments(
 
 def _pvalue(outcome: Callable[[float], Status], status: Status, tail: float) -> float:
     """Return the smallest chance at which a rule still finds so; it does at `tail`."""
-    low, high = math.log(SMALLEST), math.log(tail)
     if outcome(SMALLEST) is status:
         return SMALLEST
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if outcome(math.exp(middle)) is status else (middle, high)
-    return min(math.exp(high), tail)
+    ends = math.log(SMALLEST), math.log(tail)
+    _, least = halved(*ends, lambda log: outcome(math.exp(log)) is status, _HALVINGS)
+    return min(math.exp(least), tail)
 
 
 def _allowed(finding: Finding, rule: str, values: dict[str, float], tail: float) -> Finding:

@@ -132,7 +132,7 @@ def known(metrics: Mapping[str, float], *names: str) -> tuple[float, ...] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One window of a series: its newest revision, when that fell due, and its metrics.
+    """One revision of one window, without what only its own page shows: when it fell due, and its metrics.
 
     `champion_version` is empty and `outcome` None where they do not matter, as of an outlook.
     """
@@ -143,6 +143,7 @@ class Point:
     metrics: dict[str, float]
     champion_version: str = ""
     outcome: Status | None = None
+    id: int = field(default=0, compare=False)  # its number in the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -240,14 +240,11 @@ def _explained(finding: Finding, reference: Reference, champion: Sample, scores:
         metrics |= {f"shift/{name}": float(getattr(split, name)) for name in names}
         metrics["shift/foreseen_known"] = float(split.known)
         metrics["shift/foreseen_low"], metrics["shift/foreseen_high"] = split.foreseen_ci()
-    columns = {name: value for name, value in shift.to_dict().items() if isinstance(value, list)}
-    del columns["caveats"]
-    lines = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     rows = curve_change(reference.cells, champion)
     return replace(
         finding,
         metrics=finding.metrics | metrics,
-        tables=finding.tables | {"shift": lines} | ({"curve": rows} if rows else {}),
+        tables=finding.tables | {"shift": shift.bins()} | ({"curve": rows} if rows else {}),
         caveats=(*finding.caveats, *caveats_of(shift, "explanation")),
     )
 

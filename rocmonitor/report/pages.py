@@ -22,6 +22,7 @@ from rocmonitor.report import shapes
 from rocmonitor.report.chart import monitor_chart
 from rocmonitor.report.html import render
 from rocmonitor.report.review.tables import ShownTable
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import CUT, instant, set_aside_parts
 from rocmonitor.wording.page import provenance
@@ -165,7 +166,7 @@ def in_full(evaluation: Evaluation, zone: ZoneInfo, frozen: Mapping[str, Any] | 
         "set_aside": set_aside_parts(evaluation.counts),
         "cut": CUT.lstrip("; ") if evaluation.counts.truncated else "",
         "revisions": [],
-        "caveats": [str(caveat) for caveat in evaluation.caveats],
+        "caveats": list(map(words_of, evaluation.caveats)),
         "provenance": provenance(
             evaluation.provenance | {"evaluated_at": plain(evaluation.evaluated_at)},
             zone,

@@ -15,6 +15,7 @@ from rocmonitor.errors import StoreError
 from rocmonitor.policy.outages import MLFLOW, STORE, Outage
 from rocmonitor.policy.status import Attention
 from rocmonitor.store import glance, migrate
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.episode import as_json
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Health:
         content: dict[str, Any] = {
             "status": "ok" if self.healthy else "unhealthy",
             "problems": [
-                {"code": problem.code, "text": str(problem), "values": problem.values}
+                {"code": problem.code, "text": words_of(problem), "values": problem.values}
                 for problem in self.problems
             ],
             "version": __version__,

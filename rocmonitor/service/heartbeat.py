@@ -19,6 +19,7 @@ from rocmonitor import __version__
 from rocmonitor.config import Config
 from rocmonitor.errors import ConfigError
 from rocmonitor.service.health import Health, Service, service_health
+from rocmonitor.wording.caveats import words_of
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ def send(config: Config, *, healthy: bool) -> None:
 def report(config: Config, health: Health) -> None:
     """Send what was found, and log why it is not well."""
     for problem in health.problems:
-        log.error("not healthy: %s", problem)
+        log.error("not healthy: %s", words_of(problem))
     send(config, healthy=health.healthy)
 
 

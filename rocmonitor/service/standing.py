@@ -13,6 +13,7 @@ from rocmonitor.policy.windows import Window
 from rocmonitor.report.text import Standing
 from rocmonitor.store import Store
 from rocmonitor.store.glance import AllStates
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.episode import as_json
 from rocmonitor.wording.facts import briefly
 from rocmonitor.wording.status import attention
@@ -59,7 +60,7 @@ def standing(
         episode=as_json(episode, said),
         not_judged_since=shown.not_judged_since,
         watched_until=shown.watched_until,
-        reference="; ".join(map(str, doubts_of(reference or {}))),
+        reference="; ".join(map(words_of, doubts_of(reference or {}))),
         unjudged=unjudged,
         **numbers,
     )

@@ -173,7 +173,7 @@ def group_changes_by_column(
             refused[name] = str(error)
     caveats = tuple(Caveat("column-left-out", column=name, why=why) for name, why in refused.items())
     if not by_column:
-        raise InputError("columns has none that can be used: " + "; ".join(map(str, caveats)))
+        raise InputError("columns has none that can be used: " + "; ".join(refused.values()))
     return ranked(by_column, caveats)
 
 

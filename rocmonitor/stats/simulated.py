@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +21,7 @@ from scipy.special import betaincinv, ndtr, ndtri
 
 from rocmonitor.stats.coming import Coming, Rate, draw, expected_below_fixed, learned, rate_range
 from rocmonitor.stats.forecast.score_history import ScoreHistory
+from rocmonitor.stats.halving import halved
 from rocmonitor.stats.lasting.chart import LastingChart
 from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.stats.recovery import Change, recovery
@@ -38,7 +39,7 @@ TOGETHER = "together"
 _POINTS = 97
 """Numbers at which a judge is asked, evenly spread."""
 
-_BISECTIONS = 30
+_HALVINGS = 30
 
 
 class Counting(Protocol):
@@ -98,13 +99,14 @@ def steps_of(outcome: Callable[[float], int], low: float, high: float) -> Steps:
     codes = [outcome(number) for number in grid]
     edges: list[float] = []
     kept = [codes[0]]
+
+    def differs(code: int, number: float) -> bool:
+        return outcome(number) != code
+
     for (below, above), code in zip(pairwise(grid), codes[1:], strict=True):
         if code == kept[-1]:
             continue
-        for _ in range(_BISECTIONS):
-            middle = (below + above) / 2
-            below, above = (middle, above) if outcome(middle) == kept[-1] else (below, middle)
-        edges.append(above)
+        edges.append(halved(below, above, partial(differs, kept[-1]), _HALVINGS)[1])
         kept.append(code)
     return Steps(tuple(np.array([edge]) for edge in edges), tuple(kept))
 

@@ -25,34 +25,27 @@ from rocmonitor.store.tables import transition as table
 _evaluation = tables.evaluation.c
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept(Point):
-    """One revision of one window, without what only its own page shows; `id` names it in the store."""
-
-    id: int
-
-
-def history(store: Store, monitor: str, segment: str) -> list[list[Kept]]:
+def history(store: Store, monitor: str, segment: str) -> list[list[Point]]:
     """Return the windows of a segment, oldest first, each with its revisions, newest last."""
-    windows: dict[Window, list[Kept]] = {}
+    windows: dict[Window, list[Point]] = {}
     for one in _kept(store, monitor, segment):
         windows.setdefault(one.window, []).append(one)
     return list(windows.values())
 
 
-def newest_in_window(store: Store, monitor: str, segment: str, window: Window) -> Kept | None:
+def newest_in_window(store: Store, monitor: str, segment: str, window: Window) -> Point | None:
     """Return the newest revision of one window; None where it was not evaluated."""
     return next(reversed(_kept(store, monitor, segment, **window_key(window))), None)
 
 
-def _kept(store: Store, monitor: str, segment: str, **key: datetime) -> list[Kept]:
+def _kept(store: Store, monitor: str, segment: str, **key: datetime) -> list[Point]:
     """Return revisions of windows, oldest window and revision first."""
     order = ("window_start", "window_end", "revision", "id")
-    columns = columns_of(tables.evaluation, Kept, "window")
+    columns = columns_of(tables.evaluation, Point, "window")
     query = select(*columns, _evaluation.window_start, _evaluation.window_end)
     chosen = query.where(*having(tables.evaluation, monitor=monitor, segment=segment, **key))
     rows = store.rows(chosen.order_by(*(_evaluation[name] for name in order)))
-    return [point_of(row, Kept) for row in rows]
+    return list(map(point_of, rows))
 
 
 def segments(store: Store, monitor: str) -> list[str]:

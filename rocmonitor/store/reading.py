@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, func, select
 
@@ -17,8 +17,6 @@ from rocmonitor.store.tables import evaluation as table
 from rocmonitor.store.tables import evaluation_tables, summary
 from rocmonitor.store.tables import outlook as foreseen
 from rocmonitor.store.tables import transition as transition_table
-
-P = TypeVar("P", bound=Point)
 
 _WINDOW = (table.c.segment, table.c.window_start, table.c.window_end)
 _WHOLE = (
@@ -73,12 +71,12 @@ def series(store: Store, monitor: str, segment: str, *, newest: int | None = Non
         first = starts.order_by(table.c.window_start.desc()).limit(1).offset(newest - 1).scalar_subquery()
         chosen.append(table.c.window_start >= func.coalesce(first, datetime(1, 1, 1, tzinfo=UTC)))
     query = select(*_WINDOW, *columns_of(table, Point, "window")).where(*chosen)
-    return [point_of(row, Point) for row in store.rows(_newest(query))]
+    return [point_of(row) for row in store.rows(_newest(query))]
 
 
-def point_of(row: RowMapping, kind: type[P]) -> P:
+def point_of(row: RowMapping) -> Point:
     """Return the point of a row of evaluations."""
-    return kind(window=window_of(row), **_with_status(row, kind, "window"))
+    return Point(window=window_of(row), **_with_status(row, Point, "window"))
 
 
 def _with_status(row: RowMapping, kind: type, *but: str) -> dict[str, Any]:

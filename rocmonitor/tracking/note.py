@@ -15,6 +15,7 @@ from rocmonitor.policy.evaluation import Evaluation, Point, known
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.measure import LEVEL
 from rocmonitor.policy.windows import Window
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.explanation import main_group, spread
 from rocmonitor.wording.format import (
     CUT,
@@ -94,7 +95,7 @@ def of_window(evaluation: Evaluation, *, full: bool = True, page: str | None = N
         f"**Rows** {counts.rows:,}; used {counts.used:,}: {counts.n_pos:,} positive, "
         f"{counts.n_neg:,} negative{f'; set aside: {aside}' if aside else ''}{cut}."
     )
-    parts += caveats(evaluation.caveats)
+    parts += caveats(map(words_of, evaluation.caveats))
     tables = "the numbers in `tables/`, " * any(evaluation.tables.values())
     parts.append(
         f"Artifacts: the window with its curves in `window.html`, {tables}all of it in `result.json`."
@@ -171,9 +172,9 @@ def interval(metrics: Mapping[str, float], name: str, form: str = ".3f") -> str:
     return "" if low is None or high is None else f"{low:{form}} to {high:{form}}"
 
 
-def caveats(items: Iterable[object]) -> list[str]:
+def caveats(sentences: Iterable[str]) -> list[str]:
     """Return the block of caveats; none without any."""
-    lines = [f"- {line(str(caveat))}" for caveat in items]
+    lines = [f"- {line(sentence)}" for sentence in sentences]
     return ["**Bear in mind**\n\n" + "\n".join(lines)] if lines else []
 
 

@@ -11,6 +11,7 @@ from rocmonitor.errors import printable
 from rocmonitor.policy.review.document import Review
 from rocmonitor.tracking import access, content
 from rocmonitor.tracking.note import caveats, interval, line
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.review import advice, decision, in_words, sentence, summary, with_verdict
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def of_review(review: Review, missing: Sequence[str], report: str | None) -> str
     if words := advice(review):
         parts.append(f"**Next.** {line(words)}")
     untagged = (f"no tag was written to the {version}: it is not registered" for version in missing)
-    parts += caveats([*review.caveats, *untagged])
+    parts += caveats([*map(words_of, review.caveats), *untagged])
     tables = "`tables/`, and " if any(review.tables.values()) else ""
     parts.append(f"Artifacts: {tables}all of it in `review.json`.")
     return "\n\n".join(parts)

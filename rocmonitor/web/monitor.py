@@ -15,7 +15,7 @@ from rocmonitor.config import Monitor
 from rocmonitor.config.values import written
 from rocmonitor.errors import StoreError
 from rocmonitor.policy.episode import Decline
-from rocmonitor.policy.evaluation import Status
+from rocmonitor.policy.evaluation import Point, Status
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.policy.record import plain
 from rocmonitor.policy.review.document import Review
@@ -27,9 +27,10 @@ from rocmonitor.service.arrivals import labels_by_age
 from rocmonitor.service.attending import has_alarm
 from rocmonitor.service.standing import unjudged_text
 from rocmonitor.store.glance import OutlookAhead, ahead, last_states
-from rocmonitor.store.history import Kept, history, review_list, segments
+from rocmonitor.store.history import history, review_list, segments
 from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.episode import (
     as_json,
     began,
@@ -99,7 +100,7 @@ def _view(
     kept: store.Store,
     monitor: Monitor,
     choice: Choice,
-    every: Sequence[list[Kept]],
+    every: Sequence[list[Point]],
     now: datetime,
     *,
     until: datetime | None = None,
@@ -182,7 +183,7 @@ def _standing(
     kept: store.Store,
     monitor: Monitor,
     segment: str,
-    windows: Sequence[list[Kept]],
+    windows: Sequence[list[Point]],
     changes: Sequence[store.SavedTransition],
     outlooks: Sequence[OutlookAhead],
     now: datetime,
@@ -255,7 +256,7 @@ def _standing(
 def _over_time(
     monitor: Monitor,
     choice: Choice,
-    windows: Sequence[list[Kept]],
+    windows: Sequence[list[Point]],
     changes: Sequence[store.SavedTransition],
     outlooks: Sequence[OutlookAhead],
     now: datetime,
@@ -293,7 +294,9 @@ def _over_time(
     }
 
 
-def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tuple[list[Kept], Kept] | None:
+def _chosen(
+    windows: Sequence[list[Point]], choice: Choice, zone: ZoneInfo
+) -> tuple[list[Point], Point] | None:
     """Return the revisions of the window that is asked for, and the one of them."""
     if not choice.window:
         revisions = windows[-1] if windows else None
@@ -309,7 +312,7 @@ def _chosen(windows: Sequence[list[Kept]], choice: Choice, zone: ZoneInfo) -> tu
     return None if one is None else (revisions, one)
 
 
-def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> Row:
+def _point(revisions: list[Point], monitor: Monitor, now: datetime) -> Row:
     newest = revisions[-1]
     metrics = newest.metrics
     share = metrics.get("data/labelled_share", 0.0)
@@ -326,7 +329,7 @@ def _point(revisions: list[Kept], monitor: Monitor, now: datetime) -> Row:
     }
 
 
-def _newest(windows: Sequence[list[Kept]]) -> Kept | None:
+def _newest(windows: Sequence[list[Point]]) -> Point | None:
     """Return the window that the sentence is about: the newest that was measured, else the newest."""
     newest = [revisions[-1] for revisions in windows]
     measured = [window for window in newest if "champion/auc" in window.metrics]
@@ -336,7 +339,7 @@ def _newest(windows: Sequence[list[Kept]]) -> Kept | None:
 def _facts(
     kept: store.Store,
     status: str,
-    windows: Sequence[list[Kept]],
+    windows: Sequence[list[Point]],
     changes: Sequence[store.SavedTransition],
     outlooks: Sequence[OutlookAhead],
     episode: Decline | None,
@@ -393,7 +396,7 @@ def review_of(site: Site, name: str, id: int) -> Review:
     return review
 
 
-def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept], one: Kept) -> Row:
+def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Point], one: Point) -> Row:
     """``chosen``, the window in full, and ``reference``, what it was compared with; plain JSON types."""
     evaluation, zone = store.evaluation(kept, one.id), monitor.timezone
     shown = ("auc", "low", "high", "positives", "labelled_share")
@@ -419,7 +422,7 @@ def _chosen_window(kept: store.Store, monitor: Monitor, revisions: Sequence[Kept
             "auc": whole.get("auc"),
             "low": whole.get("low"),
             "high": whole.get("high"),
-            "doubts": [str(doubt) for doubt in doubts_of(given)],
+            "doubts": list(map(words_of, doubts_of(given))),
             "windows": [
                 {
                     "name": f"reference, {Window.from_dict(row).in_zone(zone)}",

@@ -20,6 +20,7 @@ from rocmonitor.web.site import AbsentError, Site
 from rocmonitor.wording import page as wording
 from rocmonitor.wording.format import instant
 from rocmonitor.wording.page import WORST_FIRST
+from rocmonitor.wording.verdicts import reasons
 
 Row = dict[str, Any]
 
@@ -113,7 +114,7 @@ def troubles(kept: store.Store, config: Config) -> list[dict[str, str]]:
     for (monitor, segment), change in last_changes(kept).items():
         if change.after == "error" and monitor in config.monitors:
             last = store.last_transition(kept, monitor, segment)
-            why = "; ".join(map(str, last.reasons)) if last else ""
+            why = "; ".join(reasons(last.reasons)) if last else ""
             failures.append({"where": monitor, "text": f"{monitor}: {why}"})
     return failures
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import (
     SET_ASIDE,
     count,
@@ -264,7 +265,7 @@ def _reasons(review: Review) -> list[str]:
         may_be = f"below −{margin:g}{not_above}" if margin else "0"
         mean = f"{_mean(review, area)}, which may be {may_be}."
         # Too few rows speak against the difference, and nothing else keeps the rule undecided.
-        few = next((str(caveat) for caveat in review.caveats if caveat.code == "few-rows-keep-undecided"), "")
+        few = next((words_of(one) for one in review.caveats if one.code == "few-rows-keep-undecided"), "")
         few = f"{few[0].upper()}{few[1:]}." if few else ""
         return [mean, few, _earlier(review, margin), also]
     if review.decision is Decision.NOT_WORSE:

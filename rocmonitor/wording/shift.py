@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocmonitor.wording.format import signed
+
+if TYPE_CHECKING:
+    from rocmonitor.stats import ShiftExplanation
 
 SMALL_PART = 0.1
 """Share of a change below which a part of it is not explained further."""
@@ -41,6 +44,17 @@ def explanation(
         name = "positives" if key == "pos" else "negatives"
         sentences.append(f"The {name}' part is {signed(printed[key], 3)}{clause}.")
     return " ".join(sentences)
+
+
+def in_words(shift: ShiftExplanation) -> str:
+    """Return the same for a result of `rocmonitor.stats.explain_shift`."""
+    return explanation(
+        shift.bins(),
+        reference_auc=shift.reference_auc,
+        auc=shift.auc,
+        from_positives=shift.from_positives,
+        from_negatives=shift.from_negatives,
+    )
 
 
 def change_of(what: str, before: float, after: float) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from rocmonitor.conventions import LEVEL
 from rocmonitor.policy.episode import OF_EPISODE
 from rocmonitor.policy.evaluation import Reason, Status, Verdict
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import (
     apart,
     beside,
@@ -72,7 +73,7 @@ def reasons(given: Iterable[Reason]) -> list[str]:
         if isinstance(reason, Verdict):
             findings.append(reason)
         else:
-            (first if reason.code in OF_EPISODE else others).append(str(reason))
+            (first if reason.code in OF_EPISODE else others).append(words_of(reason))
     return [*first, *verdicts(findings), *others]
 
 
@@ -82,7 +83,7 @@ def without_basis(sentence: str) -> str:
 
 
 def _lacking(alike: Sequence[Verdict]) -> str:
-    why = "; ".join(map(str, alike[0].lacks))
+    why = "; ".join(map(words_of, alike[0].lacks))
     if alike[0].kind == "data":
         return why
     return f"{why}, so {listed([finding.rule for finding in alike])} cannot be judged"

@@ -10,6 +10,7 @@ from rocmonitor.policy.evaluation import Evaluation, Status, known
 from rocmonitor.policy.explanation import explanation_of
 from rocmonitor.policy.joining import Counted, Joining
 from rocmonitor.policy.record import low_is_positive
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.explanation import curve_sentence, main_group, spread
 from rocmonitor.wording.format import count, instant, one_line, percent, signed
 from rocmonitor.wording.shift import explanation, main_part, rounded_parts
@@ -122,7 +123,7 @@ def why(evaluation: Evaluation) -> list[str]:
         return []
     lines = verdicts([verdict for verdict in evaluation.verdicts if verdict.outcome is evaluation.outcome])
     if evaluation.outcome is Status.INSUFFICIENT:
-        lines += map(str, evaluation.caveats)
+        lines += map(words_of, evaluation.caveats)
     return lines
 
 

@@ -28,7 +28,7 @@ from rocmonitor.rules import Challenger, Drop, Floor, Forecast
 from rocmonitor.stats import Sample, auc, condensed, forecast_fit
 from rocmonitor.stats.forecast.label_history import PastWindow, label_history
 from rocmonitor.stats.sample import ScoreCounts
-from rocmonitor.wording.caveats import arrival
+from rocmonitor.wording.caveats import arrival, words_of
 
 DAY = timedelta(days=1)
 AGES = (30 * DAY, 100 * DAY)
@@ -125,7 +125,7 @@ def test_late_labels_of_one_class_show_nothing() -> None:
     found = seen(frozen(labels=label_history(past, AGES)))
     assert isinstance(found, Caveat)
     assert found.code == "labels-not-estimated"
-    assert "both classes" in str(found)
+    assert "both classes" in words_of(found)
 
 
 def test_few_windows_judge_nothing_and_still_estimate() -> None:
@@ -223,7 +223,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("caveat", EXAMPLES, ids=lambda caveat: caveat.code)
 def test_every_caveat_has_a_sentence(caveat: Caveat) -> None:
-    text = str(caveat)
+    text = words_of(caveat)
     assert "{" not in text
     assert not text.startswith(f"{caveat.code} (")
     assert text[-1] not in ".:; "

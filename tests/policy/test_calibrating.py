@@ -16,6 +16,7 @@ from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Calibration
 from rocmonitor.stats import Sample, calibration
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.verdicts import verdict as words
 
 
@@ -72,7 +73,7 @@ def test_scores_that_are_no_probabilities_are_insufficient_and_say_why():
     assert found.outcome is Status.INSUFFICIENT
     assert "champion/log_loss" not in found.metrics
     [caveat] = [each for each in found.caveats if each.code == "not-probabilities"]
-    assert "they look like percentages: divide by 100" in str(caveat)
+    assert "they look like percentages: divide by 100" in words_of(caveat)
 
 
 def test_less_than_one_flagged_row_is_said():

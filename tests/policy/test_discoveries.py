@@ -12,6 +12,7 @@ from rocmonitor.policy.discoveries import allow_for_segments
 from rocmonitor.policy.evaluation import Status, Verdict
 from rocmonitor.policy.judge import Finding
 from rocmonitor.rules import Drop
+from rocmonitor.wording.caveats import words_of
 
 RULES = {"drop": Drop(confidence_level=0.9)}  # a chance of 0.05 on each side
 
@@ -82,7 +83,7 @@ def test_what_does_not_stay_keeps_its_p_value_and_says_so():
     assert (verdict.details["alone"], verdict.details["segments"]) == ("degraded", 4)
     assert verdict.details["adjusted_pvalue"] == pytest.approx(0.08, rel=0.01)
     assert [each.code for each in found.caveats] == ["degraded-alone"]
-    assert "not after allowing for the 4 segments" in str(found.caveats[0])
+    assert "not after allowing for the 4 segments" in words_of(found.caveats[0])
     assert (found.tables, found.metrics) == ({"roc": []}, {"a": 2.0})
 
 

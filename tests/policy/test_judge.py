@@ -17,6 +17,7 @@ from rocmonitor.policy.reference import Reference, freeze
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Drop, Floor, Forecast, Rule
 from rocmonitor.stats import Sample, cost_curve
+from rocmonitor.wording.caveats import words_of
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -84,7 +85,7 @@ def test_one_cluster_for_all_rows_is_too_little_to_judge(reference):
     assert found.outcome is Status.INSUFFICIENT
     (lack,) = found.verdicts[0].lacks
     assert (lack.code, lack.values) == ("one-cluster", {"positives": 1, "negatives": 1})
-    assert "see whether columns.cluster names" in str(lack)
+    assert "see whether columns.cluster names" in words_of(lack)
 
 
 def test_a_reference_says_that_clusters_come_again():

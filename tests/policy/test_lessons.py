@@ -17,6 +17,7 @@ from rocmonitor.rules import OutlookRule, Rule, Scores, by_name
 from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook
 from rocmonitor.stats.sample import ScoreCounts
+from rocmonitor.wording.caveats import words_of
 
 RULES = by_name([OutlookRule()])
 START, WEEK = datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7)
@@ -125,7 +126,7 @@ def test_mostly_withdrawn_warnings_are_said(reference: Reference) -> None:
     [caveat] = withdrawn([fine] * 4 + [bad] * 3 + [open_] * 9)
     assert caveat.code == "warnings-withdrawn"
     assert caveat.values == {"warnings": 7, "withdrawn": 4}
-    assert "ask for more" in str(caveat)
+    assert "ask for more" in words_of(caveat)
     assert caveat in foreseen(reference, [fine] * 4 + [bad] * 3).caveats
 
 

@@ -22,6 +22,7 @@ from rocmonitor.rules import Forecast, Lasting, by_name
 from rocmonitor.stats import PartlyLabelledAuc, Sample, auc
 from rocmonitor.stats.forecast.label_history import PastWindow, Reading
 from rocmonitor.stats.sample import ScoreCounts
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.verdicts import verdict
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)
@@ -125,7 +126,7 @@ def test_scores_alone_judge_nothing(reference: Reference) -> None:
     assert isinstance(found, Estimate)
     assert [lack.code for lack in found.lacks] == ["labels-arrive-otherwise"]
     assert found.lacks[0].values["read_at_days"] is None
-    assert "wait for the labels" in str(found.lacks[0])
+    assert "wait for the labels" in words_of(found.lacks[0])
 
 
 def test_a_window_without_any_label_is_read_when_the_reference_had_none(reference: Reference) -> None:

@@ -20,6 +20,7 @@ from rocmonitor.rules import Drop, Forecast, Lasting
 from rocmonitor.stats import Sample
 from rocmonitor.stats.forecast.label_history import PastWindow
 from rocmonitor.stats.sample import ScoreCounts
+from rocmonitor.wording.caveats import words_of
 
 FIRST, WEEK = datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7)
 RULES = {"forecast": Forecast(), "lasting": Lasting(), "drop": Drop(value=0.02)}
@@ -155,7 +156,9 @@ def test_labels_are_learned_from_the_windows_that_count():
 
 def test_the_sentence():
     of = {"count": 5, "n_windows": 30, "unit": "day", "aucs": [0.7] * 5}
-    text = str(Caveat("reference-without-windows", names=[f"2026-01-0{day}" for day in range(1, 6)], **of))
+    text = words_of(
+        Caveat("reference-without-windows", names=[f"2026-01-0{day}" for day in range(1, 6)], **of)
+    )
     assert text == (
         "the reference was learned without 5 of 30 days, far below the others: 2026-01-01 (AUROC 0.700), "
         "2026-01-02 (AUROC 0.700), 2026-01-03 (AUROC 0.700) and 2 others"

@@ -14,6 +14,7 @@ from rocmonitor.policy.reference import Reference, freeze, large_enough
 from rocmonitor.policy.windows import Window
 from rocmonitor.rules import Floor, Forecast
 from rocmonitor.stats import Sample, auc_bounds, cost_thresholds
+from rocmonitor.wording.caveats import words_of
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -124,7 +125,7 @@ def test_a_window_that_would_not_be_judged_counts_together_with_its_neighbour():
     assert len(pooled.windows) == 21  # for charts
     assert pooled.auc == plain.auc
     [caveat] = [each for each in pooled.caveats if each.code == "reference-windows-pooled"]
-    assert "1 reference window has fewer than 50 rows of a class" in str(caveat)
+    assert "1 reference window has fewer than 50 rows of a class" in words_of(caveat)
 
 
 def test_windows_are_pooled_until_they_are_large_enough_and_no_row_is_lost():

@@ -18,6 +18,7 @@ from rocmonitor.service import references
 from rocmonitor.service.checking import check
 from rocmonitor.sources import open_source
 from rocmonitor.tracking import content
+from rocmonitor.wording.caveats import words_of
 
 DAY = timedelta(days=1)
 ALONE = {
@@ -81,7 +82,7 @@ def test_a_grid_that_is_too_coarse_makes_windows_insufficient(here):
     assert lack.values["max_error"] == 1e-4
     assert lack.values["error"] > 1e-3
     assert "champion/auc" not in found.metrics
-    assert "raise condense.per_unit" in str(lack)
+    assert "raise condense.per_unit" in words_of(lack)
 
 
 def test_a_reference_that_is_too_coarse_serves_no_rule(here):

@@ -24,6 +24,7 @@ from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.sources import SqlSource, open_source
 from rocmonitor.store import tables
+from rocmonitor.wording.caveats import words_of
 
 DAY = timedelta(days=1)
 NOW = week(24) + 3 * DAY
@@ -112,7 +113,7 @@ def test_a_review_of_windows_that_were_judged_needs_no_rows_and_no_source(here):
         alone = reviewed(made)
         assert alone.key == before.key
         assert alone.metrics == counted.metrics
-        [told] = [str(each) for each in alone.caveats if each.code == "rows-from-store"]
+        [told] = [words_of(each) for each in alone.caveats if each.code == "rows-from-store"]
         assert "2026-01-05 to 2026-06-22" in told
         assert "there is no SQLite file" in told
 
@@ -126,7 +127,7 @@ def test_rows_that_the_source_has_no_more_are_in_the_store(here):
         after = reviewed(made)
         assert after.key == before.key
         assert codes(after.caveats)["rows-from-store"]["count"] == 1
-        assert "no longer has its rows" in " ".join(map(str, after.caveats))
+        assert "no longer has its rows" in " ".join(map(words_of, after.caveats))
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ from rocmonitor.service.tick import Tick
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers.threads import HUNG_AFTER, AtWork
 from rocmonitor.store import migrate, tables
+from rocmonitor.wording.caveats import words_of
 
 
 @dataclass
@@ -156,7 +157,7 @@ def test_work_without_a_step_hangs(here: World, clock: Clock) -> None:
             seconds.now += 1
             [problem] = service_health(service).problems
             assert (problem.code, problem.values["minutes"]) == ("work-hung", 10)
-            assert "without progress for 10 minutes; restart the service" in str(problem)
+            assert "without progress for 10 minutes; restart the service" in words_of(problem)
             assert not service_health(service).alive
             service.runtime.work.beat()
             assert codes(service) == []
@@ -186,7 +187,7 @@ def test_a_delivery_that_waits_is_a_problem_that_no_restart_mends(
     assert codes(service) == []
     clock.now += SECOND
     found = service_health(service)
-    assert [str(problem) for problem in found.problems] == [
+    assert [words_of(problem) for problem in found.problems] == [
         f"{destination}: 1 delivery undelivered since 2026-01-05T00:00:00Z: no answer"
     ]
     assert found.alive
@@ -217,7 +218,7 @@ def test_the_clocks_of_process_and_database_are_compared(on_postgres: Service, c
     found = service_health(on_postgres)
     assert [problem.code for problem in found.problems] == ["clock-differs"]
     assert found.to_dict()["clock"]["offset_seconds"] == pytest.approx(40 * 86_400, abs=60)
-    assert "ahead of that of the store" in str(found.problems[0])
+    assert "ahead of that of the store" in words_of(found.problems[0])
 
 
 def test_a_store_that_hangs_keeps_one_thread(on_postgres: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +231,7 @@ def test_a_store_that_hangs_keeps_one_thread(on_postgres: Service, monkeypatch: 
             assert problem.code == "store-unreachable"
             threads.append(threading.active_count())
         assert threads[2] <= threads[0]
-        assert "earlier question" in str(problem)
+        assert "earlier question" in words_of(problem)
     monkeypatch.undo()
     [thread] = [each for each in threading.enumerate() if each.name == "health"]
     thread.join(30)
@@ -259,7 +260,7 @@ def test_a_store_that_can_be_read_and_not_written_is_a_problem(service: Service)
     _deliver(deliveries, watch)
     found = service_health(service)
     assert [problem.code for problem in found.problems] == ["store-unwritable"]
-    assert "database or disk is full" in str(found.problems[0])
+    assert "database or disk is full" in words_of(found.problems[0])
     assert found.alive  # a restart would mend nothing
     with kept.writing() as connection:
         for kind in ("INSERT", "UPDATE"):
@@ -275,7 +276,7 @@ def test_a_store_whose_file_is_gone_is_a_problem(service: Service, here: World) 
     _deliver(deliveries, watch)
     [problem] = service_health(service).problems
     assert problem.code == "store-unwritable"
-    assert "rocmonitor.db: the file is gone; put it back" in str(problem)
+    assert "rocmonitor.db: the file is gone; put it back" in words_of(problem)
     (here.folder / "moved.db").rename(file)
     _deliver(deliveries, watch)
     assert codes(service) == []

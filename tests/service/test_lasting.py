@@ -15,6 +15,7 @@ from rocmonitor.policy.evaluation import Status, Transition
 from rocmonitor.service import references
 from rocmonitor.service.tick import Tick, run_monitor
 from rocmonitor.service.tick.courses import Courses
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.verdicts import verdict
 
 DAY = timedelta(days=1)
@@ -203,7 +204,7 @@ class TestGaps:
         last = tick(here, week(24) + 2 * DAY).evaluations[-1]
         assert last.outcome is Status.DEGRADED
         [doubt] = [each for each in last.caveats if each.code == "reference-windows-equal"]
-        assert "check the reference's query" in str(doubt)
+        assert "check the reference's query" in words_of(doubt)
 
     def test_the_season_is_mentioned_once_and_not_in_an_alarm(self, here: World) -> None:
         rules = "[{kind: lasting}, {kind: forecast}, {kind: drop, value: 0.02}]"

@@ -12,6 +12,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import Tick, run_monitor
+from rocmonitor.wording.caveats import words_of
 
 HOURS, DAY = timedelta(hours=6), timedelta(days=1)
 LATE = {
@@ -194,7 +195,7 @@ def test_a_reference_of_too_few_windows_says_why_there_is_no_outlook(here: World
         runtime = Runtime(config=known, store=kept, clock=Clock(week(21) + HOURS))
         [outlook] = run_monitor(runtime, known.monitors["credit"], now=week(21) + HOURS).outlooks
     assert outlook.outcome is Status.INSUFFICIENT
-    assert "at least 8" in str(outlook.verdicts[0].lacks[0])
+    assert "at least 8" in words_of(outlook.verdicts[0].lacks[0])
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ from rocmonitor.service.review import review_monitor
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.store import migrate
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.review import KINDS, summary, title
 
 DAY = timedelta(days=1)
@@ -532,7 +533,7 @@ def test_when_mlflow_is_down_the_last_known_versions_are_reviewed_and_it_is_deli
     mlflow_server.stop()
     with here.runtime(clock, **parts) as runtime:
         found = review_monitor(runtime, runtime.config.monitors["credit"], now=NOW)
-        assert ["MLflow" in str(caveat) for caveat in found.caveats[:2]] == [True, True]
+        assert ["MLflow" in words_of(caveat) for caveat in found.caveats[:2]] == [True, True]
         assert caveats(found, "alias-not-confirmed") == []
         done = drain(runtime)
         assert list(done.failed) == ["mlflow"]

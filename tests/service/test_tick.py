@@ -16,6 +16,7 @@ from rocmonitor.service import references
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.leases import hold_lease
 from rocmonitor.service.tick import run_monitor
+from rocmonitor.wording.caveats import words_of
 
 DAY = timedelta(days=1)
 
@@ -167,7 +168,7 @@ def test_a_reference_without_a_whole_window_is_said_to_be_that_and_not_a_lacking
     [verdict] = evaluation.verdicts
     assert evaluation.status is Status.INSUFFICIENT
     assert [lack.code for lack in verdict.lacks] == ["no-reference-window"]
-    assert "no whole window (7d) lies in the reference period, 2026-05-19 to 2026-05-23" in str(
+    assert "no whole window (7d) lies in the reference period, 2026-05-19 to 2026-05-23" in words_of(
         verdict.lacks[0]
     )
 

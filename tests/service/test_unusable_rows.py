@@ -18,6 +18,7 @@ from rocmonitor.policy.evaluation import Evaluation, Status
 from rocmonitor.service.delivery import drain
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.stats import auc
+from rocmonitor.wording.caveats import words_of
 
 DAY = timedelta(days=1)
 RULES = (
@@ -210,7 +211,7 @@ def test_labels_that_are_none_count_likewise(here: World) -> None:
     change(here, 20, 0.3, "7", "label")
     found = judged(here, 20)
     assert found.outcome is Status.INSUFFICIENT
-    assert "120 with a label of neither class" in str(found.verdicts[0].lacks[0])
+    assert "120 with a label of neither class" in words_of(found.verdicts[0].lacks[0])
     assert "120 with a label of neither class, usually none" in here.alarms
 
 

@@ -37,6 +37,7 @@ from rocmonitor.service.scheduler import scheduled, start_all_now
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.workers import AtWork, Workers, threads
 from rocmonitor.store import connection, migrate, tables
+from rocmonitor.wording.caveats import words_of
 
 DAY = timedelta(days=1)
 PATIENCE = 60
@@ -311,7 +312,7 @@ def test_windows_of_a_clock_that_was_ahead_are_judged_when_they_have_ended(here,
         assert ahead.error is None
         assert ahead.evaluations == []
         assert ahead.doubt.code == "clock-set-forward"
-        assert str(ahead.doubt).startswith(
+        assert words_of(ahead.doubt).startswith(
             "the clock was set 39 days forward; windows that end after 2026-06-04"
         )
         clock.now -= 40 * DAY

@@ -15,6 +15,7 @@ from sqlalchemy import Boolean, Numeric, String
 from rocmonitor.caveat import Caveat
 from rocmonitor.sources import Batch
 from rocmonitor.stats import compare_auc_paired
+from rocmonitor.wording.caveats import words_of
 
 COLUMNS = {"time": "scored_at", "champion": "p1", "challenger": "p2", "label": "defaulted"}
 WITH_ID = COLUMNS | {"id": "loan_id"}
@@ -258,4 +259,6 @@ def test_ids_with_a_challenger_need_rows() -> None:
 
 
 def test_the_caveat_says_how_many_of_how_many() -> None:
-    assert "on 1,000 of 5,000 rows, drawn at random" in str(Caveat("rows-drawn", drawn=1_000, rows=5_000))
+    assert "on 1,000 of 5,000 rows, drawn at random" in words_of(
+        Caveat("rows-drawn", drawn=1_000, rows=5_000)
+    )

@@ -12,6 +12,7 @@ from sqlalchemy import make_url, text
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.sources.database import granted
+from rocmonitor.wording.caveats import words_of
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def test_a_superuser_of_postgresql(postgres: str) -> None:
     caveat = found(postgres)
     assert caveat is not None
     assert caveat == Caveat("account-superuser", account="postgres")
-    assert "GRANT SELECT ON" in str(caveat)
+    assert "GRANT SELECT ON" in words_of(caveat)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_everybody_may_call_dblink_once_it_is_installed(postgres: str) -> None:
         caveat = found(url)
     assert caveat is not None
     assert "dblink_exec" in caveat.values["may"]["call"]
-    assert "FROM PUBLIC" in str(caveat)
+    assert "FROM PUBLIC" in words_of(caveat)
 
 
 def test_an_account_of_mariadb(mariadb_url: str) -> None:

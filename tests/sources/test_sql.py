@@ -37,6 +37,7 @@ from rocmonitor.sources.database import column_parts, to_chunk
 from rocmonitor.sources.preparing import prepared
 from rocmonitor.sources.values import Encoder
 from rocmonitor.stats import auc, compare_auc_paired
+from rocmonitor.wording.caveats import words_of
 
 
 def test_every_row_is_accounted_for(any_database_url: str) -> None:
@@ -171,7 +172,7 @@ def test_labels_1_and_2_are_told(any_database_url: str) -> None:
     assert caveat == Caveat(
         "rows-with-bad-labels", count=2, positive=1, negative=0, examples=["2"], monitor="credit", rows=4
     )
-    assert "neither 1 nor 0 (found: 2); set monitors.credit.positive.label" in str(caveat)
+    assert "neither 1 nor 0 (found: 2); set monitors.credit.positive.label" in words_of(caveat)
     mended = both(any_database_url, positive={"label": 2, "negative": 1}).segments[""]
     assert (mended.counts.n_pos, mended.counts.n_neg, mended.caveats) == (2, 2, ())
 
@@ -193,7 +194,7 @@ def test_scores_as_text_are_told(any_database_url: str) -> None:
     assert (rows.counts.n_pos, rows.counts.bad_score) == (1, 1)
     [caveat] = rows.caveats
     assert (caveat.code, caveat.values["count"], caveat.values["examples"]) == ("text-scores", 1, ["'high'"])
-    assert "monitors.credit.query" in str(caveat)
+    assert "monitors.credit.query" in words_of(caveat)
 
 
 def test_decimal_scores(any_database_url: str) -> None:
@@ -303,7 +304,7 @@ def test_at_most_max_rows_are_read(any_database_url: str) -> None:
     assert part.segments[""].caveats == (
         Caveat("rows-truncated", source="warehouse", monitor="credit", rows=9),
     )
-    assert "sources.warehouse.max_rows" in str(part.segments[""].caveats[0])
+    assert "sources.warehouse.max_rows" in words_of(part.segments[""].caveats[0])
 
 
 def test_auto_groups_when_there_are_too_many_rows(any_database_url: str) -> None:
@@ -511,7 +512,7 @@ def test_a_stray_time_is_outside(sqlite_url: str) -> None:
     assert batch.segments[""].counts == Counts(rows=3, n_pos=1, outside=2)
     [caveat] = batch.segments[""].caveats
     assert caveat == Caveat("rows-outside", count=2, column="scored_at", monitor="credit", rows=3)
-    assert "2 of 3 rows are set aside: the scored_at is outside the window" in str(caveat)
+    assert "2 of 3 rows are set aside: the scored_at is outside the window" in words_of(caveat)
 
 
 def test_a_time_that_is_none(postgres_url: str, mariadb_url: str) -> None:

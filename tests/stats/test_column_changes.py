@@ -11,6 +11,7 @@ from caveats import codes
 
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import group_changes, group_changes_by_column
+from rocmonitor.wording.caveats import words_of
 
 
 def drawn(rng, n, *, columns=6, lower=0.0, lower_there=0.0):
@@ -124,8 +125,8 @@ def test_columns_that_cannot_be_used_are_left_out_with_a_reason():
         "empty",
         "short",
     ]
-    assert str(ours.caveats[0]).startswith("id is left out: id looks like an id")
-    assert "short has 2 rows, and y_true 100" in str(ours.caveats[-1])
+    assert words_of(ours.caveats[0]).startswith("id is left out: id looks like an id")
+    assert "short has 2 rows, and y_true 100" in words_of(ours.caveats[-1])
 
 
 def test_a_frame_is_columns_by_name():
@@ -147,7 +148,7 @@ Y, S = [0, 1] * 20, list(range(40))
         ({1: [1, 2] * 20}, "texts as names"),
         (
             {"a": [None] * 40},
-            "none that can be used: a is left out: a is missing in all 40 rows of the reference",
+            "none that can be used: a is missing in all 40 rows of the reference",
         ),
     ],
 )

@@ -17,6 +17,7 @@ from strategies import samples
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import GroupChanges, auc, compare_auc, decomposition, group_changes
 from rocmonitor.stats.grouping import MOST_GROUPS, grouping
+from rocmonitor.wording.caveats import words_of
 
 
 @st.composite
@@ -185,7 +186,7 @@ def test_a_group_of_one_sample_is_mix():
     assert ours.ranking_parts[1] == 0
     assert ours.parts.sum() == pytest.approx(auc(*new[:2]).auc - auc(*old[:2]).auc, abs=1e-12)
     assert codes(ours) == ["groups-lacking", "few-rows-per-group"]
-    assert "1 of 2 groups is not in the reference (b)" in str(ours.caveats[0])
+    assert "1 of 2 groups is not in the reference (b)" in words_of(ours.caveats[0])
 
 
 def test_results_are_plain_data():

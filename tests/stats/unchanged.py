@@ -471,10 +471,9 @@ def forecasts(call: Calls) -> None:
             )
     intervals(call, sample, later, inside, seed)
     for joined in (False, True):
-        shift = call(
+        call(
             f"explain_shift {joined}", lambda: name("explain_shift")(sample, later[1], joined=joined, bins=4)
         )
-        call(f"explain_shift {joined} words", lambda: numbers(shift.words()))
     pair = PairedSample(y, s1, s2)
     paired = [PairedSample(y[r], s1[r], s2[r]) for r in rows[:4]]
     for distance in (0.0, 0.02, 0.5):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.wording.caveats import words_of
 
 CAVEATS = [
     (Caveat("clipped", rate="TPR", count=1, total=9, within="[0, 1]", at=[0.5]), "1 of 9 TPR intervals is"),
@@ -35,10 +36,10 @@ CAVEATS = [
 
 @pytest.mark.parametrize(("caveat", "fragment"), CAVEATS, ids=lambda value: getattr(value, "code", ""))
 def test_a_sentence_has_the_numbers(caveat, fragment):
-    assert fragment in str(caveat)
+    assert fragment in words_of(caveat)
     assert Caveat.from_dict(caveat.to_dict()) == caveat
 
 
 def test_the_model_can_be_named():
     tied = Caveat("tied-threshold", count=1, total=1, at=[0.2], realised=[1.0], model="first")
-    assert str(tied.replacing(model="champion")).startswith("champion model: ")
+    assert words_of(tied.replacing(model="champion")).startswith("champion model: ")

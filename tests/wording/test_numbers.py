@@ -9,6 +9,7 @@ import pytest
 
 import rocmonitor
 from rocmonitor.caveat import Caveat
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import days, percent
 
 
@@ -48,7 +49,7 @@ def test_shares_never_turn_into_powers_of_ten(share: float, digits: int, expecte
 
 def test_a_caveat_writes_shares_as_everywhere() -> None:
     told = Caveat("labelled-shares-differ", labelled_share=0.7, reference_share=1.0)
-    assert str(told).startswith("70 % of the rows have a label, 100 % in the reference:")
+    assert words_of(told).startswith("70 % of the rows have a label, 100 % in the reference:")
 
 
 def test_old_labels_are_told_in_whole_days() -> None:
@@ -60,8 +61,8 @@ def test_old_labels_are_told_in_whole_days() -> None:
         highest=0.2,
         read_at_days=2.5,
     )
-    assert "90 % of the rows have one 1,203 days after the window" in str(told)
-    assert "with its windows 2.5 days after their end" in str(told)
+    assert "90 % of the rows have one 1,203 days after the window" in words_of(told)
+    assert "with its windows 2.5 days after their end" in words_of(told)
 
 
 def test_no_words_write_per_cent_without_its_space() -> None:

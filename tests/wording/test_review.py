@@ -13,6 +13,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.policy.review.checks import NO_SCATTER, TOO_FEW
 from rocmonitor.policy.review.document import Comparison, Decision, Review
 from rocmonitor.policy.windows import Window
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.caveats.review import SENTENCES
 from rocmonitor.wording.review import (
     advice,
@@ -260,11 +261,11 @@ VALUES: dict[str, dict[str, Any]] = {
 def test_every_caveat_of_a_review_has_a_sentence() -> None:
     assert set(VALUES) == set(SENTENCES)
     for code, values in VALUES.items():
-        words = str(Caveat(code, **values))
+        words = words_of(Caveat(code, **values))
         assert "{" not in words
         assert len(words) > 20
-    assert str(Caveat("windows-waiting", count=1)).startswith("1 window is left out")
-    assert str(Caveat("one-model-only", **VALUES["one-model-only"])) == (
+    assert words_of(Caveat("windows-waiting", count=1)).startswith("1 window is left out")
+    assert words_of(Caveat("one-model-only", **VALUES["one-model-only"])) == (
         "30 rows scored by the champion only are not compared: the 1,600 compared rows may be unlike them"
     )
 
@@ -302,7 +303,7 @@ def test_the_decision_in_one_line() -> None:
 
 def test_windows_that_are_alike_say_how_often_that_decides_wrongly() -> None:
     bare = Caveat("windows-correlated", correlation=0.46)
-    assert "20 at 0.6 and 57 at 0.9" in str(bare)
-    assert "use longer windows" in str(bare)
+    assert "20 at 0.6 and 57 at 0.9" in words_of(bare)
+    assert "use longer windows" in words_of(bare)
     told = Caveat("windows-correlated", correlation=0.46, low=-0.02, high=0.05, pvalue=0.31)
-    assert "with the correlation estimated it is −0.02 to +0.05 (p = 0.31)" in str(told)
+    assert "with the correlation estimated it is −0.02 to +0.05 (p = 0.31)" in words_of(told)

@@ -8,6 +8,7 @@ import pytest
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy.evaluation import Status, Verdict
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.verdicts import by_rule, reasons, verdict, verdicts
 
 
@@ -90,7 +91,7 @@ BASIS = {"method": "calibrated", "sampling_low": 0.73, "sampling_high": 0.78}
             "in this window alone, on 1,200 rows",
         ),
         (found("challenger"), "the challenger scored too few of these rows to be compared"),
-        (found("data", Status.INSUFFICIENT, lacks=(Caveat("no-rows"),)), str(Caveat("no-rows"))),
+        (found("data", Status.INSUFFICIENT, lacks=(Caveat("no-rows"),)), words_of(Caveat("no-rows"))),
     ],
 )
 def test_each_kind_has_its_sentence(given: Verdict, words: str) -> None:

@@ -27,6 +27,7 @@ from rocmonitor.report.review.tables import (
 )
 from rocmonitor.report.text import table
 from rocmonitor.wording import review as wording
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import instant, percent, signed_with_interval
 from rocmonitor.wording.page import provenance
 
@@ -95,6 +96,7 @@ def page(review: Review, *, zone: ZoneInfo, **more: Any) -> str:
         figures=drawn(review),
         tables=shown(review, zone),
         captions=notes.figures(review),
+        caveats=list(map(words_of, review.caveats)),
         left_out=notes.LEFT_OUT,
         methods=[method for name, method in notes.METHODS.items() if review.tables.get(name)],
         level=wording.level(review.rule),
@@ -185,7 +187,7 @@ def text(review: Review, zone: ZoneInfo) -> str:
     lines += _small_tables(review, zone)
     if review.caveats:
         lines += ["", "Bear in mind:"]
-        lines += [line for caveat in review.caveats for line in _wrapped(str(caveat), "  - ")]
+        lines += [line for caveat in review.caveats for line in _wrapped(words_of(caveat), "  - ")]
     return "\n".join(lines)
 
 

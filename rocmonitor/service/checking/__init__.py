@@ -80,6 +80,7 @@ from rocmonitor.sources import LabelCounts, Rows
 from rocmonitor.stats import AucResult, AucSpread, Sample
 from rocmonitor.stats.simulated import Simulation
 from rocmonitor.store import migrate
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.verdicts import verdict
 
 MOST_ROWS = 2_000_000
@@ -261,7 +262,7 @@ def _store(config: Config) -> list[str]:
         return ["a SQLite file that the first run creates"]
     migrate.check(config.store_url)
     file = migrate.read_by_everybody(config.store_url)
-    doubt = [] if file is None else [str(Caveat("store-read-by-everybody", file=str(file)))]
+    doubt = [] if file is None else [words_of(Caveat("store-read-by-everybody", file=str(file)))]
     return ["reachable, at this version", *doubt]
 
 
@@ -319,10 +320,10 @@ def _windows(monitor: Monitor, now: datetime, seen: _Seen) -> list[Line]:
     small = too_few(rows.counts, monitor.min_per_class)
     if small is not None:
         problem = f"the last window, {last.in_zone(zone)}, is insufficient: {verdict(small)}; {MORE_ROWS}"
-        return [*lines, DegenerateDataError("; ".join([problem, *map(str, rows.caveats)]))]
+        return [*lines, DegenerateDataError("; ".join([problem, *map(words_of, rows.caveats)]))]
     seen.last = last, rows
     lines.append(f"usable: {rows.counts.n_pos:,} positives, {rows.counts.n_neg:,} negatives")
-    lines += [*read_as(monitor, batch), *map(str, rows.caveats)]
+    lines += [*read_as(monitor, batch), *map(words_of, rows.caveats)]
     seen.unreadable = list(unreadable(monitor, rows.caveats))
     lines += seen.unreadable
     return [*lines, *small_segments(batch.segments, monitor.min_per_class)]

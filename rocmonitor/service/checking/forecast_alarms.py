@@ -32,6 +32,7 @@ from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt, 
 from rocmonitor.sources.batch import Rows
 from rocmonitor.stats import WindowAuc
 from rocmonitor.stats.simulated import Detection, Simulation
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import count, listed
 from rocmonitor.wording.report import allotment
 
@@ -152,7 +153,7 @@ def _false_alarms(scenario: Scenario, drawn: Simulation, monitor: Monitor) -> li
             chart = scenario.ranges.charts.get(name)
             doubts = () if chart is None else chart.caveats
             # The season is said once, with the reference.
-            lines += [f"{name}: {caveat}" for caveat in doubts if caveat.code != "season-not-seen"]
+            lines += [f"{name}: {words_of(caveat)}" for caveat in doubts if caveat.code != "season-not-seen"]
     if sampling := sampling_only(scenario):
         lines.append(
             f"for {' and '.join(sampling)} this counts sampling error only: where the true AUROC "
@@ -312,7 +313,7 @@ def warnings(monitor: Monitor, scenario: Scenario, by_rule: Mapping[str, Early])
     mine = {name: rule for name, rule in rules.items() if not rule.needs.labels}
     if reference.history is None or reference.cells is None:
         if own := [caveat.bare() for caveat in reference.caveats if caveat.about[:1] == ("outlook",)]:
-            return [f"no window can have an outlook: {own[0]}"]
+            return [f"no window can have an outlook: {words_of(own[0])}"]
         return [
             *lines,
             *(f"how often {name} warns is not known: the reference was not read" for name in mine),

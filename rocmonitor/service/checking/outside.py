@@ -12,6 +12,7 @@ from rocmonitor.config.values import written
 from rocmonitor.errors import RocmonitorError, printable
 from rocmonitor.sources import SqlSource, open_source
 from rocmonitor.tracking.access import without_secrets
+from rocmonitor.wording.caveats import words_of
 
 
 def outside(config: Config) -> Iterator[tuple[str, Callable[[], list[str]]]]:
@@ -52,7 +53,7 @@ def account_lines(sources: Sources, name: str) -> list[str]:
         caveat = sources.opened(name).beyond_reading()
     except RocmonitorError:
         return []
-    return [] if caveat is None else [printable(f"{name}: {caveat}")]
+    return [] if caveat is None else [printable(f"{name}: {words_of(caveat)}")]
 
 
 def model_lines(config: Config, monitor: Monitor) -> list[str]:
@@ -75,5 +76,5 @@ def model_lines(config: Config, monitor: Monitor) -> list[str]:
                 f"{model.name}: {role} is version {fixed} (from the configuration: change it with the model)"
             )
     if not model.names_champion:
-        lines.append(str(Caveat("version-not-named", model=model.name)))
+        lines.append(words_of(Caveat("version-not-named", model=model.name)))
     return [printable(line) for line in lines]

@@ -24,6 +24,7 @@ from rocmonitor.sources import Rows
 from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
 from rocmonitor.stats.probabilities import require_probabilities
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import forecast_span, named_windows, percent, windows_of
 
 
@@ -55,7 +56,7 @@ def unfit(
             learns = "the rule learns from past windows how far they differ, and needs"
             why[name] = f"{learns} {rule.needs.windows} with {has} ({finer}){fixed}"
         elif rule.needs.range and reference.cells is not None and name not in reference.fits:
-            parts = [str(caveat.bare()) for caveat in reference.caveats if caveat.about[:1] == (name,)]
+            parts = [words_of(caveat.bare()) for caveat in reference.caveats if caveat.about[:1] == (name,)]
             why[name] = "; ".join(parts) or "cannot be computed on this reference: choose a longer period"
     return list(why), [DegenerateDataError(f"{name}: {text}") for name, text in why.items()]
 
@@ -158,7 +159,7 @@ def window_levels(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
         by_model = Caveat("level-by-model", **values)
         shown = ranges.range(name).caveats if name in ranges.reference.fits else None
         if by_model in shown if shown is not None else half_life is None:
-            lines.append(f"{name}: {by_model}; from {needed} windows on they show it themselves")
+            lines.append(f"{name}: {words_of(by_model)}; from {needed} windows on they show it themselves")
             continue
         weighing = f"the {len(weights)} windows"
         if half_life is not None:
@@ -198,14 +199,14 @@ def design_effect(reference: Reference, column: str | None, windows: Sequence[Ro
         f"rows come in clusters ({column}): {area.clusters[0]:,} with positives, {area.clusters[1]:,} with "
         f"negatives; design effect {area.design_effect:.2f}: the {rows:,} rows show as much of the AUROC as "
         f"{rows / worth:,.0f} independent ones",
-        *map(str, doubts),
+        *map(words_of, doubts),
     ]
 
 
 def seasons(ranges: NormalRanges, rules: Mapping[str, Rule]) -> list[str]:
     """Return which rules take a season off; that it cannot be told from a change, in less than a year."""
     comparing = any(rule.needs.auc for rule in rules.values())
-    lines = [str(caveat) for caveat in season_not_seen(ranges.reference)] if comparing else []
+    lines = list(map(words_of, season_not_seen(ranges.reference))) if comparing else []
     for name in rules:
         if name in ranges.reference.fits and (ends := ranges.over_the_year(name)) is not None:
             lines.append(

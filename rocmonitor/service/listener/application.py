@@ -12,6 +12,7 @@ from rocmonitor.config.values import host_and_port
 from rocmonitor.service.health import Service, service_health
 from rocmonitor.service.listener.hosts import host_of, is_ours
 from rocmonitor.service.listener.webhook import WebhookReceiver
+from rocmonitor.wording.caveats import words_of
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def _watch(app: Flask, service: Service) -> None:
 
     def live() -> Response:
         report = service_health(service)
-        problems = [] if report.alive else [str(problem) for problem in report.problems]
+        problems = [] if report.alive else list(map(words_of, report.problems))
         return _json(json.dumps({"alive": report.alive, "problems": problems}), healthy=report.alive)
 
     def metrics() -> Response:

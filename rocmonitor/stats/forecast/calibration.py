@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
+from rocmonitor.stats.halving import halved
 from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Floats
 from rocmonitor.stats.series import scatter_between
@@ -124,19 +125,17 @@ def noisy_root(
     observed = observed_root(values, weights, confidence_level)
     total = float(weights.sum())
 
+    def within(value: float) -> float:
+        """Return how many of the weights are within a value, on average over the noise."""
+        beyond = outside(value)
+        mean = float(weights @ beyond) / total
+        between = total * mean * (1 - mean)
+        noise = float(weights @ (beyond * (1 - beyond))) / between if between > 0 else 1.0
+        return (1 - mean) * (total + min(noise, 1.0))
+
     def reaching(wanted: float) -> float:
-        """Return the least value within which are so many of the weights, on average over the noise."""
-        # Not SciPy's search: where a window lacks no noise this jumps, and its upper side is wanted.
-        low, high = 0.0, largest
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            beyond = outside(middle)
-            mean = float(weights @ beyond) / total
-            between = total * mean * (1 - mean)
-            noise = float(weights @ (beyond * (1 - beyond))) / between if between > 0 else 1.0
-            enough = (1 - mean) * (total + min(noise, 1.0)) >= wanted - LEVEL_ROUNDING
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+        # Where a window lacks no noise this jumps, and its upper side is wanted.
+        return halved(0.0, largest, lambda value: within(value) >= wanted - LEVEL_ROUNDING, _HALVINGS)[1]
 
     reached = np.cumsum(weights[np.argsort(values, kind="stable")])
     wanted = round(confidence_level * (total + 1), 9)  # 20 * 0.95 may come out just above 19

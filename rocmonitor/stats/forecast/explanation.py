@@ -79,20 +79,12 @@ class ShiftExplanation(Table):
         """AUC of the window minus that of the reference."""
         return self.auc - self.reference_auc
 
-    def words(self) -> str:
-        """Return the explanation in a few sentences with numbers: `rocmonitor.wording.shift.explanation`."""
-        from rocmonitor.wording.shift import explanation
-
+    def bins(self) -> list[dict[str, float]]:
+        """Return a line for each bin, lowest first; `rocmonitor.wording.shift.in_words` has them in words."""
         columns = {
             name: value.tolist() for name, value in self._values().items() if isinstance(value, np.ndarray)
         }
-        return explanation(
-            [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-            reference_auc=self.reference_auc,
-            auc=self.auc,
-            from_positives=self.from_positives,
-            from_negatives=self.from_negatives,
-        )
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _draw(self, ax: plotting.Axes, label: str | None) -> None:
         edges = np.append(self.low, self.high[-1])
@@ -103,9 +95,6 @@ class ShiftExplanation(Table):
         plotting.bars(ax, edges, parts)
         note = f"AUROC {self.change:+.4f}, from {self.reference_auc:.4f} to {self.auc:.4f}"
         plotting.describe(ax, x="score", y="contribution to the change", note=note, label=label)
-
-    def __str__(self) -> str:
-        return self.words()
 
 
 def explain_shift(
@@ -152,8 +141,6 @@ def explain_shift(
     >>> shift = explain_shift(reference, window, bins=2)
     >>> shift.from_positives, shift.from_negatives, shift.pos_contribution.tolist()
     (-0.15625, 0.0, [-0.12109375, -0.03515625])
-    >>> print(shift)  # doctest: +ELLIPSIS
-    The AUROC fell by 0.156, from 0.938 to 0.781. The positives' part is −0.156: 50.0 % of them score...
     """
     for name, sample in (("reference", reference), ("window", window)):
         require_sample(sample, name)

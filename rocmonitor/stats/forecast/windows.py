@@ -203,7 +203,7 @@ def _set_aside(
         caveats += (Caveat("windows-set-aside", reason=reason, numbers=lost, n_windows=total),)
     if not kept:
         raise DegenerateDataError(
-            f"none of the {total} windows can be used ({'; '.join(map(str, caveats))}): give more or longer "
-            "windows, or a fixed distance"
+            f"none of the {total} windows can be used ({reason}): give more or longer windows, "
+            "or a fixed distance"
         )
     return caveats

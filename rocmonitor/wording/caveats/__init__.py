@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from string import Formatter
 from typing import Any
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.wording.caveats import (
     arrival,
     forecast,
@@ -48,14 +49,17 @@ class _Words(Formatter):
 _WORDS = _Words()
 
 
-def sentence(code: str, values: Mapping[str, Any], about: Sequence[str] = ()) -> str:
-    """Return the sentence of a caveat, after the parts of the result that it is about."""
-    words = SENTENCES.get(code, "")
+def words_of(caveat: Caveat) -> str:
+    """Return the sentence of a caveat, after the parts of the result that it is about.
+
+    Examples
+    --------
+    >>> words_of(Caveat("single-row").concerning("band"))
+    "band: one class has a single row, so the standard error cannot contain that class's variation"
+    """
+    words = SENTENCES.get(caveat.code, "")
     try:
-        text = _WORDS.vformat(words, (), values) if isinstance(words, str) else words(**values)
+        text = _WORDS.vformat(words, (), caveat.values) if isinstance(words, str) else words(**caveat.values)
     except (LookupError, TypeError, ValueError):  # other values than this version knows
         text = ""
-    if not text:  # the caveat of a newer version
-        shown = ", ".join(f"{name} {value}" for name, value in values.items())
-        text = f"{code} ({shown})" if shown else code
-    return ": ".join([*about, text])
+    return ": ".join([*caveat.about, text]) if text else str(caveat)  # the caveat of a newer version

@@ -23,6 +23,7 @@ from rocmonitor.policy.review.settings import ReviewRule
 from rocmonitor.policy.windows import Window
 from rocmonitor.report.review import page, text
 from rocmonitor.report.review.notes import LEFT_OUT
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.review import advice, chosen, rule, summary
 
 UTC = ZoneInfo("UTC")
@@ -151,7 +152,13 @@ class TestPage:
 
     def test_it_says_what_the_review_says(self) -> None:
         shown, said = review(), whole().said
-        for words in (*summary(shown), advice(shown), *map(str, shown.caveats), *rule(shown), chosen(shown)):
+        for words in (
+            *summary(shown),
+            advice(shown),
+            *map(words_of, shown.caveats),
+            *rule(shown),
+            chosen(shown),
+        ):
             assert minus(words) in minus(said)
         assert "champion 3 against challenger 5" in said
         assert "Trade-off decided 2013-11-11" in said
@@ -387,7 +394,7 @@ class TestText:
         together = " ".join(told.split())
         assert all(line in together for line in summary(shown))
         assert advice(shown) in together
-        assert together.endswith(f"- {shown.caveats[-1]}")
+        assert together.endswith(f"- {words_of(shown.caveats[-1])}")
 
     def test_rows_that_are_not_compared_are_counted(self) -> None:
         together = " ".join(text(review(), ZONE).split())

@@ -17,6 +17,7 @@ from studies.running import replicate
 
 from rocmonitor.stats import Sample, auc, compare_auc, compare_auc_paired
 from rocmonitor.stats.area.unseen import NOTHING, Balance, Part, reach_of
+from rocmonitor.wording.caveats import words_of
 
 TAIL = 0.025
 Z = -float(ndtri(TAIL))
@@ -190,6 +191,6 @@ def test_independent_samples_name_the_rows_that_a_difference_rests_on():
     found = compare_auc(window, reference)
     assert (found.difference, found.rests_on) == (pytest.approx(0.05), 0.0)
     [caveat] = [each for each in found.caveats if each.code == "difference-rests-on-few"]
-    assert "0 of 40 positives" in str(caveat)
+    assert "0 of 40 positives" in words_of(caveat)
     assert found.ci().low < 0 < replace(found, balances=None).ci().low
     assert found.pvalue > 0.05

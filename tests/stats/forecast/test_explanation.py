@@ -17,6 +17,7 @@ from rocmonitor.stats.forecast.distance import condensed
 from rocmonitor.stats.forecast.explanation import explain_shift
 from rocmonitor.stats.forecast.kld import auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
+from rocmonitor.wording.shift import in_words
 
 COLUMNS = ("low", "high", *(f"{of}_{what}" for of in ("neg", "pos") for what in ("reference", "window")))
 
@@ -237,7 +238,7 @@ def test_no_reweighting_reaches_the_auc_of_a_window_when_the_reference_separates
     shift = explain_shift(perfect, Sample([0, 1, 0, 1], [1, 2, 3, 4]))
     assert (shift.distance, shift.similarity, shift.pos_least, shift.neg_least_contribution) == (None,) * 4
     assert codes(shift)[-1] == "no-least-favourable-shift"
-    assert "imilarity" not in shift.words()
+    assert "imilarity" not in in_words(shift)
     assert "pos_least" not in shift.to_frame()
 
 
@@ -245,7 +246,7 @@ def test_nothing_changed():
     sample = binormal(9, 300, 300)
     shift = explain_shift(sample, sample)
     assert (shift.change, shift.distance, shift.similarity) == (0, 0, 0)
-    assert shift.words().startswith(f"The AUROC is {shift.auc:.3f}, as in the reference.")
+    assert in_words(shift).startswith(f"The AUROC is {shift.auc:.3f}, as in the reference.")
     assert not shift.caveats
 
 
@@ -257,14 +258,14 @@ def test_few_rows_a_bin_are_told():
 def test_words_say_who_moved_and_where():
     reference = Sample.from_counts([0.1, 0.3, 0.6, 0.9], [10, 20, 30, 40], [40, 30, 20, 10])
     fallen = Sample.from_counts([0.1, 0.3, 0.6, 0.9], [10, 40, 20, 30], [40, 30, 20, 10])
-    told = explain_shift(reference, fallen, bins=4).words()
+    told = in_words(explain_shift(reference, fallen, bins=4))
     before, now = (oracle.auc(*oracle.expand(each.score, each.pos, each.neg)) for each in (reference, fallen))
     assert told.startswith(
         f"The AUROC fell by {before - now:.3f}, from {before:.3f} to {now:.3f}. "
         f"The positives' part is −{before - now:.3f}: "
         "50.0 % of them score above 0.3, 70.0 % in the reference. The negatives' part is +0.000."
     )
-    risen = explain_shift(fallen, reference, bins=4).words()
+    risen = in_words(explain_shift(fallen, reference, bins=4))
     assert "The AUROC rose by" in risen
     assert "70.0 % of them score above 0.3, 50.0 % in the reference" in risen
 
@@ -273,7 +274,7 @@ def test_words_name_the_larger_part_first_and_opposite_ones_with_their_sign():
     reference = Sample.from_counts([0.1, 0.3, 0.6, 0.9], [10, 20, 30, 40], [40, 30, 20, 10])
     window = Sample.from_counts([0.1, 0.3, 0.6, 0.9], [10, 15, 25, 50], [10, 10, 40, 40])
     shift = explain_shift(reference, window, bins=4)
-    told = shift.words()
+    told = in_words(shift)
     assert shift.from_negatives < 0 < shift.from_positives
     assert told.index("The negatives' part is −") < told.index("The positives' part is +")
     assert "80.0 % of them score above 0.3, 30.0 % in the reference" in told
@@ -294,7 +295,7 @@ def test_the_printed_parts_add_up_to_the_printed_change(off):
     for seed in range(20):
         shift = explain_shift(binormal(seed, 90, 110), binormal(seed + 100, 90, 110, 0.7), bins=3)
         shift = replace(shift, reference_auc=shift.reference_auc + off)
-        change, parts = printed(shift.words())
+        change, parts = printed(in_words(shift))
         assert change == sum(parts)
         exact = sorted([shift.from_positives, shift.from_negatives], key=abs)[::-1]
         assert parts == pytest.approx([1e3 * each for each in exact], abs=2)
@@ -305,7 +306,7 @@ def test_the_printed_parts_add_up_to_the_printed_change(off):
 def test_words_leave_out_what_a_reader_cannot_use():
     shift = explain_shift(binormal(12, 200, 200), binormal(13, 200, 200, 0.7))
     assert shift.similarity is not None
-    assert "imilarity" not in shift.words()
+    assert "imilarity" not in in_words(shift)
 
 
 def test_results_are_plain_data():

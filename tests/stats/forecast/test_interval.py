@@ -19,6 +19,7 @@ from rocmonitor.stats.forecast.distance import binned_distance, resampled_distan
 from rocmonitor.stats.forecast.forecasting import forecast_interval
 from rocmonitor.stats.forecast.kld import area, auc_bounds, auc_distance
 from rocmonitor.stats.sample import Sample
+from rocmonitor.wording.caveats import words_of
 
 ONE_CLASS = Sample([1, 1], [0.2, 0.4])
 EMPTY = Sample([], [])
@@ -244,7 +245,7 @@ def test_without_a_usable_window(rng, windows):
 
 def test_a_single_window_that_is_the_reference(rng):
     reference = binormal(rng, 9, 9)
-    with pytest.raises(DegenerateDataError, match="without which the reference lacks a class"):
+    with pytest.raises(DegenerateDataError, match="can be used .rest-has-one-class.: give more"):
         forecast_interval(reference, windows=[reference])
     same = forecast_interval(reference, windows=[reference], method="dual")
     assert (same.low, same.high, same.distance) == (same.auc, same.auc, 0.0)
@@ -499,7 +500,7 @@ def test_a_shortfall_that_does_not_show_is_not_told(rng):
         weights = np.full(30, weight / 30)
         found = forecast_interval(reference, windows=past, weights=weights, confidence_level=level)
         assert found.achieved_level == pytest.approx(weight / (weight + 1), rel=1e-12)
-        return "; ".join(map(str, found.caveats))
+        return "; ".join(map(words_of, found.caveats))
 
     assert told(18.98, 0.95) == ""
     assert "a total weight of 18; the level 0.95 needs a weight of 19" in told(18.0, 0.95)

@@ -22,6 +22,7 @@ from rocmonitor.stats import (
     expected_auc_difference,
 )
 from rocmonitor.stats.forecast.projection import rising
+from rocmonitor.wording.caveats import words_of
 
 REFERENCE = Sample.from_counts([1, 2, 3, 4], [1, 3, 2, 5], [6, 4, 4, 1])
 
@@ -172,7 +173,7 @@ def test_scores_beyond_the_reference_count_as_its_ends_and_are_named():
     assert found.outside_share == 0.6
     assert codes(found) == ["scores-outside-reference"]
     assert found.caveats[0].values == {"share": 0.6, "rows": 3, "n_rows": 5}
-    assert "60 % of the scores (3 of 5)" in str(found.caveats[0])
+    assert "60 % of the scores (3 of 5)" in words_of(found.caveats[0])
 
 
 def test_all_scores_outside():
@@ -232,7 +233,7 @@ def test_scores_where_the_reference_has_one_class_say_nothing():
         found = expected_auc(separated, scores)
         assert (found.auc, found.prevalence) == (0.5, prevalence)
         assert "scores-of-one-class" in codes(found)
-        assert any(f"only {kind}" in str(caveat) for caveat in found.caveats)
+        assert any(f"only {kind}" in words_of(caveat) for caveat in found.caveats)
 
 
 # Distance

@@ -12,6 +12,7 @@ import pytest
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats import ForecastFit, ForecastInterval, Sample, forecast_fit, forecast_interval
 from rocmonitor.stats.forecast.serial import SerialCorrelation, serial_correlation
+from rocmonitor.wording.caveats import words_of
 
 SIZES = (30, 70)
 
@@ -154,7 +155,7 @@ def test_the_caveat_says_how_much_wider(fit: ForecastFit) -> None:
     [caveat] = found.caveats
     assert caveat.code == "serial-correlation-allowed"
     assert caveat.values["outside"] == found.outside_widened < found.outside
-    assert f"{found.widening:.2f} times as wide" in str(caveat)
+    assert f"{found.widening:.2f} times as wide" in words_of(caveat)
 
 
 def test_few_windows_are_not_widened() -> None:

@@ -11,6 +11,7 @@ from scipy import stats
 from rocmonitor.errors import InputError
 from rocmonitor.stats import Sample, forecast_fit, forecast_interval
 from rocmonitor.stats.series import coming_window, extreme_limit
+from rocmonitor.wording.caveats import words_of
 
 
 def weeks(number: int, seed: int = 1) -> list[Sample]:
@@ -84,7 +85,7 @@ def test_beside_too_few_windows_stands_an_interval_by_the_model() -> None:
     assert (found.model_low, found.model_high) == (strict.low, strict.high)
     assert found.model_low < found.low < found.high < found.model_high
     assert strict.model_low is None
-    (said,) = [str(each) for each in found.caveats if each.code == "model-beside"]
+    (said,) = [words_of(each) for each in found.caveats if each.code == "model-beside"]
     assert said.startswith(f"if the true values of windows scatter normally, {strict.low:.3f} to ")
     smaller = found.for_batch(whole, (20, 30))
     assert smaller.model_low < found.model_low

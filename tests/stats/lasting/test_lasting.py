@@ -26,6 +26,7 @@ from rocmonitor.stats.lasting.result import step_sums, steps
 from rocmonitor.stats.lasting.windows import CAP, DECAY, PairVariances, alarms, running, scaled, unscaled
 from rocmonitor.stats.series import NormalMixture, possible, scatter_between
 from rocmonitor.wording import caveats
+from rocmonitor.wording.caveats import words_of
 
 
 def sample(seed: int, shift: float = 1.2, n_pos: int = 100, n_neg: int = 200) -> Sample:
@@ -322,7 +323,7 @@ def test_every_caveat_has_an_example() -> None:
         Caveat("season-not-seen", days=182),
     ]
     assert {each.code for each in examples} <= caveats.SENTENCES.keys()
-    assert not [each for each in examples if "{" in str(each) or str(each).startswith(each.code)]
+    assert not [each for each in examples if "{" in words_of(each) or words_of(each).startswith(each.code)]
 
 
 @pytest.mark.parametrize(

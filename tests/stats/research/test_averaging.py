@@ -12,6 +12,7 @@ from rocmonitor.stats.curve.threshold import threshold_intervals
 from rocmonitor.stats.curve.total_rate import total_rate_intervals
 from rocmonitor.stats.curve.vertical import vertical_intervals
 from rocmonitor.stats.research.averaging import averaging_table
+from rocmonitor.wording.caveats import words_of
 
 RNG = np.random.default_rng(8)
 Y = np.repeat([1, 0], [300, 500])
@@ -57,7 +58,7 @@ def test_rates_of_zero_and_one_are_moved_and_reported():
     assert [caveat.code for caveat in table.caveats[:2]] == ["rate-cannot-be-held"] * 2
     assert [caveat.values["rate"] for caveat in table.caveats[:2]] == ["FPR", "total positive rate"]
     assert table.caveats[1].values["count"] == 2
-    assert "have a FPR of 0 or 1" in str(table.caveats[0])
+    assert "have a FPR of 0 or 1" in words_of(table.caveats[0])
     np.testing.assert_array_equal(table.total_rate[[0, 2]], [1.0, 0.0])
     assert any(caveat.about == ("by threshold",) for caveat in table.caveats)
 
