@@ -12,7 +12,7 @@ from rocmonitor.policy.episode import CHANGE
 from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.lessons import foretold, learned, withdrawn
-from rocmonitor.policy.measure import Wanted, data_metrics, measure, unmeasurable
+from rocmonitor.policy.measure import Wanted, data_metrics, measure, rows, unmeasurable
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.policy.reference import Reference, season_not_seen
@@ -109,8 +109,7 @@ def judge(
         metrics |= dict(zip(CHANGE, change, strict=True))
     caveats: list[Caveat] = []
     if len(champion.score) == 1:
-        rows = champion.n_pos + champion.n_neg
-        caveats.append(Caveat("one-score", rows=rows, score=champion.score[0]))
+        caveats.append(Caveat("one-score", rows=counts.used, score=champion.score[0]))
     stated = {lack for verdict in verdicts for lack in verdict.lacks}
     caveats += caveats_of(measured)
     caveats += [
@@ -240,11 +239,11 @@ def _explained(finding: Finding, reference: Reference, champion: Sample, scores:
         metrics |= {f"shift/{name}": float(getattr(split, name)) for name in names}
         metrics["shift/foreseen_known"] = float(split.known)
         metrics["shift/foreseen_low"], metrics["shift/foreseen_high"] = split.foreseen_ci()
-    rows = curve_change(reference.cells, champion)
+    curve = curve_change(reference.cells, champion)
     return replace(
         finding,
         metrics=finding.metrics | metrics,
-        tables=finding.tables | {"shift": shift.bins()} | ({"curve": rows} if rows else {}),
+        tables=finding.tables | {"shift": shift.bins()} | ({"curve": curve} if curve else {}),
         caveats=(*finding.caveats, *caveats_of(shift, "explanation")),
     )
 
@@ -271,9 +270,8 @@ def curve_change(reference: Sample, window: Sample) -> list[Row]:
         tpr, before = (vertical_intervals(sample, rates).tpr for sample in (window, reference))
     except InputError:  # one class or one score: the AUROC says all there is
         return []
-    columns = (rates, tpr, before, change.dtpr, change.dtpr_low, change.dtpr_high)
-    names = ("fpr", "tpr", "reference_tpr", "difference", "low", "high")
-    return [dict(zip(names, map(float, line), strict=True)) for line in zip(*columns, strict=True)]
+    ends = {"difference": change.dtpr, "low": change.dtpr_low, "high": change.dtpr_high}
+    return rows({"fpr": rates, "tpr": tpr, "reference_tpr": before, **ends})
 
 
 OUTLOOK_LEVEL = 0.95
@@ -339,15 +337,8 @@ def foresee(
     tables: Tables = {}
     if warns:
         shift = history.shift(cells, scores)
-        columns = {
-            "low": shift.low,
-            "high": shift.high,
-            "reference": shift.reference_share,
-            "window": shift.window_share,
-            "nats": shift.nats,
-        }
-        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-        tables["scores"] = [dict(zip(columns, line, strict=True)) for line in lines]
+        names = {"reference": shift.reference_share, "window": shift.window_share, "nats": shift.nats}
+        tables["scores"] = rows({"low": shift.low, "high": shift.high, **names})
     return Finding(
         outcome=Status.AT_RISK if warns else Status.OK,
         verdicts=tuple(verdicts),
