@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Status
-from rocmonitor.policy.judge import Finding, outcome_of
+from rocmonitor.policy.evaluation import Finding, Status
+from rocmonitor.policy.judge import outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
 from rocmonitor.stats.column_changes import adjusted_pvalues

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.record import Record, Stored, reader
+from rocmonitor.policy.record import Record, Stored, Tables, reader
 from rocmonitor.policy.windows import Window
 from rocmonitor.verdict import Status, Verdict
 
@@ -16,6 +16,7 @@ __all__ = [
     "Brief",
     "Counts",
     "Evaluation",
+    "Finding",
     "Point",
     "Reason",
     "Status",
@@ -68,6 +69,17 @@ class Counts:
         """Share of the well-scored rows that have a label; 0 for an empty window."""
         labelled = self.used + self.bad_label
         return labelled / (labelled + self.unlabelled) if labelled + self.unlabelled else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """All that is found on one window; the fields are those of `Evaluation`."""
+
+    outcome: Status
+    verdicts: tuple[Verdict, ...]
+    metrics: dict[str, float]
+    tables: Tables = field(default_factory=dict)
+    caveats: tuple[Caveat, ...] = ()
 
 
 IN_DOUBT = "no-longer-certain"

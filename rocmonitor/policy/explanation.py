@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import group_name
 from rocmonitor.errors import DegenerateDataError
-from rocmonitor.policy.evaluation import known
+from rocmonitor.policy.evaluation import Finding, known
 from rocmonitor.policy.record import Record, Row
 
 if TYPE_CHECKING:
-    from rocmonitor.policy.judge import Finding
     from rocmonitor.stats.decomposition import GroupChanges
     from rocmonitor.stats.group_reference import PairChange, Split
     from rocmonitor.stats.grouping import Label

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import LEVEL
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.episode import CHANGE
-from rocmonitor.policy.evaluation import Counts, Reason, Status, Verdict
+from rocmonitor.policy.evaluation import Counts, Finding, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.lessons import foretold, learned, withdrawn
 from rocmonitor.policy.measure import Wanted, data_metrics, measure, rows, unmeasurable
@@ -32,18 +32,6 @@ from rocmonitor.stats import (
 )
 from rocmonitor.stats.forecast.learning import Answer, JudgedOutlook
 from rocmonitor.stats.sample import ScoreCounts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """All that is found on one window; the fields are those of `Evaluation`."""
-
-    outcome: Status
-    verdicts: tuple[Verdict, ...]
-    metrics: dict[str, float]
-    tables: Tables = field(default_factory=dict)
-    caveats: tuple[Caveat, ...] = ()
-
 
 ONLY_RANKING = Wanted()
 """AUROC, curve and costs."""

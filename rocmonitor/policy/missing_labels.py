@@ -8,8 +8,8 @@ from dataclasses import replace
 from rocmonitor.caveat import Caveat
 from rocmonitor.policy import arrival
 from rocmonitor.policy.arrival import Awaiting, Estimate
-from rocmonitor.policy.evaluation import Counts, Status, Verdict
-from rocmonitor.policy.judge import Finding, outcome_of, rule_metrics, verdict_metrics
+from rocmonitor.policy.evaluation import Counts, Finding, Status, Verdict
+from rocmonitor.policy.judge import outcome_of, rule_metrics, verdict_metrics
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.record import OF_A_CHANGE, caveats_of

@@ -19,13 +19,7 @@ import pandas as pd
 from rocmonitor import store
 from rocmonitor.config import Monitor
 from rocmonitor.errors import ConfigError, DegenerateDataError, InputError
-from rocmonitor.policy.explanation import (
-    Explanation,
-    candidate_pairs,
-    group_parts,
-    name_of_group,
-    with_pairs,
-)
+from rocmonitor.policy.explanation import Explanation, candidate_pairs, group_parts, name_of_group, with_pairs
 from rocmonitor.policy.record import digest_of
 from rocmonitor.policy.windows import Window, gaps
 from rocmonitor.service import references

@@ -21,9 +21,9 @@ from rocmonitor.config import Monitor
 from rocmonitor.policy.arrival import Awaiting
 from rocmonitor.policy.budget import Levels
 from rocmonitor.policy.discoveries import allow_for_segments
-from rocmonitor.policy.evaluation import Counts, Status
+from rocmonitor.policy.evaluation import Counts, Finding, Status
 from rocmonitor.policy.explanation import Explanation
-from rocmonitor.policy.judge import Finding, foresee, judge, no_outlook
+from rocmonitor.policy.judge import foresee, judge, no_outlook
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.measure import Wanted, guaranteed
 from rocmonitor.policy.missing_labels import allow_for_missing, refused

@@ -19,7 +19,7 @@ from sqlalchemy import Select
 
 from rocmonitor.config import Monitor, Spark
 from rocmonitor.deadline import Guard, Limits
-from rocmonitor.sources.arrow import ArrowSession
+from rocmonitor.sources.arrow_session import ArrowSession
 from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.query import Bound, SparkSQL, text_of, without_rows

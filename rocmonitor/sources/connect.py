@@ -19,6 +19,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.config import Database, Monitor
 from rocmonitor.deadline import Guard, Limits, arm, ask_to_stop, known_guard
 from rocmonitor.errors import ConfigError, SourceError
+from rocmonitor.sources.dialects import settings
 from rocmonitor.sources.failures import Origin
 
 if TYPE_CHECKING:
@@ -145,7 +146,9 @@ def reading(engine: Engine, seconds: float, whole: float = math.inf) -> Iterator
         if backend == "postgresql":
             connection.execution_options(**snapshot)
         try:
-            for statement in _settings(engine, seconds, whole):
+            # The server's own limit is for the time when nobody is left to stop it.
+            longest = (seconds if math.isinf(whole) else whole) + _DRIVERS_SECONDS
+            for statement in settings(engine.dialect, longest):
                 connection.exec_driver_sql(statement)
             yield connection
         finally:
@@ -168,34 +171,6 @@ def _kill(engine: Engine, raw: Any) -> None:
     with closing(engine.raw_connection()) as other:
         other.detach()  # from the pool: it is closed for good
         other.cursor().execute(f"KILL QUERY {raw.thread_id()}")
-
-
-def _settings(engine: Engine, seconds: float, whole: float) -> tuple[str, ...]:
-    # The server's own limit is for the time when nobody is left to stop it.
-    longest = seconds + _DRIVERS_SECONDS if math.isinf(whole) else whole + _DRIVERS_SECONDS
-    milliseconds = math.ceil(longest * 1000)
-    match engine.dialect.name:
-        case "postgresql":
-            return (
-                f"SET LOCAL statement_timeout = {milliseconds}",
-                "SET LOCAL TIME ZONE 'UTC'",
-                "SET LOCAL datestyle = ISO",
-                "SET LOCAL extra_float_digits = 1",
-            )
-        case "mysql" | "mariadb":
-            mariadb = getattr(engine.dialect, "is_mariadb", False)
-            return (
-                f"SET SESSION max_statement_time = {longest}"
-                if mariadb
-                else f"SET SESSION max_execution_time = {milliseconds}",
-                "SET SESSION time_zone = '+00:00'",
-                "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-                "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-            )
-        case "sqlite":
-            return ("PRAGMA query_only = ON", "BEGIN")
-        case _:
-            return ()
 
 
 CHUNK_ROWS = 50_000

@@ -13,18 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import (
-    ColumnElement,
-    Double,
-    Numeric,
-    String,
-    cast,
-    func,
-    literal_column,
-)
+from sqlalchemy import ColumnElement, Double, Numeric, String, cast, func, literal_column
 
 from rocmonitor.sources.arrival import LATER
-from rocmonitor.sources.hashing import row_hash, row_hashes
+from rocmonitor.sources.dialects import row_hash
+from rocmonitor.sources.hashing import row_hashes
 
 _HASHED = ("champion", "challenger", "segment_")
 

@@ -1,30 +1,15 @@
-"""Hashes of rows, in the SQL of each engine and here: the same ones each time, in every process."""
+"""Hashes of rows that were read: the same ones each time, in every process."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from hashlib import blake2b, md5
-from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    String,
-    Text,
-    cast,
-    collate,
-    func,
-    literal,
-    literal_column,
-)
 
 Words = NDArray[np.uint64]
-
-_HEX_DIGITS = 15  # 60 bits: below the largest BIGINT
 
 
 def row_hashes(columns: Sequence[Sequence[Any]]) -> Words:
@@ -58,50 +43,6 @@ def mixed(words: Words) -> Words:
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
-
-
-def row_hash(
-    backend: str, scores: Sequence[ColumnElement[Any]], segments: Sequence[ColumnElement[Any]]
-) -> ColumnElement[Any] | None:
-    """Return a whole number that changes with the scores or segments of a row; None where there is none."""
-    rows = [*scores, *segments]
-    match backend:
-        case "postgresql":
-            return func.hashtextextended(collate(_text(rows, Text()), "C"), literal(0, BigInteger()))
-        case "mysql" | "mariadb":
-            digits = func.left(func.md5(_text(rows, String())), _HEX_DIGITS)
-            return cast(func.conv(digits, 16, 10), BigInteger())
-        case "duckdb":
-            return func.hash(*rows)
-        case "spark":  # its hash passes over NULL
-            return func.xxhash64(*rows, *(column.is_(None) for column in rows))
-    return None
-
-
-def _text(columns: Sequence[ColumnElement[Any]], kind: String) -> ColumnElement[Any]:
-    parts: list[ColumnElement[Any]] = []
-    for column in columns:
-        parts += [func.coalesce(cast(column, kind), literal("(none)")), literal("|")]
-    return func.concat(*parts)
-
-
-def place_of(backend: str, seed: str, columns: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
-    """Return random hexadecimal digits, the same for equal values and one seed (a text in SQL)."""
-    parts: list[ColumnElement[Any]] = [literal_column(seed, String())]
-    for column in columns:
-        value = func.coalesce(cast(column, String), literal_column("'(none)'", String()), type_=String())
-        parts += [literal_column("'|'", String()), value]
-    text = reduce(add, parts)
-    match backend:
-        case "postgresql":
-            return collate(func.md5(text, type_=String()), "C")
-        case "trino":
-            return func.to_hex(func.md5(func.to_utf8(text)))
-        case "bigquery":
-            return func.to_hex(func.md5(text))
-        case "clickhousedb":
-            return func.hex(func.MD5(text))
-    return func.md5(text)
 
 
 def hashed_text(text: str) -> str:

@@ -27,7 +27,7 @@ from rocmonitor.config import Files, Monitor
 from rocmonitor.config.sections import binds
 from rocmonitor.deadline import Guard, Limits
 from rocmonitor.errors import ConfigError, SourceError
-from rocmonitor.sources.arrow import ArrowSession
+from rocmonitor.sources.arrow_session import ArrowSession
 from rocmonitor.sources.connect import CHUNK_ROWS
 from rocmonitor.sources.failures import Origin
 from rocmonitor.sources.folder import Found, find, is_remote

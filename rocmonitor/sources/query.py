@@ -50,7 +50,7 @@ from rocmonitor.sources.arrival import LATER, arrival
 from rocmonitor.sources.clock import Clock
 from rocmonitor.sources.condensing import FINITE_CELLS, cell, double, is_number, is_text
 from rocmonitor.sources.counting import checksum
-from rocmonitor.sources.hashing import place_of, row_hash
+from rocmonitor.sources.dialects import place_of, row_hash
 from rocmonitor.sources.values import FINITE, LONGEST_TEXT, NUMBER
 
 # Type codes of the drivers: PostgreSQL's OIDs, MariaDB's field types.

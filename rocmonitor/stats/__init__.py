@@ -113,7 +113,7 @@ from rocmonitor.stats.forecast.distance import binned_distance, condensed
 from rocmonitor.stats.forecast.explanation import ShiftExplanation, explain_shift
 from rocmonitor.stats.forecast.forecasting import forecast_fit, forecast_interval
 from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, score_shift
-from rocmonitor.stats.forecast.given_scores import ScoreForecast
+from rocmonitor.stats.forecast.given_scores import HistoryLimit, ScoreForecast, ScoreHistory
 from rocmonitor.stats.forecast.interval import ForecastFit, ForecastInterval
 from rocmonitor.stats.forecast.kld import AucBounds, auc_bounds, auc_distance
 from rocmonitor.stats.forecast.partial_labels import PartlyLabelledAuc, partly_labelled_auc
@@ -123,7 +123,7 @@ from rocmonitor.stats.forecast.projection import (
     expected_auc,
     expected_auc_difference,
 )
-from rocmonitor.stats.forecast.score_history import HistoryLimit, ScoreHistory, score_history
+from rocmonitor.stats.forecast.score_history import score_history
 from rocmonitor.stats.lasting.chart import LastingChart, lasting_change, lasting_chart
 from rocmonitor.stats.lasting.result import LastingChange
 from rocmonitor.stats.lasting.windows import WindowAuc

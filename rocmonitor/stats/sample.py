@@ -391,14 +391,14 @@ def on_shares(function: Callable[Concatenate[Sample, P], R]) -> OnSample[Sample 
     )
 
 
-def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[P, R]:
+def on_pair(function: Callable[Concatenate[PairedSample, P], R]) -> OnPair[PairedSample, P, R]:
     """Let a function of one `PairedSample` take ``(y_true, score_1, score_2)`` in its place."""
     return taking(
         PairedSample, ("y_true", "score_1", "score_2"), function, samples=_SAMPLES, shares=WeightedSample
     )
 
 
-def on_two(function: Callable[Concatenate[Sample, Sample, P], R]) -> OnTwo[P, R]:
+def on_two(function: Callable[Concatenate[Sample, Sample, P], R]) -> OnTwo[Sample, P, R]:
     """Let a function of two `Sample` take ``(y_true, y_score)``, or two arrays, in place of either."""
     return taking_two(Sample, function)
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rocmonitor.errors import InputError
-
-if TYPE_CHECKING:
-    from rocmonitor.stats.sample import PairedSample, Sample
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,22 +28,22 @@ class OnSample(Protocol[K_contra, P, R_co]):
     def __call__(self, y_true: ArrayLike, y_score: ArrayLike, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
 
-class OnPair(Protocol[P, R_co]):
+class OnPair(Protocol[K_contra, P, R_co]):
     """A statistic that takes ``(y_true, score_1, score_2)`` or one `PairedSample`."""
 
     @overload
-    def __call__(self, sample: PairedSample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, sample: K_contra, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(
         self, y_true: ArrayLike, score_1: ArrayLike, score_2: ArrayLike, *args: P.args, **kwargs: P.kwargs
     ) -> R_co: ...
 
 
-class OnTwo(Protocol[P, R_co]):
+class OnTwo(Protocol[K_contra, P, R_co]):
     """A statistic of two samples that share no row: two of `Sample`, or four arrays in their place."""
 
     @overload
-    def __call__(self, first: Sample, second: Sample, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, first: K_contra, second: K_contra, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(self, first: Arrays, second: Arrays, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload

@@ -43,7 +43,6 @@ class Glance:
     """One segment of a monitor at a glance: its newest window, and the newest ones in brief, oldest first."""
 
     window: Window
-    revision: int
     version: str
     briefs: tuple[Brief, ...]
 
@@ -68,7 +67,6 @@ def glances(store: Store, windows: int = 26) -> dict[tuple[str, str], Glance]:
     return {
         key: Glance(
             window=Window(_instant(rows[-1][2]), _instant(rows[-1][3])),
-            revision=rows[-1][4],
             version=rows[-1][5],
             briefs=tuple(Brief._make(row[6:]) for row in rows),
         )

@@ -9,8 +9,7 @@ from scipy.special import ndtr
 from scipy.stats import false_discovery_control
 
 from rocmonitor.policy.discoveries import allow_for_segments
-from rocmonitor.policy.evaluation import Status, Verdict
-from rocmonitor.policy.judge import Finding
+from rocmonitor.policy.evaluation import Finding, Status, Verdict
 from rocmonitor.rules import Drop
 from rocmonitor.wording.caveats import words_of
 

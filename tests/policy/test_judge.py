@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rocmonitor.policy.evaluation import Counts, Status
-from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.evaluation import Counts, Finding, Status
+from rocmonitor.policy.judge import judge
 from rocmonitor.policy.measure import Wanted
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from rocmonitor.policy.evaluation import Counts, Point, Status, Verdict
-from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.evaluation import Counts, Finding, Point, Status, Verdict
+from rocmonitor.policy.judge import judge
 from rocmonitor.policy.lasting import Course, course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze

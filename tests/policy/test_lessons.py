@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from rocmonitor.policy.evaluation import Point, Status
-from rocmonitor.policy.judge import Finding, foresee
+from rocmonitor.policy.evaluation import Finding, Point, Status
+from rocmonitor.policy.judge import foresee
 from rocmonitor.policy.lessons import judged_outlook, withdrawn, wrong_share
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference, freeze

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rocmonitor.policy.arrival import Awaiting, Estimate, estimate, forecasts
-from rocmonitor.policy.evaluation import Counts, Point, Status
-from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.evaluation import Counts, Finding, Point, Status
+from rocmonitor.policy.judge import judge
 from rocmonitor.policy.lasting import course
 from rocmonitor.policy.missing_labels import allow_for_missing
 from rocmonitor.policy.normal_ranges import NormalRanges

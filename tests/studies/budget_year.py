@@ -28,8 +28,8 @@ from studies.running import options, replicate, say, table
 from rocmonitor.policy import measure
 from rocmonitor.policy.budget import Load, allot
 from rocmonitor.policy.discoveries import allow_for_segments
-from rocmonitor.policy.evaluation import Counts, Status, Verdict
-from rocmonitor.policy.judge import Finding, judge
+from rocmonitor.policy.evaluation import Counts, Finding, Status, Verdict
+from rocmonitor.policy.judge import judge
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import freeze

@@ -17,15 +17,7 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.judge import judge, too_few
 from rocmonitor.policy.measure import Wanted
 from rocmonitor.policy.normal_ranges import NormalRanges
-from rocmonitor.policy.scenario import (
-    CODES,
-    Early,
-    Margins,
-    Scenario,
-    margins_of,
-    sampling_only,
-    uncounted,
-)
+from rocmonitor.policy.scenario import CODES, Early, Margins, Scenario, margins_of, sampling_only, uncounted
 from rocmonitor.policy.windows import Window, day_of
 from rocmonitor.rules import Rule, can_alarm, settings_of
 from rocmonitor.service.checking.words import LEAST_SHOWN, POWER, STAYS, Doubt, possible, rate

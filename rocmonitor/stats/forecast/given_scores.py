@@ -15,13 +15,14 @@ prevalence alone may explain the scores, unless past windows taught to trust the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 
+from rocmonitor.caveat import Caveat
 from rocmonitor.errors import InputError
-from rocmonitor.stats.forecast.blending import Laws
+from rocmonitor.stats.forecast.blending import Laws, few
 from rocmonitor.stats.forecast.calibration import (
     LEVEL_ROUNDING,
     Alternative,
@@ -30,17 +31,22 @@ from rocmonitor.stats.forecast.calibration import (
     resized,
     sampling_root,
 )
-from rocmonitor.stats.forecast.distance import mixture_distance
-from rocmonitor.stats.forecast.foreseen import error_of
-from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval
+from rocmonitor.stats.forecast.distance import (
+    Thinning,
+    cells_between,
+    mixture_distance,
+    require_own,
+    require_sample,
+    thinned_quantile,
+)
+from rocmonitor.stats.forecast.foreseen import ForeseenChange, ScoreShift, error_of, score_shift, split
+from rocmonitor.stats.forecast.interval import Asked, ForecastFit, ForecastInterval, valid_batch
 from rocmonitor.stats.forecast.kld import area, auc_bounds
-from rocmonitor.stats.forecast.projection import ExpectedAuc, counted_in
+from rocmonitor.stats.forecast.projection import ExpectedAuc, Scores, counted_in, projected, valid_unlabelled
 from rocmonitor.stats.forecast.windows import carried
-from rocmonitor.stats.proportion import quantile_beyond
+from rocmonitor.stats.proportion import quantile_beyond, require_level, require_method, whole_number
+from rocmonitor.stats.result import Result
 from rocmonitor.stats.sample import Counts, Floats, Sample
-
-if TYPE_CHECKING:
-    from rocmonitor.stats.forecast.score_history import ScoreHistory
 
 HANDICAP = 0.05  # of full strength: the scores must foresee better by more than this to be trusted fully
 WIDEST = 1.05  # times the interval without the scores
@@ -117,6 +123,212 @@ class UnlabelledWindow(NamedTuple):
     scores: tuple[Floats, Counts | None]  # with the rows at each
     expected: ExpectedAuc
     widening: float  # of the roots without the scores, for neighbouring windows that are alike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLimit(Result):
+    """A limit that past windows set to a coming one.
+
+    Attributes
+    ----------
+    limit
+    achieved_level: The probability with which an exchangeable window keeps within the limit, on average over
+        past windows. Given them, the probability of leaving it varies like a Beta variable with the
+        parameters `beta` [V12].
+    beta: ``((1 - achieved_level) (W + 1), achieved_level (W + 1))``, W the sum of the weights.
+    rows: Number of scores of the coming window.
+    n_windows: Past windows used.
+    """
+
+    _estimate: ClassVar[str | None] = "limit"
+
+    limit: float
+    confidence_level: float
+    achieved_level: float
+    beta: tuple[float, float]
+    rows: int
+    n_windows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreHistory(Result):
+    """Past windows, each foreseen from its scores by the reference without it.
+
+    Attributes
+    ----------
+    auc: Of the reference.
+    ends: Upper ends of the cells that score distances are over, all but the last.
+    lowest: The smallest score of the reference, which a condensed one has lost.
+    strengths: Of the projection, from 0 to 1.
+    foreseen, roots: For each strength, of each window: the AUC foreseen, and the signed root distance sqrt(2
+        D) of the realised one from it.
+    window_aucs, window_expected, window_distances: Of each window: realised AUC, expected AUC by the whole
+        reference, and score distance to the reference without the window.
+    window_n_pos, window_n_neg: Class sizes of the windows.
+    log_variances, occupied, inverse_shares: What the sampling noise of the score distances follows from: the
+        variance of ln(window / reference) over the rows of each window, the number of cells that it has rows
+        in, and the sum of 1 / share over them.
+    pair_variances: zeta10, zeta01 and the variance of psi over all pairs of the reference.
+    score_variance: Of the expected AUC, times the number of rows.
+    score_bias: Likewise: the mean error of the expected AUC.
+    weights: Of the windows; empty when all count alike.
+    inside: Whether the windows were parts of the reference.
+    n_pos, n_neg: Class sizes of the reference.
+    window_rows: Rows of each window in each of the cells that score distances are over.
+    """
+
+    auc: float
+    ends: tuple[float, ...]
+    lowest: float
+    strengths: tuple[float, ...]
+    foreseen: tuple[tuple[float, ...], ...]
+    roots: tuple[tuple[float, ...], ...]
+    window_aucs: tuple[float, ...]
+    window_expected: tuple[float, ...]
+    window_distances: tuple[float, ...]
+    window_n_pos: tuple[int, ...]
+    window_n_neg: tuple[int, ...]
+    log_variances: tuple[float, ...]
+    occupied: tuple[int, ...]
+    inverse_shares: tuple[float, ...]
+    pair_variances: tuple[float, float, float]
+    score_variance: float
+    weights: tuple[float, ...]
+    inside: bool
+    n_pos: int
+    n_neg: int
+    score_bias: float = 0.0
+    window_rows: tuple[tuple[int, ...], ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+    @property
+    def n_windows(self) -> int:
+        """Windows used."""
+        return len(self.window_aucs)
+
+    @property
+    def window_sizes(self) -> Counts:
+        """(n,): Rows of the windows."""
+        return np.asarray(np.array(self.window_n_pos) + np.array(self.window_n_neg))
+
+    def __str__(self) -> str:
+        return f"score history of {self.n_windows} windows, reference AUC {self.auc:.4f}"
+
+    def expected(self, reference: Sample, scores: Scores) -> ExpectedAuc:
+        """`expected_auc`, by this reference or by what `condensed` left of it."""
+        score, count = valid_unlabelled(scores, "scores")
+        return self._expected(self._cells(reference), score, count)
+
+    def forecast(
+        self,
+        reference: Sample,
+        scores: Scores,
+        *,
+        batch: tuple[int, int] | None = None,
+        confidence_level: float = 0.95,
+        alternative: Alternative = "two-sided",
+        widening: float = 1.0,
+        stated: ExpectedAuc | None = None,
+    ) -> ScoreForecast:
+        """Return the forecast interval of the AUC of a window, given its unlabelled scores.
+
+        Parameters
+        ----------
+        reference: The one that the history was computed from, or what `condensed` left of it.
+        scores: Of the window, as in `expected_auc`.
+        batch: Positives and negatives of the window. Default: as the expected prevalence divides the scores.
+        confidence_level, alternative: As in `forecast_interval`.
+        widening: What the roots of past windows without the scores are multiplied by, as
+            `ForecastFit.widening`; by less where the scores are trusted, and by 1 where they are trusted
+            fully.
+        stated: `expected_auc` of all scores of the reference, which the forecast states then; the interval is
+            computed on joined ones.
+
+        Notes
+        -----
+        Cost: `expected_auc` and five `auc_bounds` on about 400 cells; where the scores have moved, besides 50
+        isotonic fits on at most about 1,000 cells.
+        """
+        level = require_level(confidence_level)
+        require_method(alternative, get_args(Alternative), "alternative")
+        cells = self._cells(reference)
+        score, count = valid_unlabelled(scores, "scores")
+        sizes = None if batch is None else valid_batch(batch)
+        expected = self._expected(cells, score, count)
+        rows = counted_in(cells.score[:-1], score, count)
+        coming = UnlabelledWindow(cells, rows, (score, count), expected, widening)
+        asked = Asked(sizes, level)
+        return score_forecast(self, coming, asked, alternative, stated=stated)
+
+    def shift(self, reference: Sample, scores: Scores) -> ScoreShift:
+        """`score_shift`, over the cells of this history."""
+        return score_shift(self._cells(reference), scores, ends=self.ends)
+
+    def split(self, reference: Sample, window: Sample, *, scores: Scores | None = None) -> ForeseenChange:
+        """Split the change of a window's AUC into what its scores foretold and the rest."""
+        cells = self._cells(reference)
+        require_sample(window, "window")
+        window.require_both_classes()
+        own = (window.score, window.pos + window.neg)
+        given = own if scores is None else valid_unlabelled(scores, "scores")
+        ends = cells_between(cells, np.array(self.ends))
+        return split(self._expected(cells, *given), ends, cells, window, given)
+
+    def distance_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
+        """Return the limit that the score distance of a coming window keeps to with the level.
+
+        A past window with more rows counts as a sample of `rows` of them; a smaller one is unchanged.
+        """
+        level, own = require_level(confidence_level), whole_number(rows, "rows")
+        quantile = thinned_quantile(np.array(self.window_distances), self.thinning, own, self.worth(), level)
+        return self._limit(*quantile, rows=rows, confidence_level=level)
+
+    @property
+    def thinning(self) -> Thinning:
+        """Return what the distances of smaller samples of the windows follow from."""
+        numbers = map(np.array, (self.log_variances, self.occupied, self.inverse_shares))
+        return Thinning(self.window_sizes, *numbers)
+
+    def expected_limit(self, rows: int, *, confidence_level: float = 0.95) -> HistoryLimit:
+        """Return the limit that the expected AUC of a coming window stays above with the level.
+
+        Its own scatter over the past windows, with the sampling noise that the coming window has more, and
+        the small bias that comes with it. All windows are read with the P(y | score) of the whole
+        reference, as the coming one is.
+        """
+        level, weights, past = require_level(confidence_level), self.worth(), self.window_sizes
+        own = 1 / np.full(self.n_windows, float(whole_number(rows, "rows")))
+        expected = np.array(self.window_expected) + self.score_bias * (own - 1 / past)
+        expected, missing = resized(expected, self.score_variance / past, self.score_variance * own)
+        top = float(expected.max())
+        root, achieved = conformal_root(expected - top, missing, weights, level, "less")
+        return self._limit(top - root, achieved, rows=rows, confidence_level=level)
+
+    def _limit(self, limit: float, achieved: float, **asked: Any) -> HistoryLimit:
+        size = float(self.worth().sum()) + 1
+        return HistoryLimit(
+            limit=limit,
+            achieved_level=achieved,
+            beta=((1 - achieved) * size, achieved * size),
+            n_windows=self.n_windows,
+            **asked,
+        )
+
+    def missing(self, rows: float) -> Floats:
+        """(n,): 1/rows less that of each window, where it is positive."""
+        return np.asarray(np.maximum(1 / rows - 1 / self.window_sizes, 0.0))
+
+    def worth(self) -> Floats:
+        """(n,): the weights of the windows."""
+        return np.array(self.weights) if self.weights else np.ones(self.n_windows)
+
+    def _cells(self, reference: Sample) -> Sample:
+        require_own(reference, self.n_pos, self.n_neg)
+        return few(reference)
+
+    def _expected(self, cells: Sample, score: Floats, count: Counts | None) -> ExpectedAuc:
+        expected = projected(cells, score, count, cells_between(cells, np.array(self.ends)), self.lowest)
+        return replace(expected, reference_auc=self.auc)
 
 
 class ChosenInterval(NamedTuple):

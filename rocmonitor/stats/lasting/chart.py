@@ -20,12 +20,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import ENOUGH_WINDOWS, FEWEST_WINDOWS
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import moments
-from rocmonitor.stats.lasting.result import (
-    ChartCourse,
-    LastingChange,
-    change_shown,
-    chart_course,
-)
+from rocmonitor.stats.lasting.result import MOST_STARTS, ChartCourse, LastingChange, StartSteps, steps
 from rocmonitor.stats.lasting.windows import (
     ChartShape,
     PairVariances,
@@ -106,11 +101,61 @@ class LastingChart(Result):
         Cost: O(k); with a change O(k² g), g some 200.
         """
         course, values, noise = self._course(later)
-        return change_shown(self, course, values, noise)
+        columns = self._drawn(course)
+        reached = columns.statistic if self.alternative == "less" else np.abs(columns.statistic)
+        passed = np.flatnonzero(reached > self.limit)
+        until = int(passed[-1]) if len(passed) else None
+        reference = unscaled(self.mean)
+        fitted = StartSteps()
+        if until is not None:  # fit steps to the windows of the reference and the later ones, up to this one
+            before, places = self.places[-1] + 1, list(self.places)
+            series, variances = np.zeros(before + until + 1), np.full(before + until + 1, np.inf)
+            series[places], variances[places] = np.array(self.values) - self.mean, self.noises
+            seen = np.isfinite(noise[: until + 1])
+            series[before:] = np.where(seen, values[: until + 1] - self.mean, 0.0)
+            variances[before:] = noise[: until + 1]
+            usable = np.flatnonzero(seen)
+            apart = np.flatnonzero(columns.alarm[:until] != columns.alarm[until])
+            found_with = apart[-1] + 1 if len(apart) else 0
+            # However long an alarm lasts: what it is about began with its first window at the latest.
+            starts = np.union1d(usable[usable <= found_with][-MOST_STARTS:], usable[-MOST_STARTS:])
+            outlook = possible(np.array(self.values), np.array(self.noises), self.places)
+            fitted = steps(series, variances, (before + starts).tolist(), outlook)
+            fitted = fitted._replace(starts=tuple(starts.tolist()))
+        size = float(np.dot(fitted.start_weight, fitted.start_size))
+        return LastingChange(
+            **columns._asdict(),
+            limit=self.limit,
+            crossed=int(passed[0]) if len(passed) else None,
+            active=bool(columns.alarm[-1]),
+            since=None if until is None else fitted.starts[int(np.argmax(fitted.start_log_likelihood))],
+            until=until,
+            change=None if until is None else unscaled(scaled(reference) + size) - reference,
+            reference_auc=reference,
+            false_alarm_probability=self.false_alarm_probability,
+            horizon=self.horizon,
+            alternative=self.alternative,
+            n_windows=self.n_windows,
+            caveats=self.caveats,
+            **fitted._asdict(),
+        )
 
     def follow(self, later: Sequence[WindowAuc | None]) -> ChartCourse:
         """Return the chart over later windows without the change that it shows. Cost: O(k)."""
-        return chart_course(self, self._course(later)[0])
+        return self._drawn(self._course(later)[0])
+
+    def _drawn(self, course: Running) -> ChartCourse:
+        """Return the chart on the scale of the AUC, and its alarms."""
+        statistic = course.statistic
+        alarm = alarms(statistic, self.limit, two_sided=self.alternative == "two-sided")
+        reference, deviation = unscaled(self.mean), math.sqrt(self.between**2 + self.noise)
+        limits = np.where(alarm < 0, -1, 1) * self.limit * course.error
+        start = scaled(reference)
+        mean_change, alarm_change = (
+            np.array([unscaled(start - deviation * distance) - reference for distance in apart.tolist()])
+            for apart in (course.mean, limits)
+        )
+        return ChartCourse(statistic, mean_change, alarm_change, alarm)
 
     def change(self, window: WindowAuc, se: float = 0.0) -> Change:
         """Return the AUROC of a later window less that of the reference windows, with what it is known by.

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.stats import plotting
-from rocmonitor.stats.lasting.windows import Running, alarms, scaled, unscaled
+from rocmonitor.stats.lasting.windows import scaled, unscaled
 from rocmonitor.stats.nouns import decimals
 from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Table
 from rocmonitor.stats.rows import Floats
-from rocmonitor.stats.series import NormalMixture, PossibleProcesses, innovations, possible
+from rocmonitor.stats.series import NormalMixture, PossibleProcesses, innovations
 
 if TYPE_CHECKING:
-    from rocmonitor.stats.lasting.chart import LastingChart
+    pass
 
 
 MOST_STARTS = 156  # windows up to an alarm's first, and of the latest, with which a change may have begun
@@ -212,59 +212,3 @@ class ChartCourse(NamedTuple):
     mean_change: Floats
     alarm_change: Floats
     alarm: NDArray[np.int8]
-
-
-def chart_course(chart: LastingChart, course: Running) -> ChartCourse:
-    """Return the chart on the scale of the AUC, and its alarms."""
-    statistic = course.statistic
-    alarm = alarms(statistic, chart.limit, two_sided=chart.alternative == "two-sided")
-    reference, deviation = unscaled(chart.mean), math.sqrt(chart.between**2 + chart.noise)
-    limits = np.where(alarm < 0, -1, 1) * chart.limit * course.error
-    mean_change, alarm_change = (
-        np.array(
-            [unscaled(scaled(reference) - deviation * distance) - reference for distance in apart.tolist()]
-        )
-        for apart in (course.mean, limits)
-    )
-    return ChartCourse(statistic, mean_change, alarm_change, alarm)
-
-
-def change_shown(chart: LastingChart, course: Running, values: Floats, noise: Floats) -> LastingChange:
-    """Return what the chart after each window amounts to; values and noise of the windows have shape (k,)."""
-    columns = chart_course(chart, course)
-    reached = columns.statistic if chart.alternative == "less" else np.abs(columns.statistic)
-    passed = np.flatnonzero(reached > chart.limit)
-    until = int(passed[-1]) if len(passed) else None
-    reference = unscaled(chart.mean)
-    fitted = StartSteps()
-    if until is not None:  # fit steps to the windows of the reference and the later ones, up to this one
-        before, places = chart.places[-1] + 1, list(chart.places)
-        series, variances = np.zeros(before + until + 1), np.full(before + until + 1, np.inf)
-        series[places], variances[places] = np.array(chart.values) - chart.mean, chart.noises
-        seen = np.isfinite(noise[: until + 1])
-        series[before:] = np.where(seen, values[: until + 1] - chart.mean, 0.0)
-        variances[before:] = noise[: until + 1]
-        usable, apart = np.flatnonzero(seen), np.flatnonzero(columns.alarm[:until] != columns.alarm[until])
-        found_with = apart[-1] + 1 if len(apart) else 0
-        # However long an alarm lasts: what it is about began with its first window at the latest.
-        starts = np.union1d(usable[usable <= found_with][-MOST_STARTS:], usable[-MOST_STARTS:])
-        outlook = possible(np.array(chart.values), np.array(chart.noises), chart.places)
-        fitted = steps(series, variances, (before + starts).tolist(), outlook)
-        fitted = fitted._replace(starts=tuple(starts.tolist()))
-    size = float(np.dot(fitted.start_weight, fitted.start_size))
-    return LastingChange(
-        **columns._asdict(),
-        limit=chart.limit,
-        crossed=int(passed[0]) if len(passed) else None,
-        active=bool(columns.alarm[-1]),
-        since=None if until is None else fitted.starts[int(np.argmax(fitted.start_log_likelihood))],
-        until=until,
-        change=None if until is None else unscaled(scaled(reference) + size) - reference,
-        reference_auc=reference,
-        false_alarm_probability=chart.false_alarm_probability,
-        horizon=chart.horizon,
-        alternative=chart.alternative,
-        n_windows=chart.n_windows,
-        caveats=chart.caveats,
-        **fitted._asdict(),
-    )

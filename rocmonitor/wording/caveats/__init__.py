@@ -7,15 +7,7 @@ from string import Formatter
 from typing import Any
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.wording.caveats import (
-    arrival,
-    forecast,
-    review,
-    rules,
-    service,
-    statistics,
-    window,
-)
+from rocmonitor.wording.caveats import arrival, forecast, review, rules, service, statistics, window
 from rocmonitor.wording.format import percent
 
 SENTENCES: dict[str, str | Callable[..., str]] = {
