@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
@@ -65,6 +65,21 @@ def days(number: float) -> str:
 def count(number: float, what: str, plural: str = "") -> str:
     """Return a number with its noun: ``1 window``, ``2 windows``."""
     return f"{number:,.0f} {what if number == 1 else plural or f'{what}s'}"
+
+
+def duration(length: timedelta) -> str:
+    """Return a time in its largest unit, in days from two on.
+
+    Examples
+    --------
+    >>> duration(timedelta(hours=3, minutes=20)), duration(timedelta(days=1, hours=23))
+    ('3 hours', '47 hours')
+    """
+    seconds = max(length.total_seconds(), 0)
+    for unit, size, least in (("day", 86400, 2), ("hour", 3600, 1), ("minute", 60, 1)):
+        if seconds >= least * size:
+            return count(seconds // size, unit)
+    return count(seconds // 1, "second")
 
 
 def are(number: int) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.outages import EXECUTOR, MLFLOW, STORE, Notice, Outage
-from rocmonitor.wording.format import count, first_few, instant, listed, one_line
+from rocmonitor.wording.format import count, duration, first_few, instant, listed, one_line
 
 FEW_NAMES, MOST_NAMES = 3, 20
 
@@ -84,9 +83,9 @@ def effect(notice: Notice, *, named: bool = False) -> str:
 def title(notice: Notice) -> str:
     """Return what the title says after what fails."""
     if notice.phase == "ended":
-        return f"works again after {lasted(notice.at - notice.outage.start)}"
+        return f"works again after {duration(notice.at - notice.outage.start)}"
     if notice.phase == "lasts":
-        return f"still failing after {lasted(notice.at - notice.outage.start)}"
+        return f"still failing after {duration(notice.at - notice.outage.start)}"
     return effect(notice)
 
 
@@ -100,9 +99,8 @@ def headline(notice: Notice, zone: ZoneInfo) -> str:
     many = notice.outage.place == "monitor" and len(notice.unjudged) > 1
     if notice.phase == "ended":
         verb = "work" if many else "works"
-        return (
-            f"{what} {verb} again after failing for {lasted(notice.at - notice.outage.start)}, since {since}"
-        )
+        failed = duration(notice.at - notice.outage.start)
+        return f"{what} {verb} again after failing for {failed}, since {since}"
     if notice.outage.place == "monitor":
         still = "still " if notice.phase == "lasts" else ""
         return f"{what} {still}{effect(notice)}; the first failure was at {since}"
@@ -150,18 +148,3 @@ def in_log(notice: Notice, channels: Sequence[str]) -> str:
     heard = f"for {listed([f'channel {name}' for name in channels])}" if channels else "no channel is left"
     why = "" if notice.phase == "ended" else f": {one_line(notice.outage.error, 500)}"
     return f"{headline(notice, ZoneInfo('UTC'))} ({heard}){why}"
-
-
-def lasted(duration: timedelta) -> str:
-    """Return a duration in its largest unit.
-
-    Examples
-    --------
-    >>> lasted(timedelta(hours=3, minutes=20)), lasted(timedelta(days=1, hours=23))
-    ('3 hours', '47 hours')
-    """
-    seconds = max(duration.total_seconds(), 0)
-    for unit, length, least in (("day", 86400, 2), ("hour", 3600, 2), ("minute", 60, 2)):
-        if seconds >= least * length:
-            return count(seconds // length, unit)
-    return count(seconds // 1, "second")

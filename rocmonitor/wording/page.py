@@ -13,7 +13,16 @@ from zoneinfo import ZoneInfo
 
 from rocmonitor.policy.evaluation import Chart
 from rocmonitor.policy.windows import Window
-from rocmonitor.wording.format import AREA, are, auc_and_range, count, instant, listed, with_interval
+from rocmonitor.wording.format import (
+    AREA,
+    are,
+    auc_and_range,
+    count,
+    duration,
+    instant,
+    listed,
+    with_interval,
+)
 from rocmonitor.wording.status import WORDS
 
 WAITING = "not judged yet"
@@ -378,11 +387,7 @@ def _warned(warned: int, outlooks: int) -> str:
 
 def ago(age: timedelta) -> str:
     """Return how long ago, in its largest unit."""
-    seconds = max(age.total_seconds(), 0)
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= 2 * size or (seconds >= size and unit != "day"):
-            return f"{count(seconds // size, unit)} ago"
-    return "just now"
+    return "just now" if age < timedelta(minutes=1) else f"{duration(age)} ago"
 
 
 def failing(destination: str, error: str, waiting: int) -> str:

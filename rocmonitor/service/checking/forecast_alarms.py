@@ -25,7 +25,7 @@ from rocmonitor.sources.batch import Rows
 from rocmonitor.stats import WindowAuc
 from rocmonitor.stats.simulated import Detection, Simulation
 from rocmonitor.wording.caveats import words_of
-from rocmonitor.wording.format import count, listed
+from rocmonitor.wording.format import duration, listed
 from rocmonitor.wording.report import allotment
 
 DROPS = (0.02, 0.05, 0.1)
@@ -301,7 +301,7 @@ def warnings(monitor: Monitor, scenario: Scenario, by_rule: Mapping[str, Early])
         return []
     rules, reference = scenario.rules, scenario.reference
     sooner = monitor.window.label_delay - monitor.outlook.after
-    lines = [f"an outlook of each window comes {_length(sooner)} before its labels are due"]
+    lines = [f"an outlook of each window comes {duration(sooner)} before its labels are due"]
     mine = {name: rule for name, rule in rules.items() if not rule.needs.labels}
     if reference.history is None or reference.cells is None:
         if own := [caveat.bare() for caveat in reference.caveats if caveat.about[:1] == ("outlook",)]:
@@ -332,11 +332,5 @@ def _line(warning: Early, sooner: timedelta) -> str:
         return f"{usual}; it does not see positives that come to score like negatives"
     return (
         f"{usual}; {' or '.join(seen)} is found with {100 * POWER:.0f} % probability, "
-        f"{_length(sooner)} before the labels"
+        f"{duration(sooner)} before the labels"
     )
-
-
-def _length(time: timedelta) -> str:
-    if time >= timedelta(days=2):
-        return count(round(time / timedelta(days=1)), "day")
-    return count(round(time / timedelta(hours=1)), "hour")
