@@ -37,6 +37,7 @@ from rocmonitor.cli.terminal import (
     worst,
 )
 from rocmonitor.errors import ConfigError, RocmonitorError, StoreError
+from rocmonitor.wording.caveats import words_of
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -257,7 +258,7 @@ def _explain_tick(tick: Tick, monitor: Monitor) -> None:
     elif tick.error is not None:
         echo(f"{tick.monitor}: {tick.error}", err=True)
     if tick.doubt is not None:
-        echo(f"{tick.monitor}: {tick.doubt}", err=True)
+        echo(f"{tick.monitor}: {words_of(tick.doubt)}", err=True)
     if tick.waiting:
         many = f"{len(tick.waiting)} windows wait" if len(tick.waiting) > 1 else "1 window waits"
         first = tick.waiting[0].in_zone(monitor.timezone)

@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar
 from annotated_types import Gt, MinLen
 
 from rocmonitor.errors import InputError
+from rocmonitor.halving import halved
 from rocmonitor.rules import Rule, can_alarm
 from rocmonitor.rules.base import STRICT
-from rocmonitor.stats.halving import halved
 
 YEAR = timedelta(days=365.25)
 

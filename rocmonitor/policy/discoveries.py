@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import partial
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.halving import halved
 from rocmonitor.policy.evaluation import Finding, Status
 from rocmonitor.policy.judge import outcome_of
 from rocmonitor.policy.record import OF_A_CHANGE
 from rocmonitor.rules import Rule
 from rocmonitor.stats.column_changes import adjusted_pvalues
-from rocmonitor.stats.halving import halved
 
 SMALLEST = 1e-9
 """Smaller p-values are not looked for."""

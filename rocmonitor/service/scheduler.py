@@ -51,6 +51,7 @@ from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.tick.outcome import save_last
 from rocmonitor.service.workers import Workers
 from rocmonitor.service.workers.threads import MOST_AT_ONCE
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.review import decision
 
 log = logging.getLogger(__name__)
@@ -269,7 +270,7 @@ def _tick(scheduler: BackgroundScheduler, runtime: Runtime, monitor: Monitor) ->
     if tick.error is not None:
         log.error("%s: %s", monitor.name, tick.error, extra=extra)
     if tick.doubt is not None:
-        log.warning("%s: %s", monitor.name, tick.doubt, extra=extra)
+        log.warning("%s: %s", monitor.name, words_of(tick.doubt), extra=extra)
     if tick.busy:  # held by another process, or by one that died: its lease ends soon
         following = start_at(scheduler, runtime, monitor.name, RENEW_EVERY)
     elif (error := tick.error) is not None:

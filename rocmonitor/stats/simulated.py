@@ -19,9 +19,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtr, ndtri
 
+from rocmonitor.halving import halved
 from rocmonitor.stats.coming import Coming, Rate, draw, expected_below_fixed, learned, rate_range
 from rocmonitor.stats.forecast.given_scores import ScoreHistory
-from rocmonitor.stats.halving import halved
 from rocmonitor.stats.lasting.chart import LastingChart
 from rocmonitor.stats.lasting.windows import scaled
 from rocmonitor.stats.recovery import Change, recovery

@@ -13,6 +13,7 @@ from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition,
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import status as words
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import count, decimals, instant, normal_range, one_line, percent
 from rocmonitor.wording.verdicts import reasons, without_basis
 from rocmonitor.wording.window import moved_briefly
@@ -34,7 +35,7 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
             )
         rival = episodes.challenger(episode)
     doubts = [] if evaluation is None else doubts_of(evaluation.reference)
-    doubt = str(doubts[0].bare()) if doubts else ""
+    doubt = words_of(doubts[0].bare()) if doubts else ""
     unsaid: list[Reason] = []  # an error, k-of-n, a rule that knows no normal range
     for reason in change.reasons:
         if isinstance(reason, Caveat):

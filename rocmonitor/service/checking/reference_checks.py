@@ -173,7 +173,7 @@ def likeness(reference: Reference) -> list[str]:
     lines = []
     for name, correlation in reference.serial.items():
         if correlation.caveats:
-            lines.append(f"{name}: {correlation.caveats[0]}")
+            lines.append(f"{name}: {words_of(correlation.caveats[0])}")
         else:
             lines.append(
                 f"{name}: the serial correlation of the {correlation.n_windows} windows is "

@@ -15,6 +15,7 @@ from rocmonitor.service.checking.words import Doubt
 from rocmonitor.service.pieces import FEW, with_rows
 from rocmonitor.sources import Batch
 from rocmonitor.stats import condensed_error
+from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.format import instant
 
 
@@ -109,7 +110,7 @@ def read_as(monitor: Monitor, batch: Batch) -> Iterator[str | RocmonitorError]:
     for name, rows in batch.segments.items():
         is_measurable = min(rows.champion.n_pos, rows.champion.n_neg) > 0
         if is_measurable and (coarse := too_coarse(rows.champion, settings.max_error)) is not None:
-            yield DegenerateDataError(f"{name or 'all rows'}: {coarse}")
+            yield DegenerateDataError(f"{name or 'all rows'}: {words_of(coarse)}")
 
 
 _MOST_UNREADABLE = 0.01  # of the cells of a column in one file

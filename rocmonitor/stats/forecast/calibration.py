@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
+from rocmonitor.halving import halved
 from rocmonitor.stats.area.delong import exact_bootstrap_variance
-from rocmonitor.stats.halving import halved
 from rocmonitor.stats.proportion import quantile_beyond
 from rocmonitor.stats.sample import Floats
 from rocmonitor.stats.series import scatter_between
