@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy
 from scipy import optimize, stats
 from studies import far_window as study
 from studies.running import replicate
@@ -180,6 +181,19 @@ def test_windows_that_scatter_by_themselves(bad, least):
         share.append(sum(at < bad for at in low) / max(bad, 1))
     assert np.mean(good) < 0.025
     assert np.mean(share) >= least
+
+
+def test_the_most_that_can_be_named_where_the_scatter_is_not_known():
+    """The case above with one bad week: Student's t of it against the others, of whose place it is told."""
+    rng = np.random.default_rng(3)
+    sd, of_bad, others = np.hypot(0.0146, 0.015), np.hypot(0.0189, 0.015), 18
+    windows, bad = rng.normal(size=(40_000, others)) * sd, rng.normal(size=40_000) * of_bad - 0.10
+    away = windows.mean(axis=1) - bad
+    t = away / (windows.std(axis=1, ddof=1) * np.sqrt(1 + 1 / others))
+    named = np.mean(t > scipy.stats.t.isf(0.01 / 19, others - 1))
+    oracle = np.mean(away > scipy.stats.norm.isf(0.01 / 19) * sd * np.sqrt(1 + 1 / others))
+    assert named == pytest.approx(0.72, abs=0.02)  # it takes the scatter to name more
+    assert oracle == pytest.approx(0.88, abs=0.02)
 
 
 def test_a_bad_week_hides_a_drop_that_the_others_show():

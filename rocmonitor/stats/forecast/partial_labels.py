@@ -230,11 +230,11 @@ class _Weighted:
         return auc, math.sqrt(left_open), math.sqrt(sampling)
 
 
-CHANGED = 0.8
+CHANGED = 0.95
 """Weight, before labels are seen, of the law that something has changed: a choice between the bias after a
 decline and the scatter of quiet windows, made by simulation, tests/studies/results.md."""
 
-SPREAD = 0.4  # standard deviation of beta where something has: 0.2 takes about 0.06 off an AUC of 0.85
+SPREAD = 0.6  # standard deviation of beta where something has: 0.2 takes about 0.06 off an AUC of 0.85
 
 _STEPS, _LARGEST = 25, 2.0  # of Newton's method; of a step
 
