@@ -375,10 +375,10 @@ def _with_calibration(
 
 
 def _with_shares(measured: Measured, champion: Sample, pair: PairedSample | None, wanted: Wanted) -> Measured:
-    """Return them with the precision and TPR of each model when a share of all rows is flagged.
+    """Return them with the precision of each model when a share of all rows is flagged, ties with the last.
 
-    Precision is the flagged positives among the flagged rows, whose number is taken as fixed: the interval is
-    that of the TPR by the total-rate law, for a window with the same numbers of positives and negatives.
+    It is that of the rows of the window. Its interval is that of the TPR by the total-rate law, for a window
+    that has as many positives, negatives and flagged rows.
     """
     lines: list[Row] = []
     metrics: dict[str, float] = {}
@@ -386,14 +386,16 @@ def _with_shares(measured: Measured, champion: Sample, pair: PairedSample | None
         if len(sample.score) == 1:
             continue
         intervals = total_rate_intervals(sample, wanted.shares, confidence_level=wanted.confidence_level)
-        part = sample.n_pos / (sample.n_pos + sample.n_neg)
+        rows_above = (sample.pos + sample.neg)[::-1].cumsum()
+        pos_above, n = sample.pos[::-1].cumsum(), int(rows_above[-1])
         for at, share in enumerate(wanted.shares):
-            tpr = {end: float(getattr(intervals, f"tpr{end}")[at]) for end in ("", "_low", "_high")}
-            # More than the share where scores tie.
-            flagged = tpr[""] * part + float(intervals.fpr[at]) * (1 - part)
-            precision = {end: min(rate * part / flagged, 1.0) for end, rate in tpr.items()}
+            last = int((rows_above < round(float(intervals.rate[at]) * n)).sum())
+            flagged, positives = int(rows_above[last]), int(pos_above[last])
+            low, high = (getattr(intervals, f"tpr_{end}")[at] * sample.n_pos for end in ("low", "high"))
+            ends = float(min(low, positives)), float(max(min(high, flagged), positives))
+            precision = {"": positives / flagged, "_low": ends[0] / flagged, "_high": ends[1] / flagged}
             columns = {f"precision{end}": value for end, value in precision.items()}
-            lines.append({"model": model, "share": share, "flagged": flagged, **columns})
+            lines.append({"model": model, "share": share, "flagged": flagged / n, **columns})
             metrics |= {f"{model}/precision_at_share_{share:g}{end}": v for end, v in precision.items()}
     n = champion.n_pos + champion.n_neg
     below = [share for share in wanted.shares if 0 < share * n < 1]

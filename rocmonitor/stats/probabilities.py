@@ -23,6 +23,7 @@ from rocmonitor.stats.sample import Sample, on_sample
 
 _LEAST = 2.0**-52  # as scikit-learn: a p of exactly 0 or 1 is moved by so much
 _STEPS = 100
+_FAR = 50.0  # log odds beyond those of all rows, where no intercept is
 _STEEPEST = 1e3  # a slope beyond this is none: the classes are separated
 
 
@@ -166,15 +167,19 @@ def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[flo
 def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
     """Return the last coefficient of a logistic regression on 1 and columns of `x`, and its sandwich error.
 
-    Newton's method on the concave likelihood, halving a step that makes it worse.
+    Newton's method on the concave likelihood from 0, where it is curved, halving a step that makes it worse;
+    the intercept alone by the root of its slope, which is flat where probabilities are certain.
     """
     design = np.column_stack([np.ones(len(offset)), x])
     n = pos + neg
     beta = np.zeros(design.shape[1])
-    if x.shape[1]:
-        beta[1] = 1.0  # near the truth where calibrated
     value = _likelihood(design @ beta + offset, pos, neg)
-    for _ in range(_STEPS):
+    if not x.shape[1]:
+        far = float(np.abs(offset).max()) + _FAR
+        beta[0] = scipy.optimize.brentq(
+            lambda shift: float(pos.sum() - n @ scipy.special.expit(shift + offset)), -far, far, xtol=1e-13
+        )
+    for _ in range(_STEPS if x.shape[1] else 0):
         fitted = scipy.special.expit(design @ beta + offset)
         bread = (design * (n * fitted * (1 - fitted))[:, np.newaxis]).T @ design
         step = np.linalg.lstsq(bread, design.T @ (pos - n * fitted), rcond=None)[0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -15,7 +13,7 @@ from rocmonitor.policy.measure import Wanted, measure
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.reference import Reference
 from rocmonitor.rules import Calibration
-from rocmonitor.stats import Sample, calibration
+from rocmonitor.stats import Sample, calibration, total_rate_intervals
 from rocmonitor.wording.caveats import words_of
 from rocmonitor.wording.verdicts import verdict as words
 
@@ -92,22 +90,30 @@ def test_less_than_one_flagged_row_is_said():
     assert found.values == {"share": 0.009, "rows": 100}
 
 
-def test_the_precision_of_a_flagged_share_is_its_mean_over_all_resamples():
-    """Every stratified resample of a tiny sample; all rows tied at the border are flagged."""
-    pos, neg = [3.0, 2.0, 2.0], [1.0, 2.0, 3.0]
-    flagged = 2  # of six: one third
-    hits, alarms = [], []
-    for own in itertools.product(pos, repeat=3):
-        for other in itertools.product(neg, repeat=3):
-            rows = sorted([*own, *other], reverse=True)
-            border = rows[flagged - 1]
-            hits.append(sum(score >= border for score in own))
-            alarms.append(sum(score >= border for score in other))
-    sample = Sample([1] * 3 + [0] * 3, pos + neg)
-    [line] = measure(sample, None, Wanted(shares=[1 / 3])).tables["shares"]
-    assert line["precision"] == pytest.approx(np.sum(hits) / (np.sum(hits) + np.sum(alarms)))
-    assert line["flagged"] == pytest.approx((np.mean(hits) + np.mean(alarms)) / 6)
-    assert line["precision_low"] <= line["precision"] <= line["precision_high"]
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.2, 0.5, 0.999])
+@pytest.mark.parametrize("decimals", [1, 6])
+def test_the_precision_of_a_flagged_share_is_that_of_the_rows(share, decimals):
+    """As many rows as the share, at least one and not all; rows that tie with the last one are flagged, too."""
+    rng = np.random.default_rng(8)
+    y = rng.random(100) < 0.3
+    score = np.round(rng.normal(size=100) + y, decimals)
+    number = min(max(round(share * 100), 1), 99)
+    flagged = score >= np.sort(score)[-number]
+    [line] = measure(Sample(y, score), None, Wanted(shares=[share])).tables["shares"]
+    assert line["precision"] == pytest.approx(y[flagged].mean())
+    assert line["flagged"] == pytest.approx(flagged.mean())
+    assert 0 <= line["precision_low"] <= line["precision"] <= line["precision_high"] <= 1
+
+
+def test_the_interval_of_a_precision_is_that_of_the_rate():
+    sample = drawn(5)
+    [line] = measure(sample, None, Wanted(shares=[0.1])).tables["shares"]
+    tpr = total_rate_intervals(sample, [0.1])
+    many = line["flagged"] * (sample.n_pos + sample.n_neg)
+    for end in ("low", "high"):
+        assert line[f"precision_{end}"] == pytest.approx(
+            float(getattr(tpr, f"tpr_{end}")[0]) * sample.n_pos / many
+        )
 
 
 @pytest.mark.parametrize("given", [{}, {"slope": (1.2, 0.8)}, {"intercept": (0.0, 0.0)}])

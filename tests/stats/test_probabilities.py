@@ -112,6 +112,21 @@ def test_certainty_is_moved_by_a_hair_and_said():
     assert next(each.code for each in found.caveats) == "certain-probabilities"
 
 
+@pytest.mark.parametrize(
+    ("ones", "zeros"), [((90, 30), (20, 260)), ((30, 90), (200, 80)), ((400, 1), (3, 2))]
+)
+def test_certainty_that_is_wrong_at_times_has_the_coefficients_of_two_groups(ones, zeros):
+    """(positives, negatives) of the rows with p = 1 and with p = 0, two groups that a slope fits exactly."""
+    end = float(logit(1 - 2.0**-52))
+    found = calibration(Sample.from_counts([0.0, 1.0], [zeros[0], ones[0]], [zeros[1], ones[1]]))
+    rates = [pos / (pos + neg) for pos, neg in (zeros, ones)]
+    assert found.slope == pytest.approx((logit(rates[1]) - logit(rates[0])) / (2 * end), rel=1e-6)
+    fitted = sum(zeros) * expit(found.intercept - end) + sum(ones) * expit(found.intercept + end)
+    assert fitted == pytest.approx(zeros[0] + ones[0], rel=1e-6)
+    assert 0 < found.slope_se < 1
+    assert 0 < found.intercept_se < 2
+
+
 def test_one_class_is_degenerate():
     with pytest.raises(DegenerateDataError):
         calibration([1, 1, 1], [0.2, 0.3, 0.4])
