@@ -9,7 +9,7 @@ from typing import Any
 
 from rocmonitor import conventions
 from rocmonitor.caveat import Caveat
-from rocmonitor.errors import InputError
+from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.evaluation import Counts, Verdict
 from rocmonitor.policy.record import Row, Tables, caveats_of
 from rocmonitor.stats import (
@@ -166,12 +166,15 @@ def measure(
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
         pair = None
     if pair is not None:
-        difference = compare_auc_paired(pair)
         values["challenger"] = auc_values(auc(pair.first), level)
-        values["difference"] = difference_values(difference, level)
+        try:
+            difference = compare_auc_paired(pair)
+            values["difference"] = difference_values(difference, level)
+        except DegenerateDataError as error:  # every row shows the same difference
+            caveats.append(Caveat("not-computed", why=str(error)).concerning("difference"))
         both = pair.n_pos + pair.n_neg
         if lacking := champion.n_pos + champion.n_neg - both if missing is None else missing:
-            compared = {"rows": both, "champion_auc": float(difference.auc_2)}
+            compared = {"rows": both, "champion_auc": auc(pair.second).auc}
             caveats.append(Caveat("challenger-scores-missing", missing=lacking, **compared))
     metrics = {f"{what}/{name}": value for what, named in values.items() for name, value in named.items()}
     measured = Measured(champion=result, difference=difference).plus(metrics, {}, caveats)

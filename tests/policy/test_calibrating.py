@@ -93,7 +93,7 @@ def test_less_than_one_flagged_row_is_said():
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.2, 0.5, 0.999])
 @pytest.mark.parametrize("decimals", [1, 6])
 def test_the_precision_of_a_flagged_share_is_that_of_the_rows(share, decimals):
-    """As many rows as the share, at least one and not all; rows that tie with the last one are flagged, too."""
+    """As many rows as the share, at least one and not all; what ties with the last one is flagged, too."""
     rng = np.random.default_rng(8)
     y = rng.random(100) < 0.3
     score = np.round(rng.normal(size=100) + y, decimals)
@@ -109,11 +109,9 @@ def test_the_interval_of_a_precision_is_that_of_the_rate():
     sample = drawn(5)
     [line] = measure(sample, None, Wanted(shares=[0.1])).tables["shares"]
     tpr = total_rate_intervals(sample, [0.1])
-    many = line["flagged"] * (sample.n_pos + sample.n_neg)
-    for end in ("low", "high"):
-        assert line[f"precision_{end}"] == pytest.approx(
-            float(getattr(tpr, f"tpr_{end}")[0]) * sample.n_pos / many
-        )
+    each = sample.n_pos / (line["flagged"] * (sample.n_pos + sample.n_neg))
+    assert line["precision_low"] == pytest.approx(tpr.tpr_low[0] * each)
+    assert line["precision_high"] == pytest.approx(tpr.tpr_high[0] * each)
 
 
 @pytest.mark.parametrize("given", [{}, {"slope": (1.2, 0.8)}, {"intercept": (0.0, 0.0)}])

@@ -68,6 +68,17 @@ def test_dominance_names_the_better_model():
     assert row["both_higher"] > 0.99
 
 
+def test_a_difference_that_every_row_shows_leaves_the_models_as_they_are():
+    """A champion with one score beside a challenger that is never wrong: the test has no value."""
+    found = measured(FLAT, Y.astype(float))
+    assert "difference/auc" not in found.metrics
+    assert found.difference is None
+    assert (found.metrics["champion/auc"], found.metrics["challenger/auc"]) == (0.5, 1.0)
+    [lack] = [caveat for caveat in found.caveats if caveat.code == "not-computed"]
+    assert "standard error of 0" in lack.values["why"]
+    assert lack.about == ("difference",)
+
+
 def test_every_interval_has_the_level_that_is_asked_for():
     narrow, wide = (measured(GOOD, GOOD[::-1], confidence_level=level) for level in (0.8, 0.99))
     lows = [name for name in narrow.metrics if name.endswith("_low")]
