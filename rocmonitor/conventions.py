@@ -29,6 +29,12 @@ NORMAL_95 = 1.96
 FEWEST_WINDOWS = 3
 """Reference windows with both classes below which no chart of lasting changes can be set up."""
 
+WHY_SET_ASIDE = {
+    "one-class": "without rows of both classes",
+    "rest-has-one-class": "without which the reference lacks a class",
+}
+"""Reasons for which a past window is set aside, in words, by their codes."""
+
 NO_VALUE, EMPTY = "(none)", "(empty text)"
 """The names of a segment or a group without a value, and of one whose value is an empty text."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rocmonitor.caveat import Caveat
+from rocmonitor.conventions import WHY_SET_ASIDE
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.stats.area.delong import placements
 from rocmonitor.stats.forecast.distance import (
@@ -202,8 +203,13 @@ def _set_aside(
     if lost := [place + 1 for place in among if place not in kept]:
         caveats += (Caveat("windows-set-aside", reason=reason, numbers=lost, n_windows=total),)
     if not kept:
+        why = [
+            f"{len(caveat.values['numbers'])} {WHY_SET_ASIDE[caveat.values['reason']]}"
+            for caveat in caveats
+            if caveat.code == "windows-set-aside"
+        ]
         raise DegenerateDataError(
-            f"none of the {total} windows can be used ({reason}): give more or longer windows, "
-            "or a fixed distance"
+            f"none of the {total} windows can be used ({', '.join(why)}): give more or longer windows, or a "
+            "fixed distance"
         )
     return caveats

@@ -2,12 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from rocmonitor.conventions import WHY_SET_ASIDE
 from rocmonitor.wording.format import percent, signed_with_interval
-
-_REASONS = {
-    "one-class": "without rows of both classes",
-    "rest-has-one-class": "without which the reference lacks a class",
-}
 
 
 def _too_few(
@@ -36,7 +32,7 @@ def _too_few(
 
 def _set_aside(*, reason: str, numbers: Sequence[int], n_windows: int) -> str:
     which = ", ".join(map(str, numbers))
-    return f"{len(numbers)} of {n_windows} windows set aside, {_REASONS[reason]}: number {which}"
+    return f"{len(numbers)} of {n_windows} windows set aside, {WHY_SET_ASIDE[reason]}: number {which}"
 
 
 def _alike(*, correlation: float, low: float, high: float, n_windows: int) -> str:

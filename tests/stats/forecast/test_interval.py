@@ -245,7 +245,7 @@ def test_without_a_usable_window(rng, windows):
 
 def test_a_single_window_that_is_the_reference(rng):
     reference = binormal(rng, 9, 9)
-    with pytest.raises(DegenerateDataError, match="rest-has-one-class"):
+    with pytest.raises(DegenerateDataError, match="1 without which the reference lacks a class"):
         forecast_interval(reference, windows=[reference])
     same = forecast_interval(reference, windows=[reference], method="dual")
     assert (same.low, same.high, same.distance) == (same.auc, same.auc, 0.0)
