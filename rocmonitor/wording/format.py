@@ -68,17 +68,17 @@ def count(number: float, what: str, plural: str = "") -> str:
 
 
 def duration(length: timedelta) -> str:
-    """Return a time in its largest unit, in days from two on.
+    """Return a time rounded in its largest unit, in hours and days from two on.
 
     Examples
     --------
-    >>> duration(timedelta(hours=3, minutes=20)), duration(timedelta(days=1, hours=23))
-    ('3 hours', '47 hours')
+    >>> duration(timedelta(hours=3, minutes=40)), duration(timedelta(days=1, hours=23))
+    ('4 hours', '47 hours')
     """
     seconds = max(length.total_seconds(), 0)
-    for unit, size, least in (("day", 86400, 2), ("hour", 3600, 1), ("minute", 60, 1)):
+    for unit, size, least in (("day", 86400, 2), ("hour", 3600, 2), ("minute", 60, 1)):
         if seconds >= least * size:
-            return count(seconds // size, unit)
+            return count(round(seconds / size), unit)
     return count(seconds // 1, "second")
 
 
