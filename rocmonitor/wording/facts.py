@@ -56,9 +56,10 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
 
 
 def briefly(status: str, given: Iterable[Reason], episode: Decline | None) -> str:
-    """Return why a status is not ok, in a few words: an open loss, else the first reason."""
-    if status == "ok" or (text := episodes.brief(episode)):
-        return "" if status == "ok" else text
+    """Return why a status is not ok, in a few words: an open loss if the status is of it, or the reason."""
+    text = episodes.brief(episode) if status in ("degraded", "at-risk") else ""
+    if status == "ok" or text:
+        return text
     return "".join(one_line(without_basis(reason), 52) for reason in reasons(given)[:1])
 
 
