@@ -69,8 +69,9 @@ def run_once(
         answers: list[Any] = []
         if deliver and not runtime.stop.is_set():
             outbox = Workers(runtime.work)
+            drained = runtime.work.on("outbox")(drain)
             outbox.submit(
-                "outbox", partial(drain, runtime, progress=progress, tolerance=tolerance), answers.append
+                "outbox", partial(drained, runtime, progress=progress, tolerance=tolerance), answers.append
             )
             _wait(runtime, [outbox])
     if answers and isinstance(answers[0], Exception):
