@@ -10,7 +10,7 @@ import pytest
 from alerts.test_messages import LOSS
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.evaluation import Chart
+from rocmonitor.policy.evaluation import Brief, Chart
 from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording import page
@@ -129,6 +129,13 @@ def test_an_open_loss_is_the_reason_of_its_own_status_alone(status: str) -> None
     of_loss = status in ("degraded", "at-risk")
     assert shown.since == (lost.start if of_loss else since)
     assert briefly(shown.status, [reason], lost) == (brief(lost) if of_loss else "no such table")
+
+
+@pytest.mark.parametrize(("auc", "more"), [(0.76, ""), (0.62, "; 0.62 (0.59 to 0.65) in the newest window")])
+def test_a_collapse_inside_an_open_loss_is_named(auc: float, more: str) -> None:
+    """The mean of many windows hides it: 0.70 was "0.017 lower" in a loss of six windows."""
+    newest = Brief("degraded", auc, auc - 0.03, auc + 0.03, 0.75, 0.80, 1.0)
+    assert briefly("degraded", (), LOSS, newest) == brief(LOSS) + more
 
 
 def test_the_sentence_has_the_decimals_that_show_on_which_side_of_its_range_an_auroc_lies() -> None:

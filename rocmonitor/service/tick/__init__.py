@@ -300,9 +300,7 @@ class _Work:
         self._tick.add([record.evaluation for record in records])
 
     def _explained(self, job: Job, judged: Judged) -> Judged:
-        """Return what was found with the groups that made the change of all rows, if columns may explain
-        one.
-        """
+        """Return what was found with the groups that made the change, if columns may explain one."""
         seen = judged.segments.get("")
         finding = None if seen is None else seen.finding or seen.foreseen
         if not self._state.monitor.columns.explain or finding is None or finding.outcome not in CHANGED:
