@@ -270,18 +270,6 @@ def due_for_update(episode: Decline, at: datetime, *, again: bool) -> bool:
     return not low <= episode.told_size <= high
 
 
-def pooled_window(
-    episode: Decline | None, verdicts: Sequence[Verdict], window: Window, zone: ZoneInfo
-) -> Window:
-    """Return the period whose rows explain an alarm: from the start of the open episode, or from that which a
-    rule ``lasting`` has estimated.
-    """
-    start, starts = _start(verdicts, zone), [window.start]
-    starts += [] if start is None else [start[0]]
-    starts += [] if episode is None else [episode.start]
-    return Window(min(starts), window.end)
-
-
 def weighted_mean(values: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:
     """Return the mean of values by the inverse of their variances, and its standard error."""
     weights = [1 / error**2 for error in errors]

@@ -208,6 +208,7 @@ class SegmentState:
         )
         held = self._muted or is_usual or (hold and not is_alarm(status))
         notify = not held and (due or (news and is_alarm(status)))
+        is_quiet = not is_alarm(status) and not is_alarm(before.status)
         if status is before.status and not notify:
             return None, False
         self._said = Said(
@@ -219,8 +220,8 @@ class SegmentState:
             monitor=self._monitor,
             segment=self._segment,
             at=at,
-            # A recovery that waited for the end of a cool-down is a change from what people know.
-            before=before.notified if status is before.status else before.status,
+            # A recovery that was held is a change from what people know.
+            before=before.notified if status is before.status or (notify and is_quiet) else before.status,
             after=status,
             reasons=reasons,
             since=since,

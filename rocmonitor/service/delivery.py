@@ -119,8 +119,8 @@ def drain(
         workers = deliveries.start(but=met)
         if not workers:
             return done
+        _join(runtime, workers)
         for worker in workers:
-            worker.join()
             done.sent += worker.done.sent
             done.failed |= worker.done.failed
             done.refused |= worker.done.refused
@@ -129,6 +129,17 @@ def drain(
             if worker.error is not None:
                 raise worker.error
         met = {*done.failed, *(worker.destination for worker in workers if worker.done.busy), *met}
+
+
+def _join(runtime: Runtime, workers: Sequence[Worker]) -> None:
+    """Wait for the end of workers, and report each step of one: a long delivery does not hang."""
+    seen = 0
+    for worker in workers:
+        while worker.is_alive():
+            worker.join(_BEAT)
+            if (steps := sum(other.steps for other in workers)) != seen:
+                seen = steps
+                runtime.work.beat()
 
 
 @dataclass(slots=True)
@@ -189,6 +200,7 @@ class Worker(threading.Thread):
         # No end of the process waits for a thread that hangs.
         super().__init__(name=f"outbox {destination}", daemon=True)
         self.destination, self.done = destination, Delivered()
+        self.steps = 0  # deliveries that were begun
         self.error: BaseException | None = None  # what ended it: the store failed, for instance
         self._all, self._runtime = deliveries, deliveries.runtime
 
@@ -221,6 +233,7 @@ class Worker(threading.Thread):
                     if runtime.stop.is_set() or self.done.failed:
                         return
                     row = rows[0]
+                    self.steps += 1
                     words = f"delivering {row.monitor or 'the message about an outage'} to {destination}"
                     self._all.progress(Step(words, whole - len(rows) + 1, whole))
                     one = [row] if destination == MLFLOW else messages.together(runtime.config, rows)

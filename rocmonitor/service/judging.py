@@ -131,8 +131,8 @@ class Judged:
     kept: list[KeptCounts] = field(default_factory=list)
     """The counts of its rows for the store."""
     made_with: dict[str, str]
-    explained: Explanation | None = None
-    """The groups that made the change of all rows since an episode began, where that was looked for."""
+    explain: Callable[[datetime], Explanation | None] | None = None
+    """Returns the groups that made the change of all rows since an instant, where that is looked for."""
 
     def finding_that(self, finding: Finding) -> Judged:
         """Return the same with another finding on all rows, or what their scores say before the labels."""

@@ -183,7 +183,7 @@ def _decline(runtime: Runtime, row: store.Delivery) -> Decline | None:
 def _changes(runtime: Runtime, rows: Sequence[store.Delivery]) -> list[Transition]:
     """Return the changes of status; those of other segments with the status that these have now.
 
-    A segment that is well again has a message of its own, and is left out.
+    A later alarm that was told has a message of its own. A segment that is well again is left out.
     """
     changes = list[Transition]()
     for payload in (row.payload for row in rows if "transition" in row.payload):
@@ -193,7 +193,8 @@ def _changes(runtime: Runtime, rows: Sequence[store.Delivery]) -> list[Transitio
             decline = store.last_decline(runtime.store, then.monitor, then.segment)
             now = Status(in_doubt(newest.after if newest else then.after, decline))
             if now is then.after or is_alarm(now):
-                changes.append(replace(then, after=now))
+                told = newest is not None and newest.notified and newest.after is now
+                changes.append(then if told else replace(then, after=now))
     return changes
 
 

@@ -69,9 +69,8 @@ def run_once(
         answers: list[Any] = []
         if deliver and not runtime.stop.is_set():
             outbox = Workers(runtime.work)
-            outbox.submit(
-                "outbox", partial(drain, runtime, progress=progress, tolerance=tolerance), answers.append
-            )
+            call = partial(runtime.work.on("outbox")(drain), runtime, progress=progress, tolerance=tolerance)
+            outbox.submit("outbox", call, answers.append)
             _wait(runtime, [outbox])
     if answers and isinstance(answers[0], Exception):
         raise answers[0]

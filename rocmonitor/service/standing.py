@@ -45,7 +45,8 @@ def standing(
         monitor.lapse(window, now),
         episode,
     )
-    numbers = {} if glance is None else glance.briefs[-1]._asdict()
+    newest = None if glance is None else glance.briefs[-1]
+    numbers = {} if newest is None else newest._asdict()
     numbers.pop("outcome", None)
     return Standing(
         monitor=monitor.name,
@@ -56,7 +57,7 @@ def standing(
         window=window,
         version=None if glance is None else glance.version,
         attention="" if segment else attention(said, shown.stops, now, zone),
-        why=briefly(shown.status, () if change is None else change.reasons, episode),
+        why=briefly(shown.status, () if change is None else change.reasons, episode, newest),
         episode=as_json(episode, said),
         not_judged_since=shown.not_judged_since,
         watched_until=shown.watched_until,

@@ -9,12 +9,12 @@ from statistics import NormalDist
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import LEVEL, NORMAL_95
 from rocmonitor.policy.episode import CHANGE, OF_EPISODE, Decline
-from rocmonitor.policy.evaluation import Evaluation, Reason, Status, Transition, known
+from rocmonitor.policy.evaluation import Brief, Evaluation, Reason, Status, Transition, known
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import status as words
 from rocmonitor.wording.caveats import words_of
-from rocmonitor.wording.format import count, decimals, instant, normal_range, one_line, percent
+from rocmonitor.wording.format import count, decimals, instant, normal_range, one_line, percent, with_interval
 from rocmonitor.wording.verdicts import reasons, without_basis
 from rocmonitor.wording.window import moved_briefly
 
@@ -55,10 +55,17 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
     return {label: text for label, text in by_label.items() if text}
 
 
-def briefly(status: str, given: Iterable[Reason], episode: Decline | None) -> str:
-    """Return why a status is not ok, in a few words: an open loss, else the first reason."""
-    if status == "ok" or (text := episodes.brief(episode)):
-        return "" if status == "ok" else text
+def briefly(
+    status: str, given: Iterable[Reason], episode: Decline | None, newest: Brief | None = None
+) -> str:
+    """Return why a status is not ok, in a few words: an open loss if the status is of it, or the reason."""
+    text = episodes.brief(episode) if status in ("degraded", "at-risk") else ""
+    auc, low, high = (None, None, None) if newest is None else newest[1:4]
+    # The mean of a long loss hides a window that is clearly below it.
+    if text and episode and auc is not None and high is not None and high < (episode.auc_low or 0.0):
+        text += f"; {with_interval(auc, low, high)} in the newest window"
+    if status == "ok" or text:
+        return text
     return "".join(one_line(without_basis(reason), 52) for reason in reasons(given)[:1])
 
 

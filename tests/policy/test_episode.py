@@ -22,7 +22,6 @@ from rocmonitor.policy.episode import (
     Decline,
     due_for_update,
     episodes_after,
-    pooled_window,
 )
 from rocmonitor.policy.evaluation import Counts, Evaluation, Point, Status, Verdict
 from rocmonitor.policy.judge import outcome_of
@@ -263,9 +262,6 @@ def test_a_chart_sets_the_start_and_pools_what_came_since(known: Scenario) -> No
     assert episode.alarm.start > episode.start
     assert episode.windows == 7
     assert episode.auc == pytest.approx(known.auc.auc - 0.03)
-    assert pooled_window(None, stream.evaluations[-1].verdicts, low[-1].window, UTC_ZONE) == Window(
-        low[0].window.start, low[-1].window.end
-    )
 
 
 def test_pooled_numbers_are_the_weighted_means_of_the_windows(known: Scenario) -> None:

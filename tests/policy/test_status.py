@@ -158,6 +158,23 @@ def test_without_a_cool_down_everything_new_is_told_even_out_of_order():
     assert should_notify(Status.OK, Status.ERROR, NOW, NOW - 30 * DAY, timedelta())
 
 
+def test_a_held_recovery_is_told_as_a_change_from_what_people_know():
+    """An episode held back that it was better for a window, which nobody heard of."""
+    state, told = SegmentState("credit", "", Alarm()), []
+    steps = [(Status.DEGRADED, True), (Status.IMPROVED, True), (Status.OK, False), (Status.IMPROVED, False)]
+    for number, (status, hold) in enumerate(steps):
+        at = NOW + number * DAY
+        change, notify = state.change(status, at=at, since=at, reasons=(), hold=hold)
+        assert change is not None
+        told.append((str(change.before), str(change.after), notify))
+    assert told == [
+        ("ok", "degraded", True),
+        ("degraded", "improved", False),
+        ("degraded", "ok", True),
+        ("ok", "improved", True),
+    ]
+
+
 def test_a_flapping_monitor_tells_one_alarm_within_a_cool_down():
     told, alarmed_at, messages = Status.OK, None, []
     for day, status in enumerate([Status.DEGRADED, Status.OK] * 3 + [Status.OK] * 5):

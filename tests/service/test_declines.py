@@ -53,3 +53,18 @@ def test_a_message_says_how_its_segments_stand_when_it_is_sent(here: World) -> N
         assert run_monitor(runtime, runtime.config.monitors["credit"], now=week(40)).error is None
         drain(runtime)
     assert "Also: at-risk: region=all; degraded: region=north\n" in here.alarms
+
+
+def test_a_message_does_not_say_what_a_later_one_tells_of_its_segments(here: World) -> None:
+    """A week with few rows and a bad one, judged at once: a message each, with the status of its own week."""
+    for number in range(20):
+        here.score(number, region="north")
+    here.score(20, n=10, region="north")
+    here.score(21, region="north", shift=0.3)
+    changes = {"window": until("2026-06-08"), "rules": "[{kind: forecast}]", "segments": "[region]"}
+    with here.runtime(Clock(week(40)), **changes) as runtime:
+        assert run_monitor(runtime, runtime.config.monitors["credit"], now=week(40)).error is None
+        drain(runtime)
+    insufficient, degraded = here.alarms.split("DEGRADED credit")
+    assert "Also: insufficient: region=all, region=north\n" in insufficient
+    assert "Also: degraded: region=north\n" in degraded

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import socket
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ from rocmonitor.service.delivery import (
     drain,
 )
 from rocmonitor.service.leases import hold_lease
+from rocmonitor.service.once import run_once
 from rocmonitor.service.runtime import Runtime
 from rocmonitor.service.tick import run_monitor
 from rocmonitor.service.versions import version
@@ -65,6 +68,28 @@ def runs(server: MlflowServer, here: World) -> list:
         instance = store.instance_id(runtime.store)
     everything = client.search_runs([found.experiment_id]) if found else []
     return [run for run in everything if run.data.tags["rocmonitor.key"].startswith(instance)]
+
+
+def test_each_delivery_shows_that_the_outbox_moves(here):
+    """A long delivery is no hung one: it was warned of after two minutes, and given up after ten."""
+    passed, silences = [0.0], list[timedelta]()
+
+    def step(_: object) -> None:
+        """Let time pass, and wait for the report that the delivery moves."""
+        passed[0] += 90.0
+        for _ in range(500):
+            [work] = runtime.work.current()
+            if not work.silence:
+                break
+            threading.Event().wait(0.01)
+        silences.append(work.silence)
+
+    with here.runtime(NOW) as runtime:
+        runtime.work.elapsed = lambda: passed[0]
+        tick = partial(run_monitor, runtime, runtime.config.monitors["credit"], now=NOW)
+        run_once(runtime, {"credit": tick}, deliver=True, progress=step)
+    assert len(silences) > 1
+    assert not any(silences)
 
 
 def test_a_window_is_told_once_however_often_it_is_run(here, mlflow_server, http_sink):

@@ -61,6 +61,17 @@ def test_the_groups_of_an_episode_are_those_of_all_its_windows(regions):
     assert [(group["group"], group["rows"]) for group in loss.groups] == [("north", 400)]
 
 
+def test_the_groups_of_a_loss_are_of_its_period_where_the_window_sets_its_start(regions):
+    """Two windows in a row make the alarm: with the second, the loss has begun with the first."""
+    regions.score(23)
+    regions.score(23, n=200, region="north", shift=0.0)
+    with regions.runtime(week(25), columns=COLUMNS, rules=DROP, alarm="{after: 2, of: 2}") as runtime:
+        run_monitor(runtime, runtime.config.monitors["credit"], now=runtime.clock())
+        [loss] = store.declines(runtime.store, "credit")
+    assert (loss.start, loss.alarm.start, loss.windows) == (week(22), week(23), 2)
+    assert [(group["group"], group["rows"]) for group in loss.groups] == [("north", 400)]
+
+
 def test_only_a_window_that_changed_is_explained_and_all_read_the_same(regions):
     found = judged(regions)
     assert found[week(21)].outcome is Status.OK

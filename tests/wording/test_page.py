@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 from alerts.test_messages import LOSS
 
-from rocmonitor.policy.evaluation import Chart
+from rocmonitor.caveat import Caveat
+from rocmonitor.policy.evaluation import Brief, Chart
+from rocmonitor.policy.stops import as_shown
 from rocmonitor.policy.windows import Window
 from rocmonitor.wording import page
-from rocmonitor.wording.episode import brief_since, now_what
+from rocmonitor.wording.episode import brief, brief_since, now_what
+from rocmonitor.wording.facts import briefly
 
 MINUTES = timedelta(minutes=3)
 NEW_YORK = ZoneInfo("America/New_York")
@@ -115,6 +119,24 @@ def test_a_loss_says_what_to_do_and_since_when() -> None:
     assert now_what(LOSS, zone, reviewed=True) == f"{seen}see the review{asked}"
     assert brief_since(LOSS, zone) == f"AUROC −0.022: channel = Broker ranked worse since {start}"
     assert brief_since(None, zone) == ""
+
+
+@pytest.mark.parametrize("status", ["degraded", "at-risk", "insufficient", "error"])
+def test_an_open_loss_is_the_reason_of_its_own_status_alone(status: str) -> None:
+    """A window that cannot be judged, or an error, has its own beginning and reason."""
+    lost = replace(LOSS, still=-0.01, still_low=-0.03, still_high=0.01)
+    since, reason = datetime(2026, 7, 1, tzinfo=UTC), Caveat("error", text="no such table")
+    shown = as_shown(status, since, (), None, lost)
+    of_loss = status in ("degraded", "at-risk")
+    assert shown.since == (lost.start if of_loss else since)
+    assert briefly(shown.status, [reason], lost) == (brief(lost) if of_loss else "no such table")
+
+
+@pytest.mark.parametrize(("auc", "more"), [(0.76, ""), (0.62, "; 0.62 (0.59 to 0.65) in the newest window")])
+def test_a_collapse_inside_an_open_loss_is_named(auc: float, more: str) -> None:
+    """The mean of many windows hides it: 0.70 was "0.017 lower" in a loss of six windows."""
+    newest = Brief("degraded", auc, auc - 0.03, auc + 0.03, 0.75, 0.80, 1.0)
+    assert briefly("degraded", (), LOSS, newest) == brief(LOSS) + more
 
 
 def test_the_sentence_has_the_decimals_that_show_on_which_side_of_its_range_an_auroc_lies() -> None:

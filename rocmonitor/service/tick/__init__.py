@@ -17,7 +17,6 @@ from rocmonitor import store
 from rocmonitor.caveat import Caveat
 from rocmonitor.config import Monitor, Spark
 from rocmonitor.errors import RocmonitorError, StoreError, unforeseen
-from rocmonitor.policy.episode import pooled_window
 from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.normal_ranges import NormalRanges
 from rocmonitor.policy.windows import Window
@@ -301,55 +300,56 @@ class _Work:
         self._tick.add([record.evaluation for record in records])
 
     def _explained(self, job: Job, judged: Judged) -> Judged:
-        """Return what was found with the groups that made the change of all rows, if columns may explain
-        one.
-        """
-        state, monitor = self._state, self._state.monitor
+        """Return what was found with the groups that made the change, if columns may explain one."""
         seen = judged.segments.get("")
         finding = None if seen is None else seen.finding or seen.foreseen
-        if not monitor.columns.explain or finding is None or finding.outcome not in CHANGED:
+        if not self._state.monitor.columns.explain or finding is None or finding.outcome not in CHANGED:
             return judged
         expected = seen is not None and seen.finding is None
-        episode = state.episode("")
-        pooled = pooled_window(episode, finding.verdicts, job.window, monitor.timezone)
-        try:
-            explanation = self._explanation(job, judged, job.window, expected=expected)
-            told: Explanation | None = explanation
-            if pooled != job.window and not expected:
-                told = self._explanation(job, judged, pooled)
-        except (StoppedError, StoreError):
-            raise
-        except Exception as error:  # what was judged stands, and is told
-            why = Caveat("not-computed", why=str(_foreseen(error, monitor))).concerning("explanation")
-            return judged.finding_that(replace(finding, caveats=(*finding.caveats, why)))
-        return replace(
-            judged.finding_that(explanation.added_to(finding)), explained=None if expected else told
-        )
+        explanation = self._explanation(job, judged, job.window, expected=expected)
+        if isinstance(explanation, Caveat):
+            return judged.finding_that(replace(finding, caveats=(*finding.caveats, explanation)))
+        explained = judged.finding_that(explanation.added_to(finding))
+
+        def explain(start: datetime) -> Explanation | None:
+            period = Window(min(start, job.window.start), job.window.end)
+            since = explanation if period == job.window else self._explanation(job, judged, period)
+            return None if isinstance(since, Caveat) else since
+
+        return explained if expected else replace(explained, explain=explain)
 
     def _explanation(
         self, job: Job, judged: Judged, window: Window, *, expected: bool = False
-    ) -> Explanation:
+    ) -> Explanation | Caveat:
+        """Return what made the change of a period, or why that cannot be said."""
         state, monitor = self._state, self._state.monitor
-        ask = explaining.request(
-            monitor,
-            window,
-            self._source,
-            state.runtime.store,
-            now=state.now,
-            as_of=job.as_of,
-            grouped=judged.grouped,
-            expected=expected,
-            reference=self._groups,
-            read=self._explaining if window == job.window else None,
-            counted=() if window == job.window else self._parts.inside(window),
-        )
-        explained = self._run(ask)
-        self._groups = explained.reference
-        if ask.reference is None and not state.dry_run:
-            explaining.keep(monitor, state.runtime.store, state.now, explained)
-        if not expected:
-            self._parts.add(explained.counted, explained.whole, state.now)
-        return explained.explanation
+        try:
+            ask = explaining.request(
+                monitor,
+                window,
+                self._source,
+                state.runtime.store,
+                now=state.now,
+                as_of=job.as_of,
+                grouped=judged.grouped,
+                expected=expected,
+                reference=self._groups,
+                read=self._explaining if window == job.window else None,
+                counted=() if window == job.window else self._parts.inside(window),
+            )
+            explained = self._run(ask)
+            self._groups = explained.reference
+            if ask.reference is None and not state.dry_run:
+                explaining.keep(monitor, state.runtime.store, state.now, explained)
+            if not expected:
+                self._parts.add(explained.counted, explained.whole, state.now)
+            return explained.explanation
+        except (StoppedError, StoreError):
+            raise
+        except Exception as error:  # what was judged stands, and is told
+            why = str(_foreseen(error, monitor))
+            log.warning("%s %s: groups are not computed: %s", monitor.name, window, why)
+            return Caveat("not-computed", why=why).concerning("explanation")
 
     def _keep_unchanged(self, window: Window, before: store.Evaluated, labels: LabelCounts) -> None:
         """Note how the window is labelled now, so that the next tick does not read it."""

@@ -218,7 +218,9 @@ def _change(
         lambda: state.courses.up_to(evaluation, max(state.episode_ends(segment), default=None)),
         state.monitor.timezone,
     )
-    episodes = [episode.explained(None if segment else judged.explained) for episode in episodes]
+    if judged.explain is not None and not segment:  # the window may have moved the start
+        explain = judged.explain
+        episodes = [one.explained(explain(one.start)) if one.is_open else one for one in episodes]
     last = episodes[-1] if episodes else open_
     status = segment_state.after()
     assert seen.finding is not None  # it has its labels
