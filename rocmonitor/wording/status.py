@@ -34,6 +34,15 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
         "too few rows have a label",
         "did the labels arrive, and is window.min_labelled no higher than their usual share?",
     ),
+    "labels-not-estimated": (
+        "the rows without a label cannot be estimated",
+        "wait for the labels, or raise window.label_delay.",
+    ),
+    "condensed-too-coarse": (
+        "the cells of neighbouring scores are too coarse",
+        "raise condense.per_unit or condense.max_error, or set grouped: raw.",
+    ),
+    "no-scatter-to-compare": ("", "is the scoring broken here, or the label among the reference's scores?"),
     "window-not-probabilities": (
         "",
         "are the scores probabilities of the positive class, from 0 to 1? Else map them in the query.",

@@ -19,6 +19,8 @@ ENOUGH = Counts(rows=1_000, n_pos=128, n_neg=272, unlabelled=600)
     [
         (Caveat("one-cluster", positives=1, negatives=1), "come from one cluster", "columns.cluster"),
         (Caveat("too-few-labels"), "too few rows have a label", "window.min_labelled"),
+        (Caveat("condensed-too-coarse"), "neighbouring scores are too coarse", "condense.per_unit"),
+        (Caveat("labels-not-estimated"), "cannot be estimated", "window.label_delay"),
     ],
 )
 def test_a_window_with_rows_enough_is_not_said_to_have_too_few(found, words, check):
@@ -36,7 +38,12 @@ def test_a_small_window_is_said_to_be_small():
 
 @pytest.mark.parametrize(
     ("code", "check"),
-    [("window-not-probabilities", "from 0 to 1"), ("no-calibration-slope", "is the label not among them")],
+    [
+        ("window-not-probabilities", "from 0 to 1"),
+        ("no-calibration-slope", "is the label not among them"),
+        ("no-scatter-to-compare", "is the scoring broken"),
+        ("condensed-too-coarse", "condense.per_unit"),  # of the reference
+    ],
 )
 def test_scores_that_are_no_probabilities_are_not_looked_for_in_the_reference(code, check):
     lacking = Verdict(

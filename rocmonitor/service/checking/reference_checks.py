@@ -110,6 +110,8 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
     """Why nothing can be compared with a reference; empty when something can."""
     n_pos, n_neg = (sum(window[n] for window in reference.windows) for n in ("n_pos", "n_neg"))
     longer = "choose another period (reference.from, reference.to)"
+    if coarse := [caveat for caveat in reference.caveats if caveat.code == "condensed-too-coarse"]:
+        return words_of(coarse[0])
     if reference.auc is None and min(n_pos, n_neg) >= 2:
         return (
             f"the {n_pos:,} positives or the {n_neg:,} negatives of the reference come from one cluster, so "
