@@ -21,6 +21,7 @@ from rocmonitor.wording.verdicts import reasons
 CHECK_IMPROVED = "better is a change too: easy cases labelled first, leaked labels, a new population?"
 CHECK_ERROR = "nothing is lost: the window stays due, and the next run tries again."
 CHECK_REFERENCE = "does the reference period have labelled rows of both classes here?"
+CHECK_LABELS = "wait for the labels, or raise window.label_delay."
 CHECK_LACK: dict[str, tuple[str, str]] = {
     "one-cluster": (
         "the rows of a class come from one cluster",
@@ -34,14 +35,10 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
         "too few rows have a label",
         "did the labels arrive, and is window.min_labelled no higher than their usual share?",
     ),
-    "labels-not-estimated": (
-        "the rows without a label cannot be estimated",
-        "wait for the labels, or raise window.label_delay.",
-    ),
-    "condensed-too-coarse": (
-        "the cells of neighbouring scores are too coarse",
-        "raise condense.per_unit or condense.max_error, or set grouped: raw.",
-    ),
+    "labels-not-estimated": ("the rows without a label cannot be estimated", CHECK_LABELS),
+    "rule-needs-all-labels": ("", CHECK_LABELS),
+    "labels-arrive-otherwise": ("", CHECK_LABELS),
+    "condensed-too-coarse": ("score cells are too coarse", "raise condense.per_unit, or set grouped: raw."),
     "no-scatter-to-compare": ("", "is the scoring broken here, or the label among the reference's scores?"),
     "window-not-probabilities": (
         "",

@@ -19,7 +19,7 @@ ENOUGH = Counts(rows=1_000, n_pos=128, n_neg=272, unlabelled=600)
     [
         (Caveat("one-cluster", positives=1, negatives=1), "come from one cluster", "columns.cluster"),
         (Caveat("too-few-labels"), "too few rows have a label", "window.min_labelled"),
-        (Caveat("condensed-too-coarse"), "neighbouring scores are too coarse", "condense.per_unit"),
+        (Caveat("condensed-too-coarse"), "cells are too coarse", "condense.per_unit"),
         (Caveat("labels-not-estimated"), "cannot be estimated", "window.label_delay"),
     ],
 )
@@ -43,6 +43,8 @@ def test_a_small_window_is_said_to_be_small():
         ("no-calibration-slope", "is the label not among them"),
         ("no-scatter-to-compare", "is the scoring broken"),
         ("condensed-too-coarse", "condense.per_unit"),  # of the reference
+        ("rule-needs-all-labels", "window.label_delay"),
+        ("labels-arrive-otherwise", "window.label_delay"),
     ],
 )
 def test_scores_that_are_no_probabilities_are_not_looked_for_in_the_reference(code, check):
