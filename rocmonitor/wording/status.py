@@ -40,10 +40,7 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
     "labels-arrive-otherwise": ("", CHECK_LABELS),
     "condensed-too-coarse": ("score cells are too coarse", "raise condense.per_unit, or set grouped: raw."),
     "no-scatter-to-compare": ("", "is the scoring broken here, or the label among the reference's scores?"),
-    "window-not-probabilities": (
-        "",
-        "are the scores probabilities of the positive class, from 0 to 1? Else map them in the query.",
-    ),
+    "window-not-probabilities": ("", "are scores probabilities, from 0 to 1? Else map them in the query."),
     "no-calibration-slope": ("", "do the probabilities vary, and is the label not among them?"),
 }
 """The lack of a window besides rows of both classes, and the thing to check, by the code of its caveat."""
