@@ -14,7 +14,7 @@ from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition,
 from rocmonitor.policy.status import Attention
 from rocmonitor.policy.stops import Stop
 from rocmonitor.wording import episode as episodes
-from rocmonitor.wording.format import apart, area, beside_normal, instant, one_line
+from rocmonitor.wording.format import apart, area, beside_normal, count, instant, one_line
 from rocmonitor.wording.stops import standing
 from rocmonitor.wording.verdicts import reasons
 
@@ -193,8 +193,9 @@ def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
     if not min(counts.n_pos, counts.n_neg):
         missing = "positives" if counts.n_neg else "negatives"
         return f"no {missing}", f"are the labels of the {missing} missing, or is positive.label wrong?"
-    few = f"only {counts.n_pos:,} positives and {counts.n_neg:,} negatives"
-    return few, "are labels still missing? Else choose longer windows or a smaller min_per_class."
+    few = f"only {count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
+    fewer = "" if any(it.values.get("min_per_class") == 2 for it in lacks) else " or a smaller min_per_class"
+    return few, f"are labels still missing? Else choose longer windows{fewer}."
 
 
 def deciding(change: Transition, evaluation: Evaluation) -> Verdict | None:

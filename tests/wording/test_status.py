@@ -33,7 +33,14 @@ def test_a_window_with_rows_enough_is_not_said_to_have_too_few(found, words, che
 
 def test_a_small_window_is_said_to_be_small():
     decided = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(Caveat("too-few-rows"),))
-    assert lack(Counts(rows=9, n_pos=4, n_neg=5), decided)[0] == "only 4 positives and 5 negatives"
+    few, look = lack(Counts(rows=9, n_pos=4, n_neg=5), decided)
+    assert few == "only 4 positives and 5 negatives"
+    assert "a smaller min_per_class" in look
+    least = Caveat("too-few-rows", min_per_class=2)
+    decided = Verdict(rule="data", kind="data", outcome=Status.INSUFFICIENT, lacks=(least,))
+    few, look = lack(Counts(rows=6, n_pos=1, n_neg=5), decided)
+    assert few == "only 1 positive and 5 negatives"
+    assert "min_per_class" not in look
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from rocmonitor.errors import ConfigError, RocmonitorError
 from rocmonitor.policy.arrival import ALIKE, needed_share
 from rocmonitor.policy.budget import YEAR
 from rocmonitor.policy.windows import DAY, Window
-from rocmonitor.rules import by_name
 from rocmonitor.service.checking.outside import Sources
 from rocmonitor.service.checking.words import MORE_ROWS, Doubt
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows, usual_length
@@ -233,7 +232,7 @@ def _by_age(
     lines.append(
         "so a window is estimated when due, and compared with what reference windows showed at that label age"
     )
-    if whole := [name for name, rule in by_name(monitor.rules).items() if rule.needs.all_labels]:
+    if whole := sorted({rule.kind for rule in monitor.rules if rule.needs.all_labels}):
         line = (
             f"{listed(whole)}: only {shares} of the rows have a label when due, and all are needed: seldom "
         )
