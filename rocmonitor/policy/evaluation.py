@@ -85,6 +85,7 @@ class Finding:
 IN_DOUBT = "no-longer-certain"
 """Code of the caveat that a loss is no longer shown, nor that it is over."""
 
+BROKEN = ("one-score", "rows-unusable")  # codes of the caveats that name what is wrong with the data
 Reason = Verdict | Caveat
 """Why a status changed: a rule's finding, or something else that has happened."""
 

@@ -9,7 +9,7 @@ from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import LEVEL
 from rocmonitor.errors import DegenerateDataError, InputError
 from rocmonitor.policy.episode import CHANGE
-from rocmonitor.policy.evaluation import Counts, Finding, Reason, Status, Verdict
+from rocmonitor.policy.evaluation import BROKEN, Counts, Finding, Reason, Status, Verdict
 from rocmonitor.policy.lasting import Course
 from rocmonitor.policy.lessons import foretold, learned, withdrawn
 from rocmonitor.policy.measure import Wanted, data_metrics, measure, rows, unmeasurable
@@ -165,7 +165,7 @@ def reasons_for(
             if verdict.margin is not None and (verdict.kind, verdict.outcome) != remembered
         )
     agreeing = [verdict for verdict in finding.verdicts if verdict.outcome is finding.outcome]
-    broken = [caveat for caveat in finding.caveats if caveat.code in ("one-score", "rows-unusable")]
+    broken = [caveat for caveat in finding.caveats if caveat.code in BROKEN]
     others = row_caveats if finding.outcome is Status.INSUFFICIENT else ()
     return (*ended, *broken, *agreeing, *others)
 

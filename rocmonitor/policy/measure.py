@@ -273,6 +273,7 @@ def _with_curves(measured: Measured, champion: Sample, pair: PairedSample | None
     tables: Tables = {"thresholds": [], "fprs": [], "roc": curves(points, level)}
     rates = []
     for model, sample in points:
+        which = {} if pair is None else {"model": model}
         sizes = effective_sizes(sample) or (None, None)
         # Negatives that are worth one row have no rate between 0 and 1.
         fprs = wanted.fprs if sizes[1] != 1 else ()
@@ -284,7 +285,7 @@ def _with_curves(measured: Measured, champion: Sample, pair: PairedSample | None
         for threshold, row in zip(wanted.thresholds, at_thresholds, strict=True):
             rates += [(model, rate, f"threshold_{threshold:g}", row) for rate in ("tpr", "fpr")]
         caveats += [
-            Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg)
+            Caveat("nearest-rate", fpr=fpr, used_fpr=row["fpr"], n_neg=sample.n_neg, **which)
             for fpr, row in zip(fprs, at_fprs, strict=True)
             if abs(row["fpr"] - fpr) > 0.1 * fpr
         ]

@@ -365,7 +365,7 @@ class Query:
         if self.backend in ("postgresql", "mariadb", "mysql") and self.types[name] == single:
             return cast(column(name), Double)
         if self.decimal == "," and self.is_text(name):  # a point between thousands makes it no number
-            return func.translate(self._cut(name), ".,", " .")
+            return func.translate(self._cut(name), ".,", ",.")
         return self._cut(name)
 
     def is_text(self, name: str) -> bool:

@@ -195,7 +195,7 @@ class SqlSource:
             batches = []
             for part in table.cut(len(windows)) if several else [table]:
                 counter = RowCounter()
-                encoder = Encoder(monitor, counter)
+                encoder = Encoder(monitor, counter, query.decimal)
                 chunk = chunk_of(part.columns, encoder, part.values)
                 chunk.inside, encoder.counter = part.inside > 0, None
                 batch = to_batch(
@@ -472,7 +472,7 @@ class SqlSource:
             "cells": partial(query.cells, sums=counter is not None),
             "drawn": query.drawn if all_rows > most else query.comparable,
         }
-        encoder = Encoder(query.monitor, counter)
+        encoder = Encoder(query.monitor, counter, query.decimal)
         chunks: list[Chunk] = []
         cells = rows = 0
         for chunk in session.chunks(statements[kind](most if kind == "drawn" else most + 1), query, encoder):

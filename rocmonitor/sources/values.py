@@ -49,10 +49,11 @@ class Encoder:
     `counter` counts the rows by their labels on the way.
     """
 
-    def __init__(self, monitor: Monitor, counter: RowCounter | None = None) -> None:
+    def __init__(self, monitor: Monitor, counter: RowCounter | None = None, decimal: str = ".") -> None:
         self.counter = counter
         self.bad_labels: tuple[str, ...] = ()
         self.text_scores: tuple[str, ...] = ()
+        self._swapped = str.maketrans(".,", ",.") if decimal == "," else {}  # by the query
         self._monitor = monitor.name
         self._columns = monitor.segments
         self._low_is_positive = monitor.positive.low_is_positive
@@ -120,8 +121,9 @@ class Encoder:
         numbers = {kind for kind in kinds if issubclass(kind, int | float | Decimal | np.number)}
         if str in kinds:
             read = {value: number_of(value) for value in set(values) if isinstance(value, str)}
-            unread = (quoted(text) for text, number in read.items() if number is None and text.strip())
-            self.text_scores = _first((*self.text_scores, *unread))
+            unread = (text for text, number in read.items() if number is None and text.strip())
+            shown = (quoted(text.translate(self._swapped)) for text in unread)
+            self.text_scores = _first((*self.text_scores, *shown))
             values = [read[value] if isinstance(value, str) else value for value in values]
             numbers.add(float)
         if not kinds <= numbers | {type(None), str}:

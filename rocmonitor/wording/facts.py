@@ -9,7 +9,7 @@ from statistics import NormalDist
 from rocmonitor.caveat import Caveat
 from rocmonitor.conventions import LEVEL, NORMAL_95
 from rocmonitor.policy.episode import CHANGE, OF_EPISODE, Decline
-from rocmonitor.policy.evaluation import Brief, Evaluation, Reason, Status, Transition, known
+from rocmonitor.policy.evaluation import BROKEN, Brief, Evaluation, Reason, Status, Transition, known
 from rocmonitor.policy.left_out import doubts_of
 from rocmonitor.wording import episode as episodes
 from rocmonitor.wording import status as words
@@ -37,17 +37,18 @@ def facts(change: Transition, evaluation: Evaluation | None, episode: Decline | 
     doubts = [] if evaluation is None else doubts_of(evaluation.reference)
     doubt = words_of(doubts[0].bare()) if doubts else ""
     unsaid: list[Reason] = []  # an error, k-of-n, a rule that knows no normal range
+    lasts = words.lasting(change, episode) is not None  # the first line has it
     for reason in change.reasons:
         if isinstance(reason, Caveat):
-            is_said = reason.code in OF_EPISODE
+            is_said = reason.code not in BROKEN if lasts else reason.code in OF_EPISODE
         else:
-            is_said = reason.outcome is Status.OK or (reason.kind == "forecast" and not reason.lacks)
+            is_said = lasts or reason.outcome is Status.OK or (reason.kind == "forecast" and not reason.lacks)
         if not is_said:
             unsaid.append(reason)
     by_label = {
         "How sure": how_sure(change, evaluation, episode) if evaluation else "",
         "Reference": doubt[:1].upper() + doubt[1:],
-        "Why": "" if words.lasting(change, episode) else "; ".join(reasons(unsaid)),
+        "Why": "; ".join(reasons(unsaid)),
         "What moved": moved,
         "Challenger": rival,
         "Check": words.advice(change, evaluation),

@@ -14,13 +14,14 @@ from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition,
 from rocmonitor.policy.status import Attention
 from rocmonitor.policy.stops import Stop
 from rocmonitor.wording import episode as episodes
-from rocmonitor.wording.format import apart, area, beside_normal, instant, one_line
+from rocmonitor.wording.format import apart, area, beside_normal, count, instant, one_line
 from rocmonitor.wording.stops import standing
 from rocmonitor.wording.verdicts import reasons
 
 CHECK_IMPROVED = "better is a change too: easy cases labelled first, leaked labels, a new population?"
 CHECK_ERROR = "nothing is lost: the window stays due, and the next run tries again."
 CHECK_REFERENCE = "does the reference period have labelled rows of both classes here?"
+CHECK_LABELS = "wait for the labels, or raise window.label_delay."
 CHECK_LACK: dict[str, tuple[str, str]] = {
     "one-cluster": (
         "the rows of a class come from one cluster",
@@ -34,10 +35,12 @@ CHECK_LACK: dict[str, tuple[str, str]] = {
         "too few rows have a label",
         "did the labels arrive, and is window.min_labelled no higher than their usual share?",
     ),
-    "window-not-probabilities": (
-        "",
-        "are the scores probabilities of the positive class, from 0 to 1? Else map them in the query.",
-    ),
+    "labels-not-estimated": ("the rows without a label cannot be estimated", CHECK_LABELS),
+    "rule-needs-all-labels": ("", CHECK_LABELS),
+    "labels-arrive-otherwise": ("", CHECK_LABELS),
+    "condensed-too-coarse": ("score cells are too coarse", "raise condense.per_unit, or set grouped: raw."),
+    "no-scatter-to-compare": ("", "is the scoring broken here, or the label among the reference's scores?"),
+    "window-not-probabilities": ("", "are scores probabilities, from 0 to 1? Else map them in the query."),
     "no-calibration-slope": ("", "do the probabilities vary, and is the label not among them?"),
 }
 """The lack of a window besides rows of both classes, and the thing to check, by the code of its caveat."""
@@ -190,8 +193,9 @@ def lack(counts: Counts, decided: Verdict | None = None) -> tuple[str, str]:
     if not min(counts.n_pos, counts.n_neg):
         missing = "positives" if counts.n_neg else "negatives"
         return f"no {missing}", f"are the labels of the {missing} missing, or is positive.label wrong?"
-    few = f"only {counts.n_pos:,} positives and {counts.n_neg:,} negatives"
-    return few, "are labels still missing? Else choose longer windows or a smaller min_per_class."
+    few = f"only {count(counts.n_pos, 'positive')} and {count(counts.n_neg, 'negative')}"
+    fewer = "" if any(it.values.get("min_per_class") == 2 for it in lacks) else " or a smaller min_per_class"
+    return few, f"are labels still missing? Else choose longer windows{fewer}."
 
 
 def deciding(change: Transition, evaluation: Evaluation) -> Verdict | None:

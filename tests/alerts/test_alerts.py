@@ -44,8 +44,9 @@ from rocmonitor.alerts import (
 from rocmonitor.alerts.message import titled
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import AlertError
-from rocmonitor.policy.episode import CHANGE
+from rocmonitor.policy.episode import CHANGE, Decline
 from rocmonitor.policy.evaluation import Counts, Evaluation, Status, Transition, Verdict
+from rocmonitor.policy.windows import Window
 from rocmonitor.wording.verdicts import verdict as said
 
 # --- words -------------------------------------------------------------------------------------------------
@@ -133,6 +134,25 @@ def test_a_caveat_that_is_the_reason_is_told_once() -> None:
         transition(Status.DEGRADED, reasons=(broken, BELOW)), evaluation(caveats=(broken, other)), CONTEXT
     )
     assert message.body.count("all 1,000 scores are 0.5: is the scoring broken?") == 1
+
+
+def test_broken_scores_are_said_of_a_loss_of_several_windows_too() -> None:
+    broken, other = Caveat("one-score", rows=400, score=0.25), Caveat("not-computed", why="another")
+    change = transition(Status.DEGRADED, Status.DEGRADED, reasons=(broken, BELOW, other))
+    monday = datetime(2026, 5, 4, tzinfo=UTC)
+    loss = Decline(
+        monitor="credit-default",
+        champion_version="7",
+        alarm=Window(monday, monday + timedelta(weeks=1)),
+        start=monday,
+        start_low=monday,
+        start_high=monday,
+        windows=6,
+        auc=0.70,
+        size=-0.05,
+    )
+    told = compose(change, evaluation(), CONTEXT, (), loss).body.splitlines()
+    assert "Why: all 400 scores are 0.25: is the scoring broken?" in told
 
 
 def test_a_long_title_keeps_the_start_of_the_monitor_and_the_end_of_the_segment() -> None:

@@ -171,6 +171,8 @@ def test_a_challenger_with_too_few_rows_is_left_out():
 def test_a_rate_that_the_negatives_do_not_have_is_given_at_the_nearest():
     found = measured(GOOD, fprs=[0.01, 1 / 70])
     assert found.caveats == (Caveat("nearest-rate", fpr=0.01, used_fpr=1 / 70, n_neg=70),)
+    both = [one for one in measured(GOOD, GOOD[::-1], fprs=[0.01]).caveats if one.code == "nearest-rate"]
+    assert [one.values["model"] for one in both] == ["champion", "challenger"]
 
 
 def test_rows_are_plain_and_infinity_is_none():

@@ -264,6 +264,10 @@ def test_check_shows_the_shares_at_the_label_age(dated: Dated) -> None:
     assert shown[1] == f"labels by age, in its last 6 windows: {curve}"
     assert shown[2].startswith("so a window is estimated when due")
     assert shown[3].startswith("the last window: ")
+    rules = "[{kind: drop}, {kind: cost, w: 0.2, value: 0.3}]"
+    known = explained(dated, week(40), window=until.format("30d"), rules=rules)
+    assert known[3].startswith("WARNING: cost: only ")
+    assert known[3].endswith("raise window.label_delay (100 % after 100 days)")
     complete = explained(dated, week(40), window=until.format("95d"))
     assert complete[-1].startswith("so labels are complete when a window is due")
     slower = KNOWN.replace("AS INTEGER)", "+ CASE WHEN id >= 2000000 THEN 30 ELSE 0 END AS INTEGER)")

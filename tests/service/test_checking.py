@@ -248,6 +248,19 @@ def test_a_reference_below_one_half_is_a_problem_with_its_likely_cause(here, upd
     assert "false alarms cannot be predicted: see the reference" in told
 
 
+def test_a_problem_of_two_monitors_is_told_of_both(here):
+    here.configure(window=until("2026-06-08"))
+    with closing(sqlite3.connect(here.folder / "source.db")) as database, database:
+        database.execute("UPDATE scored SET label = 0 WHERE id < 2000000")
+    path = here.folder / "rocmonitor.yaml"
+    first, own = path.read_text(encoding="utf-8").split("monitors:\n")
+    path.write_text(f"{first}monitors:\n{own}{own.replace('credit:', 'again:')}", encoding="utf-8")
+    lines: list[str] = []
+    found = checking.check(config.load(path), now=NOW, output=lines.append)
+    assert len(found.problems) == 2
+    assert sum("PROBLEM" in line for line in lines) == 2
+
+
 def test_a_last_window_below_one_half_is_a_problem_when_the_reference_is_not_read(here, monkeypatch):
     monkeypatch.setattr(checking, "MOST_REFERENCE_ROWS", 7_999)
     [problem], _ = problems_of(here, "UPDATE scored SET p = -p")

@@ -16,6 +16,7 @@ from rocmonitor.policy.evaluation import Status
 from rocmonitor.policy.reference import Reference
 from rocmonitor.service import references
 from rocmonitor.service.checking import check
+from rocmonitor.service.checking.reference_checks import useless
 from rocmonitor.sources import open_source
 from rocmonitor.tracking import content
 from rocmonitor.wording.caveats import words_of
@@ -98,6 +99,9 @@ def test_a_reference_that_is_too_coarse_serves_no_rule(here):
     for frozen in (built[""], Reference.from_dict(again[""])):
         assert frozen.auc is None
         assert codes(frozen) == ["condensed-too-coarse"]
+        told = useless(frozen, low_is_positive=False)
+        assert "condense.per_unit" in told
+        assert "cluster" not in told
 
 
 @pytest.mark.slow

@@ -188,11 +188,25 @@ def test_german_files_need_two_keys(tmp_path: Path) -> None:
             pull(url, plain(mode), date_format="%d.%m.%Y")
 
 
-@pytest.mark.parametrize("cell", ["1.234,5", "0.5", "1.234"])
+@pytest.mark.parametrize("cell", ["1.234,5", "0.5", "1.234", ".5", "5."])
 def test_a_point_is_no_decimal_where_the_comma_is(tmp_path: Path, cell: str) -> None:
     lines = [line.replace(",", ";").replace(".", ",") for line in GOOD]
     batch = alike(csv(tmp_path / "a.csv", *lines, f"2026-01-09;{cell};1", head="t;p;y"), {"decimal": ","})
     assert batch.segments[""].counts == Counts(rows=5, n_pos=2, n_neg=2, bad_score=1)
+
+
+@pytest.mark.parametrize("cells", [["k.A."], ["k,A.", "1.234"]])
+def test_a_score_that_cannot_be_read_is_quoted_as_it_is_in_the_file(tmp_path: Path, cells: list[str]) -> None:
+    odd = [f"2026-01-09;{cell};1" for cell in cells * 5]  # more than numbers, so the column is one of texts
+    lines = [line.replace(",", ";").replace(".", ",") for line in GOOD]
+    url = csv(tmp_path / "a.csv", *lines, *odd, head="t;p;y")
+    for mode in ALL:
+        [told] = [
+            one
+            for one in pull(url, plain(mode), decimal=",").segments[""].caveats
+            if one.code == "text-scores"
+        ]
+        assert list(told.values["examples"]) == sorted(map(repr, cells))
 
 
 def test_the_month_first(tmp_path: Path) -> None:

@@ -27,6 +27,11 @@ CAVEATS = [
         Caveat("tied-threshold", count=2, total=2, at=[0.2, 0.3], realised=[0.9, 0.8], model="challenger"),
         "reaches 0.9 where 0.2 was asked for",
     ),
+    (Caveat("nearest-rate", fpr=0.01, used_fpr=0.02, n_neg=70), "the true positive rate at 0.01 is given"),
+    (
+        Caveat("nearest-rate", fpr=0.01, used_fpr=0.02, n_neg=70, model="challenger"),
+        "the true positive rate of the challenger at 0.01 is given at 0.02",
+    ),
     (Caveat("resample-sizes", m_pos=3000, m_neg=3), "3,000 positives and 3 negatives"),
     (Caveat("few-errors", at=[0.01, 0.99], errors=10, instead="mover"), "fewer than 10 errors"),
     (Caveat("few-errors", at=[0.1 * i for i in range(10)], errors=10, instead="mover"), "0.3, …, 0.7"),

@@ -111,10 +111,10 @@ def test_what_several_rules_lack_is_said_once() -> None:
 
 
 def test_a_reason_stays_one_reason_whatever_signs_it_has() -> None:
-    short = Caveat("too-few-rows", n_pos=3, n_neg=40, rows=50, unlabelled=7, min_per_class=20)
+    short = Caveat("too-few-rows", n_pos=1, n_neg=40, rows=50, unlabelled=7, min_per_class=20)
     why = found("data", Status.INSUFFICIENT, lacks=(short,))
     assert reasons([why, Caveat("error", text="down; try again")]) == [
-        "3 positives and 40 negatives are usable of 50 rows (7 without a label); min_per_class is 20",
+        "1 positive and 40 negatives are usable of 50 rows (7 without a label); min_per_class is 20",
         "down; try again",
     ]
 

@@ -183,6 +183,7 @@ class _Printed:
     problems: list[RocmonitorError] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     _lines: list[tuple[str, Line]] = field(default_factory=list)
+    _said: set[tuple[str, str]] = field(default_factory=set)
 
     def section(self, topic: str, explain: Callable[[], Sequence[Line]]) -> None:
         """Collect the lines of a topic; an error is one of them."""
@@ -216,8 +217,11 @@ class _Printed:
             return f"WARNING: {line}"
         if not isinstance(line, RocmonitorError):
             return line
-        if any(str(line) == str(problem) for problem in self.problems):
+        # Data are a monitor's own; a source or a file may be that of many.
+        said = (self.about if isinstance(line, DegenerateDataError) else "", str(line))
+        if said in self._said:
             return "not read: see the PROBLEM above" if self.explain else ""
+        self._said.add(said)
         self.problems.append(line)
         return f"PROBLEM: {line}"
 

@@ -18,7 +18,7 @@ from rocmonitor.service.checking.outside import Sources
 from rocmonitor.service.checking.words import MORE_ROWS, Doubt
 from rocmonitor.service.pieces import Pieces, reference_joining, reference_windows, usual_length
 from rocmonitor.sources import LabelCounts, Rows, SqlSource
-from rocmonitor.wording.format import count, days, instant, percent
+from rocmonitor.wording.format import count, days, instant, listed, percent
 
 _UNITS = {"1h": "hours", "1d": "days", "7d": "weeks", "1mo": "months", "1q": "quarters", "1y": "years"}
 
@@ -232,6 +232,11 @@ def _by_age(
     lines.append(
         "so a window is estimated when due, and compared with what reference windows showed at that label age"
     )
+    if whole := sorted({rule.kind for rule in monitor.rules if rule.needs.all_labels}):
+        line = (
+            f"{listed(whole)}: only {shares} of the rows have a label when due, and all are needed: seldom "
+        )
+        lines.append(Doubt(f"{line}or never judged; raise window.label_delay ({by_age[-1]})"))
     if last is None:
         return lines
     now = _share([source.label_counts(monitor, last[0], as_of=monitor.labels.due_at(last[0]))])

@@ -25,7 +25,7 @@ from rocmonitor.stats import Sample, auc
 from rocmonitor.stats.forecast.calibration import LEVEL_ROUNDING, windows_needed
 from rocmonitor.stats.probabilities import require_probabilities
 from rocmonitor.wording.caveats import words_of
-from rocmonitor.wording.format import forecast_span, named_windows, percent, windows_of
+from rocmonitor.wording.format import count, forecast_span, named_windows, percent, windows_of
 
 
 def unfit(
@@ -110,6 +110,8 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
     """Why nothing can be compared with a reference; empty when something can."""
     n_pos, n_neg = (sum(window[n] for window in reference.windows) for n in ("n_pos", "n_neg"))
     longer = "choose another period (reference.from, reference.to)"
+    if coarse := [caveat for caveat in reference.caveats if caveat.code == "condensed-too-coarse"]:
+        return words_of(coarse[0])
     if reference.auc is None and min(n_pos, n_neg) >= 2:
         return (
             f"the {n_pos:,} positives or the {n_neg:,} negatives of the reference come from one cluster, so "
@@ -117,8 +119,8 @@ def useless(reference: Reference, *, low_is_positive: bool) -> str:
         )
     if reference.auc is None:
         return (
-            f"the reference has {n_pos:,} positives and {n_neg:,} negatives, and at least 2 of each are "
-            f"needed: {longer}, or see whether `positive` names the labels"
+            f"the reference has {count(n_pos, 'positive')} and {count(n_neg, 'negative')}; at least 2 of "
+            f"each are needed: {longer}, or see whether `positive` names the labels"
         )
     if reference.cells is None:
         return ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rocmonitor.wording.format import CUT, named_windows, percent, set_aside, windows_of
+from rocmonitor.wording.format import CUT, count, named_windows, percent, set_aside, windows_of
 
 
 def _too_few_rows(**counts: Any) -> str:
     aside = set_aside(counts)
     return (
-        f"{counts['n_pos']:,} positives and {counts['n_neg']:,} negatives are usable of "
+        f"{count(counts['n_pos'], 'positive')} and {count(counts['n_neg'], 'negative')} are usable of "
         f"{counts['rows']:,} rows{f' ({aside})' if aside else ''}; min_per_class is "
         f"{counts['min_per_class']:,}{CUT if counts.get('truncated') else ''}"
     )

@@ -157,9 +157,9 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
         "is {champion_auc:.3f}; the challenger has no score for {missing:,} rows"
     ),
     "no-curve": "the {model} has no curve and no operating points: all its {rows:,} scores are {score:g}",
-    "nearest-rate": (
-        "the true positive rate at {fpr:g} is given at {used_fpr:g}, the nearest false positive rate that "
-        "{n_neg:,} negatives allow"
+    "nearest-rate": lambda *, fpr, used_fpr, n_neg, model="": (
+        f"the true positive rate{model and f' of the {model}'} at {fpr:g} is given at {used_fpr:g}, the "
+        f"nearest false positive rate that {n_neg:,} negatives allow"
     ),
     "no-dominance": (
         "the models are not compared row by row at thresholds: one of them gave the same score to all rows "
