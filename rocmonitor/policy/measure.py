@@ -57,21 +57,11 @@ LEVEL = conventions.LEVEL
 CURVE_POINTS = 49
 """Points at which the curve is kept with intervals: false positive rates 0.02 to 0.98, or fewer."""
 
-_DOMINANCE = {
-    "champion_better": "second",
-    "challenger_better": "first",
-    "both_higher": "both_higher",
-    "both_lower": "both_lower",
-    "tie": "tie",
-}
-"""Columns of the table, as of a review's, by the field of the result for a pair with the challenger first."""
+Pairs = Sequence[Sequence[float]]
+"""Thresholds of the challenger and the champion."""
 
-_CALIBRATION = {
-    "log_loss": "log_loss",
-    "brier": "brier",
-    "slope": "calibration_slope",
-    "intercept": "calibration_intercept",
-}
+_CALIBRATION = {"log_loss": "log_loss", "brier": "brier"}
+_CALIBRATION |= {name: f"calibration_{name}" for name in ("slope", "intercept")}
 """Metrics by the field of `rocmonitor.stats.CalibrationResult`."""
 
 
@@ -154,13 +144,9 @@ def measure(
     """
     result, level = auc(champion), wanted.confidence_level
     values = {"champion": auc_values(result, level)}
-    caveats = [
-        *caveats_of(result),
-        *(
-            Caveat("condensed", rows=champion.n_pos + champion.n_neg, cells=len(champion.score), **error)
-            for error in guaranteed(champion).values()
-        ),
-    ]
+    sizes = {"rows": champion.n_pos + champion.n_neg, "cells": len(champion.score)}
+    caveats = list(caveats_of(result))
+    caveats += [Caveat("condensed", **sizes, **error) for error in guaranteed(champion).values()]
     difference = None
     if pair is not None and shows_no_scatter(pair):
         caveats.append(Caveat("challenger-scored-too-few", n_pos=pair.n_pos, n_neg=pair.n_neg))
@@ -355,9 +341,15 @@ def _with_dominance(measured: Measured, _: Sample, pair: PairedSample | None, wa
     if min(len(pair.first.score), len(pair.second.score)) == 1:
         return measured.plus({}, caveats=[Caveat("no-dominance")])
     thresholds = list(wanted.thresholds.values())
-    law = threshold_dominance(pair, [(at, at) for at in thresholds])
-    shares = {column: getattr(law, share) for column, share in _DOMINANCE.items()}
+    shares = dominance_shares(pair, [(at, at) for at in thresholds])
     return measured.plus({}, {"dominance": rows({"threshold": thresholds, **shares})})
+
+
+def dominance_shares(pair: PairedSample, at: Pairs) -> dict[str, Any]:
+    """Return the shares of resamples by who dominates, the same in windows and reviews."""
+    law = threshold_dominance(pair, at)
+    names = ("champion_better", "challenger_better", "both_higher", "both_lower", "tie")
+    return dict(zip(names, (law.second, law.first, law.both_higher, law.both_lower, law.tie), strict=True))
 
 
 def _with_calibration(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rocmonitor.caveat import Caveat
-from rocmonitor.policy.measure import rows
+from rocmonitor.policy.measure import Pairs, dominance_shares, rows
 from rocmonitor.policy.record import Row
 from rocmonitor.policy.review.checks import part_caveats
 from rocmonitor.policy.review.settings import Money, ReviewSettings
@@ -24,14 +24,8 @@ from rocmonitor.stats import (
     expected_cost,
     matched_pairs,
     threshold_difference,
-    threshold_dominance,
 )
 from rocmonitor.stats.curve.matching import flagged_shares, score_quartiles
-
-Pairs = Sequence[Sequence[float]]
-"""Thresholds of the challenger and the champion."""
-
-_SHARES = ("champion_better", "challenger_better", "both_higher", "both_lower", "tie")
 
 
 def at_thresholds(
@@ -71,7 +65,7 @@ def at_thresholds(
             "challenger_flagged": flagged_shares(pair.first, challenger),
         }
         names = ("dtpr", "dtpr_low", "dtpr_high", "dfpr", "dfpr_low", "dfpr_high")
-        columns |= {name: getattr(difference, name) for name in names} | _dominance(pair, at)
+        columns |= {name: getattr(difference, name) for name in names} | dominance_shares(pair, at)
         table += rows(columns, pairing=pairing)
     return table
 
@@ -82,7 +76,7 @@ def dominance(pair: PairedSample, setting: PairedSample, settings: ReviewSetting
     at = matched_pairs(setting, shares).tolist()
     challenger, champion = zip(*at, strict=True)
     columns = {"share": shares, "champion_threshold": champion, "challenger_threshold": challenger}
-    return rows(columns | _dominance(pair, at))
+    return rows(columns | dominance_shares(pair, at))
 
 
 def costs(
@@ -113,11 +107,6 @@ def scale_caveats(pair: PairedSample, thresholds: Sequence[float]) -> list[Cavea
         for threshold, first, second in shares
         if max(first, second) > 2 * min(first, second) and abs(first - second) > 0.01
     ]
-
-
-def _dominance(pair: PairedSample, at: Pairs) -> dict[str, Any]:
-    law = threshold_dominance(pair, at)
-    return dict(zip(_SHARES, (law.second, law.first, law.both_higher, law.both_lower, law.tie), strict=True))
 
 
 def _cost(
