@@ -238,15 +238,15 @@ class WindowRequest:
         """Return what the rules find, by segment; with a budget their number is allowed for."""
         levels, age = self.levels, self.as_of - self.window.end
 
-        def found(segment: str, rules: Mapping[str, Rule], ranges: NormalRanges) -> Finding:
+        def ruled(segment: str, rules: Mapping[str, Rule], ranges: NormalRanges) -> Finding:
             rows, past = segments[segment][0], self.courses.get(segment)
             return find(self.monitor, rows, ranges, self.window, age, past, rules=rules)
 
         def outcome(segment: str, name: str, chance: float) -> Status:
             rules = {name: levels.rules[name].at_tail(chance)}
-            return found(segment, rules, segments[segment][1].at(rules)).outcome
+            return ruled(segment, rules, segments[segment][1].at(rules)).outcome
 
-        alone = {segment: found(segment, levels.rules, ranges) for segment, (_, ranges) in segments.items()}
+        alone = {segment: ruled(segment, levels.rules, ranges) for segment, (_, ranges) in segments.items()}
         return allow_for_segments(alone, levels.rules, outcome) if levels.budgeted else alone
 
     def _foreseen(self, segment: str, rows: Rows, ranges: NormalRanges) -> Finding | None:
