@@ -67,7 +67,7 @@ _CALIBRATION |= {name: f"calibration_{name}" for name in ("slope", "intercept")}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is measured besides the AUROC and its curve."""
+    """The statistics that are wanted besides the AUROC and its curve."""
 
     fprs: Sequence[float] = ()
     """False positive rates at which the true one is reported."""
@@ -406,4 +406,4 @@ STATISTICS: tuple[Callable[[Measured, Sample, PairedSample | None, Wanted], Meas
     _with_calibration,
     _with_shares,
 )
-"""What `measure` adds to the AUROC, in this order, each to what there is."""
+"""The statistics that `measure` adds to the AUROC, in this order, each to those before it."""

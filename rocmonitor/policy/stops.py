@@ -265,9 +265,9 @@ def as_shown(
     `seen` is the lapse as it is now, and `episode` the newest one.
     """
     status = in_doubt(status, episode)
-    if episode is not None and episode.is_open:
-        of_loss = status == "degraded" or (status == "at-risk" and episode.is_uncertain)
-        since = episode.start if of_loss else since  # not where a window cannot be judged
+    of_loss = ("degraded", "at-risk") if episode and episode.is_uncertain else ("degraded",)
+    if episode and episode.is_open and status in of_loss:
+        since = episode.start
     others = [other for other in stops if other.kind not in ("judged", "watch")]
     if seen is None:
         return Shown(status=status, since=since, stops=others)

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 import scipy
+from scipy.special import expit
 
 from rocmonitor.caveat import Caveat
 from rocmonitor.errors import DegenerateDataError, InputError
@@ -117,12 +118,12 @@ def calibration(sample: Sample) -> CalibrationResult:
     log_loss, log_loss_se = _mean(-np.log(p), -np.log1p(-p), pos, neg)
     brier, brier_se = _mean((1 - sample.score) ** 2, sample.score**2, pos, neg)
     logits = np.log(p) - np.log1p(-p)
-    intercept, intercept_se = _coefficient(np.zeros((len(logits), 0)), logits, pos, neg)
+    intercept, intercept_se = _intercept(logits, pos, neg)
     slope, slope_se = None, None
     of_pos, of_neg = logits[pos > 0], logits[neg > 0]
     # None if all are equal, or all positives lie on one side of all negatives, ties at the border included.
     if len(logits) > 1 and of_pos[0] < of_neg[-1] and of_pos[-1] > of_neg[0]:
-        steepness, error = _coefficient(logits[:, np.newaxis], np.zeros_like(logits), pos, neg)
+        steepness, error = _slope(logits, pos, neg)
         if abs(steepness) < _STEEPEST and math.isfinite(error):
             slope, slope_se = steepness, error
     caveats = [Caveat("certain-probabilities", rows=moved)] if moved else []
@@ -164,41 +165,45 @@ def _mean(of_pos: Floats, of_neg: Floats, pos: Floats, neg: Floats) -> tuple[flo
     return mean, math.sqrt(square / (n - 1) / n)
 
 
-def _coefficient(x: Floats, offset: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
-    """Return the last coefficient of a logistic regression on 1 and columns of `x`, and its sandwich error.
+def _intercept(logits: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
+    """Return the shift of the logits that gives as many positives as there are, and its sandwich error."""
+    n, far = pos + neg, float(np.abs(logits).max()) + _FAR
+    shift = scipy.optimize.brentq(lambda at: pos.sum() - n @ expit(at + logits), -far, far, xtol=1e-13)
+    return float(shift), _sandwich(np.ones((len(logits), 1)), shift + logits, pos, neg)
 
-    Newton's method on the concave likelihood from 0, where it is curved, halving a step that makes it worse;
-    the intercept alone by the root of its slope, which is flat where probabilities are certain.
+
+def _slope(logits: Floats, pos: Floats, neg: Floats) -> tuple[float, float]:
+    """Return the slope of a logistic regression on the logits, and its sandwich error.
+
+    Newton's method on the concave likelihood from 0, where it is curved, halving a step that makes it worse.
     """
-    design = np.column_stack([np.ones(len(offset)), x])
-    n = pos + neg
-    beta = np.zeros(design.shape[1])
-    value = _likelihood(design @ beta + offset, pos, neg)
-    if not x.shape[1]:
-        far = float(np.abs(offset).max()) + _FAR
-        beta[0] = scipy.optimize.brentq(
-            lambda shift: float(pos.sum() - n @ scipy.special.expit(shift + offset)), -far, far, xtol=1e-13
-        )
-    for _ in range(_STEPS if x.shape[1] else 0):
-        fitted = scipy.special.expit(design @ beta + offset)
+    design = np.column_stack([np.ones(len(logits)), logits])
+    n, beta = pos + neg, np.zeros(2)
+    value = _likelihood(design @ beta, pos, neg)
+    for _ in range(_STEPS):
+        fitted = expit(design @ beta)
         bread = (design * (n * fitted * (1 - fitted))[:, np.newaxis]).T @ design
         step = np.linalg.lstsq(bread, design.T @ (pos - n * fitted), rcond=None)[0]
         size = 1.0
         while size > 1e-10:
-            after = _likelihood(design @ (beta + size * step) + offset, pos, neg)
+            after = _likelihood(design @ (beta + size * step), pos, neg)
             if after >= value - 1e-12 * abs(value):
                 break
             size /= 2
         beta, value = beta + size * step, after
         if float(np.abs(size * step).max()) < 1e-9:
             break
-    fitted = scipy.special.expit(design @ beta + offset)
+    return float(beta[1]), _sandwich(design, design @ beta, pos, neg)
+
+
+def _sandwich(design: Floats, eta: Floats, pos: Floats, neg: Floats) -> float:
+    """Return the standard error of the last coefficient of a logistic regression with these log odds."""
+    n, fitted = pos + neg, expit(eta)
     bread = (design * (n * fitted * (1 - fitted))[:, np.newaxis]).T @ design
     meat = (design * (pos * (1 - fitted) ** 2 + neg * fitted**2)[:, np.newaxis]).T @ design
-    inverse = np.linalg.pinv(bread)
-    rows = float(n.sum())
+    inverse, rows = np.linalg.pinv(bread), float(n.sum())
     covariance = inverse @ meat @ inverse * (rows / max(rows - design.shape[1], 1.0))
-    return float(beta[-1]), math.sqrt(max(float(covariance[-1, -1]), 0.0))
+    return math.sqrt(max(float(covariance[-1, -1]), 0.0))
 
 
 def _likelihood(eta: Floats, pos: Floats, neg: Floats) -> float:

@@ -60,12 +60,13 @@ def briefly(
     status: str, given: Iterable[Reason], episode: Decline | None, newest: Brief | None = None
 ) -> str:
     """Return why a status is not ok, in a few words: an open loss if the status is of it, or the reason."""
-    text = episodes.brief(episode) if status in ("degraded", "at-risk") else ""
-    auc, low, high = (None, None, None) if newest is None else newest[1:4]
-    # The mean of a long loss hides a window that is clearly below it.
-    if text and episode and auc is not None and high is not None and high < (episode.auc_low or 0.0):
-        text += f"; {with_interval(auc, low, high)} in the newest window"
-    if status == "ok" or text:
+    if status == "ok":
+        return ""
+    if status in ("degraded", "at-risk") and episode and (text := episodes.brief(episode)):
+        # The mean of a long loss hides a window that is clearly below it.
+        below = episode.auc_low or 0.0
+        if newest is not None and newest.auc is not None and newest.high is not None and newest.high < below:
+            text += f"; {with_interval(newest.auc, newest.low, newest.high)} in the newest window"
         return text
     return "".join(one_line(without_basis(reason), 52) for reason in reasons(given)[:1])
 

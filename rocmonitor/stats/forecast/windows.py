@@ -203,11 +203,8 @@ def _set_aside(
     if lost := [place + 1 for place in among if place not in kept]:
         caveats += (Caveat("windows-set-aside", reason=reason, numbers=lost, n_windows=total),)
     if not kept:
-        why = [
-            f"{len(caveat.values['numbers'])} {WHY_SET_ASIDE[caveat.values['reason']]}"
-            for caveat in caveats
-            if caveat.code == "windows-set-aside"
-        ]
+        aside = [caveat.values for caveat in caveats if caveat.code == "windows-set-aside"]
+        why = [f"{len(values['numbers'])} {WHY_SET_ASIDE[values['reason']]}" for values in aside]
         raise DegenerateDataError(
             f"none of the {total} windows can be used ({', '.join(why)}): give more or longer windows, or a "
             "fixed distance"

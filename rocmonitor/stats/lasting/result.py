@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy
@@ -19,10 +19,6 @@ from rocmonitor.stats.proportion import require_level
 from rocmonitor.stats.result import Interval, Table
 from rocmonitor.stats.rows import Floats
 from rocmonitor.stats.series import NormalMixture, PossibleProcesses, innovations
-
-if TYPE_CHECKING:
-    pass
-
 
 MOST_STARTS = 156  # windows up to an alarm's first, and of the latest, with which a change may have begun
 
